@@ -1,0 +1,64 @@
+# Every target does all its own set-up: Python 3.11 or newer, git and make are enough to start with.
+# Node adds the tests against the real npm servers; without it they are skipped, and say so.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+NODE_READY := tests/real/node_modules/.ready
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: demo test test-all check bench format setup clean help
+
+help:
+	@echo "make demo      the main job end to end, on bundled servers"
+	@echo "make test      checks and tests, under five minutes"
+	@echo "make check     ruff, mypy --strict, import contracts"
+	@echo "make bench     every performance claim, as a ratio in one run"
+	@echo "make test-all  everything, the slow tests and the benchmarks' bounds too"
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Halflap needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11.")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	@touch $@
+
+# The real servers from npm. Absent Node is not an error: the tests that need them say that they were skipped.
+$(NODE_READY): tests/real/package.json tests/real/package-lock.json
+	@if command -v npm >/dev/null 2>&1; then \
+		echo "Installing the real servers from npm …"; \
+		npm ci --prefix tests/real --no-audit --no-fund --silent && touch $@ \
+			|| echo "npm could not install them; the tests that need them will be skipped."; \
+	else \
+		echo "npm is not there; the tests against the npm servers will be skipped."; \
+	fi
+
+demo: $(READY)
+	@$(BIN)/halflap demo
+
+check: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test: check $(NODE_READY)
+	@$(PYTEST) -m "not slow"
+
+test-all: check $(NODE_READY)
+	@$(PYTEST)
+	@$(MAKE) --no-print-directory bench
+
+bench: $(READY)
+	@set -e; for file in bench/bench_*.py; do $(BIN)/python $$file; done
+
+format: $(READY)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) tests/real/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

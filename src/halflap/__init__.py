@@ -1,0 +1,59 @@
+"""Halflap: one MCP server in front of all your others."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halflap.config import Config, load_config
+    from halflap.errors import ConfigError, HalflapError, ToolError, ToolNotFoundError, UpstreamError
+    from halflap.gateway import Gateway
+    from halflap.values import CallContext, Changes, RegisteredTool, Result, Tool
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CallContext",
+    "Changes",
+    "Config",
+    "ConfigError",
+    "Gateway",
+    "HalflapError",
+    "RegisteredTool",
+    "Result",
+    "Tool",
+    "ToolError",
+    "ToolNotFoundError",
+    "UpstreamError",
+    "__version__",
+    "load_config",
+]
+
+_HOMES = {
+    "CallContext": "values",
+    "Changes": "values",
+    "Config": "config",
+    "ConfigError": "errors",
+    "Gateway": "gateway",
+    "HalflapError": "errors",
+    "RegisteredTool": "values",
+    "Result": "values",
+    "Tool": "values",
+    "ToolError": "errors",
+    "ToolNotFoundError": "errors",
+    "UpstreamError": "errors",
+    "load_config": "config",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for: importing one part does not load the others."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'halflap' has no attribute {name!r}")
+    return getattr(import_module(f"halflap.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

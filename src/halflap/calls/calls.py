@@ -1,0 +1,136 @@
+"""The only path to a tool: policy, validation, send, record, for every caller."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from halflap.calls.record import new_id
+from halflap.errors import ArgumentProblem, HalflapError, InvalidArgumentsError, ToolFailedError
+from halflap.schema import Validator, compile_schema, signature
+from halflap.store import CallRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from halflap.calls.policy import Policy
+    from halflap.calls.record import Recorder
+    from halflap.catalog import Snapshot
+    from halflap.values import CallContext, Result, Tool, ToolSource
+
+__all__ = ["Calls"]
+
+_COMPILED = 1_000
+"""So many compiled schemas are kept."""
+
+
+class Calls:
+    """Every call of every face goes through `call`."""
+
+    def __init__(self, policy: Policy, recorder: Recorder, snapshot: Callable[[], Snapshot]) -> None:
+        self.policy = policy
+        self._recorder = recorder
+        self._snapshot = snapshot
+        self._sources: dict[str, ToolSource] = {}
+        self._compiled: OrderedDict[tuple[str, str], Validator | None] = OrderedDict()
+
+    def register(self, source: ToolSource) -> None:
+        """Make a source's tools callable."""
+        self._sources[source.name] = source
+
+    async def call(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Result:
+        """Call a tool by its namespaced name."""
+        started, began = time.time(), time.perf_counter()
+        snapshot = self._snapshot()
+        tool = snapshot.find(name)
+        size = 0
+        result: Result | None = None
+        outcome = "cancelled"
+        breach = None
+        try:
+            self.policy.admit(tool, snapshot)
+            size = _size(tool, arguments)
+            source = self._sources[tool.server]
+            await source.ready(context)
+            # Being ready means being listed: the tool may have changed, or gone, since it was looked up.
+            snapshot = self._snapshot()
+            tool = snapshot.find(name)
+            self.policy.admit(tool, snapshot)
+            self._validate(tool, arguments)
+            try:
+                result = await source.call(
+                    tool.original_name, arguments, context, repeatable=self.policy.is_repeatable(tool)
+                )
+            except ToolFailedError as error:
+                raise ToolFailedError(name, error.server, error.rpc_code, error.message) from error
+            outcome = "tool_error" if result.is_error else "ok"
+            breach = self._breach(tool, result)
+        except HalflapError as error:
+            outcome = error.code
+            raise
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            outcome = "crash"
+            raise
+        else:
+            return result
+        finally:
+            self._recorder.add(
+                CallRecord(
+                    id=new_id(),
+                    run=context.run,
+                    parent=context.parent,
+                    principal=context.principal,
+                    server=tool.server,
+                    tool=tool.original_name,
+                    definition_hash=tool.hash,
+                    started_at=started,
+                    duration_ms=(time.perf_counter() - began) * 1000,
+                    outcome=outcome,
+                    argument_bytes=size,
+                    result_bytes=0 if result is None else _result_size(result),
+                    breach=breach,
+                )
+            )
+
+    def _validate(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        validator = self._validator(tool, "input", tool.input_schema)
+        problems = [] if validator is None else validator.problems(dict(arguments))
+        if problems:
+            raise InvalidArgumentsError(tool.name, problems, signature(tool.name, tool.input_schema))
+
+    def _breach(self, tool: Tool, result: Result) -> str | None:
+        """Say where a result breaks what its tool declares. It is delivered all the same."""
+        if tool.output_schema is None or result.is_error:
+            return None
+        if not result.has_structured_content:
+            return "no structured content"
+        validator = self._validator(tool, "output", tool.output_schema)
+        problems = [] if validator is None else validator.problems(result.structured_content)
+        return str(problems[0])[:500] if problems else None
+
+    def _validator(self, tool: Tool, side: str, schema: Mapping[str, Any]) -> Validator | None:
+        key = (tool.hash, side)
+        if key not in self._compiled:
+            self._compiled[key] = compile_schema(schema)
+            if len(self._compiled) > _COMPILED:
+                self._compiled.popitem(last=False)
+        self._compiled.move_to_end(key)
+        return self._compiled[key]
+
+
+def _size(tool: Tool, arguments: Mapping[str, Any]) -> int:
+    """Measure the arguments as they would be sent; refuse what cannot be."""
+    try:
+        return len(json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False).encode())
+    except (TypeError, ValueError) as error:
+        problem = ArgumentProblem("", f"not JSON: {error}")
+        raise InvalidArgumentsError(tool.name, [problem], signature(tool.name, tool.input_schema)) from error
+
+
+def _result_size(result: Result) -> int:
+    return len(json.dumps(result.to_wire(), ensure_ascii=False, default=str).encode(errors="replace"))

@@ -1,0 +1,59 @@
+"""What may be called, and what is known of a tool's effects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halflap.catalog import matches
+from halflap.errors import ToolBlockedError, ToolHeldError
+
+if TYPE_CHECKING:
+    from halflap.catalog import Snapshot
+    from halflap.config import Config
+    from halflap.values import Tool
+
+__all__ = ["Policy"]
+
+
+class Policy:
+    """The user's rules, and the servers' claims as far as the user trusts them."""
+
+    def __init__(self, config: Config) -> None:
+        self._tools = config.tools
+        self._trusted = frozenset(server.name for server in config.servers if server.trust_annotations)
+
+    def admit(self, tool: Tool, snapshot: Snapshot) -> None:
+        """Refuse a tool that may not be called."""
+        rule = snapshot.blocked.get(tool.name)
+        if rule is not None:
+            raise ToolBlockedError(tool.name, rule)
+        if tool.name in snapshot.held:
+            raise ToolHeldError(tool.name, snapshot.changed.get(tool.name, ()))
+
+    def is_destructive(self, tool: Tool) -> bool:
+        """Say whether the tool is known to destroy things: by the user's word, or a trusted server's."""
+        if matches(tool.name, self._tools.destructive) is not None:
+            return True
+        return self.is_trusted(tool) and tool.annotations.destructive is True and not self.is_read_only(tool)
+
+    def is_read_only(self, tool: Tool) -> bool:
+        """Say whether the tool is known to change nothing."""
+        if matches(tool.name, self._tools.destructive) is not None:
+            return False
+        if matches(tool.name, self._tools.read_only) is not None:
+            return True
+        return self.is_trusted(tool) and tool.annotations.read_only is True
+
+    def is_repeatable(self, tool: Tool) -> bool:
+        """Say whether calling it twice is known to do no harm."""
+        if self.is_read_only(tool):
+            return True
+        return (
+            self.is_trusted(tool)
+            and tool.annotations.idempotent is True
+            and matches(tool.name, self._tools.destructive) is None
+        )
+
+    def is_trusted(self, tool: Tool) -> bool:
+        """Say whether the claims of the tool's server count."""
+        return tool.server in self._trusted

@@ -1,0 +1,8 @@
+"""What tools there are."""
+
+from halflap.catalog.catalog import Catalog
+from halflap.catalog.listing import changed_parts
+from halflap.catalog.naming import namespaced
+from halflap.catalog.snapshot import Snapshot, matches
+
+__all__ = ["Catalog", "Snapshot", "changed_parts", "matches", "namespaced"]

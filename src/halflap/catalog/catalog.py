@@ -1,0 +1,134 @@
+"""The living catalogue: takes in listings, keeps them, and always has a current snapshot."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from halflap.catalog.listing import absorb
+from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
+from halflap.errors import StoreError
+from halflap.store import ServerRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from halflap.catalog.listing import Absorbed
+    from halflap.config import Config
+    from halflap.store import Store, StoredTool
+    from halflap.values import Changes, Listing, Tool
+
+__all__ = ["Catalog"]
+
+logger = logging.getLogger(__name__)
+
+
+class Catalog:
+    """One for each gateway. Survives a store that fails: the memory of this run goes on."""
+
+    def __init__(self, config: Config, store: Store, clock: Callable[[], float] = time.time) -> None:
+        self.snapshot = Snapshot()
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._fingerprints = {server.name: server.fingerprint for server in config.servers}
+        self._rows: dict[str, ServerRows] = {}
+
+    async def load(self) -> None:
+        """Start from what was left: the configured servers whose settings are still the same."""
+        kept = await self._store.load_catalog()
+        for name, fingerprint in self._fingerprints.items():
+            server = kept.servers.get(name)
+            if server is not None and server.fingerprint == fingerprint:
+                tools = [tool for tool in kept.tools if tool.server == name]
+                self._rows[name] = ServerRows(server, tools, kept.names)
+        self._publish()
+
+    async def absorb(self, listing: Listing) -> Changes:
+        """Take in what a server listed. Afterwards the snapshot has it."""
+        fingerprint = self._fingerprints.get(listing.server, "")
+        now = self._clock()
+        absorbed: list[Absorbed] = []
+
+        def change(before: ServerRows) -> ServerRows:
+            absorbed.append(absorb(before, listing, fingerprint, now))
+            return absorbed[-1].rows
+
+        first = listing.server not in self._rows
+        await self._update(listing.server, change)
+        last = absorbed[-1]
+        for original, name in last.renamed:
+            logger.warning(
+                "server %r: tool %r is known as %r, because its plain name belongs to another tool",
+                listing.server, original, name,
+            )  # fmt: skip
+        if self._config.tools.pin != "off" and not first:
+            for name in last.changes.changed:
+                logger.warning(
+                    "the definition of %r changed since it was accepted; see `halflap doctor`", name
+                )
+        return last.changes
+
+    async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Accept the definitions of these tools as they are now; gives those that had changed."""
+        wanted = set(names)
+        accepted = tuple(sorted(wanted & set(self.snapshot.changed)))
+        for server in {self.snapshot.tools[name].server for name in accepted}:
+
+            def change(before: ServerRows) -> ServerRows:
+                tools = [
+                    replace(tool, accepted=tool.definition, accepted_hash=tool.hash)
+                    if tool.name in wanted
+                    else tool
+                    for tool in before.tools
+                ]
+                return replace(before, tools=tools)
+
+            await self._update(server, change)
+        return accepted
+
+    async def _update(self, server: str, change: Callable[[ServerRows], ServerRows]) -> None:
+        try:
+            self._rows[server] = await self._store.update_server(server, change)
+        except StoreError as error:
+            logger.warning("%s The catalogue goes on in memory.", error)
+            before = self._rows.get(server, ServerRows())
+            names = {tool.name: (tool.server, tool.original_name) for tool in self._stored()}
+            self._rows[server] = change(replace(before, names=names))
+        self._publish()
+
+    def _stored(self) -> Iterable[StoredTool]:
+        return (tool for rows in self._rows.values() for tool in rows.tools)
+
+    def _publish(self) -> None:
+        self.snapshot = build_snapshot(
+            self.snapshot.number + 1,
+            self._stored(),
+            {name: rows.server for name, rows in self._rows.items() if rows.server is not None},
+            self._config.tools,
+        )
+
+    def is_listed(self, server: str) -> bool:
+        """Say whether anything is known of the server's tools."""
+        return server in self._rows
+
+    def is_stale(self, server: str) -> bool:
+        """Say whether the server's list of tools is older than it may be."""
+        kept = self.snapshot.servers.get(server)
+        if kept is None:
+            return True
+        ttl = self._config.ttl.list_seconds
+        if kept.ttl_seconds is not None:
+            ttl = min(ttl, kept.ttl_seconds)
+        return self._clock() - kept.listed_at >= ttl
+
+    def is_stale_schema(self, tool: Tool) -> bool:
+        """Say whether a tool's definition is older than it may be; a setting for the tool itself wins."""
+        kept = self.snapshot.servers.get(tool.server)
+        if kept is None:
+            return True
+        own = matches(tool.name, self._config.ttl.per_tool)
+        ttl = self._config.ttl.schema_seconds if own is None else self._config.ttl.per_tool[own]
+        return self._clock() - kept.listed_at >= ttl

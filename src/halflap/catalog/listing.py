@@ -1,0 +1,87 @@
+"""Take in what a server listed: names are kept for ever, changes are noticed, nothing is forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from halflap.catalog.naming import choose_name
+from halflap.store import ServerRows, StoredServer, StoredTool
+from halflap.values import Changes, definition_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from halflap.values import Listing
+
+__all__ = ["Absorbed", "absorb", "changed_parts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Absorbed:
+    """The rows after a listing, what is different, and which tools had to get another name."""
+
+    rows: ServerRows
+    changes: Changes
+    renamed: tuple[tuple[str, str], ...] = ()
+    """(original name, name given) of tools whose plain name belongs to another tool."""
+
+
+def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -> Absorbed:
+    """Merge a listing into what is known of its server. Pure."""
+    known = {tool.original_name: tool for tool in before.tools}
+    taken = dict(before.names)
+    tools: dict[str, StoredTool] = {}
+    added, changed, renamed = [], [], []
+    for position, definition in enumerate(listing.tools):
+        original = str(definition["name"])
+        if original in tools:
+            continue
+        digest = definition_hash(definition)
+        old = known.get(original)
+        if old is None:
+            name = choose_name(listing.server, original, taken)
+            taken[name] = (listing.server, original)
+            if name != choose_name(listing.server, original, {}):
+                renamed.append((original, name))
+            tools[original] = StoredTool(
+                listing.server, original, name, definition, digest, definition, digest, now, now, position
+            )
+            added.append(name)
+            continue
+        if old.removed:
+            added.append(old.name)
+        elif old.hash != digest:
+            changed.append(old.name)
+        tools[original] = replace(
+            old, definition=definition, hash=digest, last_seen=now, position=position, removed=False
+        )
+    gone = [tool for original, tool in known.items() if original not in tools]
+    removed = [tool.name for tool in gone if not tool.removed]
+    server = StoredServer(
+        listing.server,
+        fingerprint,
+        now,
+        listing.ttl_seconds,
+        listing.protocol_version,
+        listing.server_info,
+        listing.instructions,
+    )
+    return Absorbed(
+        ServerRows(server, [*tools.values(), *(replace(tool, removed=True) for tool in gone)], taken),
+        Changes(tuple(sorted(added)), tuple(sorted(removed)), tuple(sorted(changed))),
+        tuple(renamed),
+    )
+
+
+def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name the parts of a definition that differ, as a person would."""
+    parts = {
+        "title": "title",
+        "description": "description",
+        "inputSchema": "input schema",
+        "outputSchema": "output schema",
+        "annotations": "annotations",
+    }
+    return tuple(word for key, word in parts.items() if old.get(key) != new.get(key))

@@ -1,0 +1,182 @@
+"""The catalogue at one moment: immutable, so that whoever works with it sees one world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rapidfuzz import fuzz
+
+from halflap.catalog.listing import changed_parts
+from halflap.catalog.naming import namespaced
+from halflap.errors import ToolNotFoundError
+from halflap.values import Annotations, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from halflap.config import ToolsConfig
+    from halflap.store import StoredServer, StoredTool
+
+__all__ = ["Snapshot", "build_snapshot", "matches"]
+
+_SUGGESTIONS = 3
+_ALIKE = 70
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All tools by name, with what keeps some of them from being called."""
+
+    number: int = 0
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    """Every tool there is, callable or not."""
+    blocked: Mapping[str, str] = field(default_factory=dict)
+    """Name → the rule that keeps it from being called."""
+    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name → what changed in its definition since it was accepted."""
+    held: frozenset[str] = frozenset()
+    """Those of the changed that may not be called until they are accepted."""
+    servers: Mapping[str, StoredServer] = field(default_factory=dict)
+
+    @cached_property
+    def callable(self) -> tuple[str, ...]:
+        """Names that may be called, sorted."""
+        return tuple(
+            sorted(name for name in self.tools if name not in self.blocked and name not in self.held)
+        )
+
+    @cached_property
+    def by_server(self) -> Mapping[str, tuple[Tool, ...]]:
+        """The tools of each server, in the server's own order."""
+        grouped: dict[str, list[Tool]] = {}
+        for tool in self.tools.values():
+            grouped.setdefault(tool.server, []).append(tool)
+        return MappingProxyType({server: tuple(tools) for server, tools in grouped.items()})
+
+    def find(
+        self, name: str, servers: Iterable[str] = (), reasons: Mapping[str, str] = MappingProxyType({})
+    ) -> Tool:
+        """Give the tool of that name, or an error that says which ones come near."""
+        tool = self.tools.get(name)
+        if tool is not None:
+            return tool
+        server = _server_of(name, (*servers, *self.by_server))
+        of_server = [
+            tool.name for tool in self.by_server.get(server or "", ()) if tool.name in set(self.callable)
+        ]
+        raise ToolNotFoundError(
+            name,
+            server,
+            _similar(name, self.callable),
+            available=self.callable,
+            of_server=sorted(of_server),
+            unavailable_reason=reasons.get(server) if server is not None and not of_server else None,
+        )
+
+
+def _server_of(name: str, servers: Sequence[str]) -> str | None:
+    """Guess which server a name that does not exist was meant for: the longest whose prefix it has."""
+    fitting = [server for server in servers if name.startswith(namespaced(server, ""))]
+    return max(fitting, key=len, default=None)
+
+
+def _similar(name: str, names: Sequence[str]) -> list[str]:
+    """Give the names that somebody who typed this may have meant, best first."""
+    wanted_server, wanted_tool = _parts(name)
+    whole = _letters(name)
+    scores = {}
+    for candidate in names:
+        server, tool = _parts(candidate)
+        alike = fuzz.ratio(wanted_tool, tool)
+        if wanted_server:
+            alike = 0.7 * alike + 0.3 * fuzz.ratio(wanted_server, server)
+        # Whoever wrote `echo.add` or `mcp_echo_add` has all the letters right.
+        alike = max(
+            alike, fuzz.ratio(whole, _letters(candidate)) - 10 if len(whole) > len(wanted_tool) else 0
+        )
+        if alike >= _ALIKE:
+            scores[candidate] = alike
+    return sorted(scores, key=lambda found: (-scores[found], found))[:_SUGGESTIONS]
+
+
+def _parts(name: str) -> tuple[str, str]:
+    server, _, tool = name.lower().removeprefix("mcp__").rpartition("__")
+    return server, tool
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower().removeprefix("mcp") if letter.isalnum())
+
+
+def matches(name: str, globs: Iterable[str]) -> str | None:
+    """Give the first glob or exact name that fits."""
+    return next((glob for glob in globs if glob == name or fnmatchcase(name, glob)), None)
+
+
+def block_rule(name: str, tools: ToolsConfig) -> str | None:
+    """Say which rule of the configuration keeps a tool from being called, if one does."""
+    if tools.allow is not None and matches(name, tools.allow) is None:
+        return "`tools.allow` does not list it and so"
+    glob = matches(name, tools.block)
+    return None if glob is None else f"`tools.block: {glob}`"
+
+
+def build_tool(stored: StoredTool) -> Tool:
+    """Read a definition that may say anything."""
+    definition = stored.definition
+    claims = definition.get("annotations")
+    output = definition.get("outputSchema")
+    title = definition.get("title")
+    meta = definition.get("_meta")
+    return Tool(
+        name=stored.name,
+        server=stored.server,
+        original_name=stored.original_name,
+        description=definition.get("description") or "",
+        input_schema=definition["inputSchema"],
+        output_schema=output if isinstance(output, dict) else None,
+        title=title if isinstance(title, str) else None,
+        annotations=_annotations(claims if isinstance(claims, dict) else {}),
+        meta=meta if isinstance(meta, dict) else None,
+        hash=stored.hash,
+    )
+
+
+def _annotations(claims: dict[str, Any]) -> Annotations:
+    def flag(key: str) -> bool | None:
+        value = claims.get(key)
+        return value if isinstance(value, bool) else None
+
+    title = claims.get("title")
+    return Annotations(
+        title=title if isinstance(title, str) else None,
+        read_only=flag("readOnlyHint"),
+        destructive=flag("destructiveHint"),
+        idempotent=flag("idempotentHint"),
+        open_world=flag("openWorldHint"),
+    )
+
+
+def build_snapshot(
+    number: int, stored: Iterable[StoredTool], servers: Mapping[str, StoredServer], tools: ToolsConfig
+) -> Snapshot:
+    """Put the catalogue together under the configuration's rules."""
+    present = {one.name: one for one in stored if not one.removed}
+    changed = {
+        name: changed_parts(one.accepted, one.definition)
+        for name, one in present.items()
+        if tools.pin != "off" and one.hash != one.accepted_hash
+    }
+    blocked = {name: rule for name in present if (rule := block_rule(name, tools)) is not None}
+    return Snapshot(
+        number=number,
+        tools=MappingProxyType({name: build_tool(one) for name, one in present.items()}),
+        blocked=MappingProxyType(blocked),
+        changed=MappingProxyType(changed),
+        held=frozenset(changed) if tools.pin == "hold" else frozenset(),
+        servers=MappingProxyType(dict(servers)),
+    )

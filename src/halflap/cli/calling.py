@@ -1,0 +1,120 @@
+"""`halflap call`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.complete import tool_names
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    note,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import read_config
+from halflap.errors import UsageError
+from halflap.gateway import Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import Config
+    from halflap.values import Result
+
+__all__ = ["call"]
+
+
+@reported
+def call(
+    name: Annotated[str, typer.Argument(help="The tool's namespaced name.", autocompletion=tool_names)],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arg", "-a", metavar="KEY=VALUE", help="An argument; JSON where the tool does not want text."
+        ),
+    ] = None,
+    json_arguments: Annotated[
+        str | None,
+        typer.Option(
+            "--json-args", metavar="JSON", help="All arguments as a JSON object; - reads it from stdin."
+        ),
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Call a tool and print what it returns. The exit code is 1 if the tool says that it failed."""
+    set_up_logging(verbose=verbose)
+    if arguments and json_arguments is not None:
+        raise UsageError("Give the arguments with --arg or with --json-args, not both.")
+    given = _json_object(json_arguments) if json_arguments is not None else None
+    result = asyncio.run(_call(read_config(config), name, arguments or [], given))
+    if as_json:
+        print_json(result.to_wire())
+    else:
+        _show(result)
+    if result.is_error:
+        raise typer.Exit(1)
+
+
+async def _call(config: Config, name: str, pairs: Sequence[str], given: Mapping[str, Any] | None) -> Result:
+    async with Gateway.open(config) as gateway:
+        with working(f"Calling {name}"):
+            if given is None:
+                schema = (await gateway.inspect(name))["inputSchema"]
+                given = dict(_pair(pair, schema) for pair in pairs)
+            return await gateway.call_tool(name, given)
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(sys.stdin.read() if text == "-" else text)
+    except ValueError as error:
+        raise UsageError(f"--json-args is not JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise UsageError('--json-args must be a JSON object, like {"path": "README.md"}.')
+    return value
+
+
+def _pair(pair: str, schema: Mapping[str, Any]) -> tuple[str, Any]:
+    """Read KEY=VALUE as the tool's schema has it: text where text is wanted, JSON otherwise."""
+    key, equals, text = pair.partition("=")
+    if not equals or not key:
+        raise UsageError(f"--arg {pair!r} is not of the form KEY=VALUE.")
+    properties = schema.get("properties")
+    wanted = properties.get(key) if isinstance(properties, dict) else None
+    if isinstance(wanted, dict) and wanted.get("type") == "string":
+        return key, text
+    try:
+        return key, json.loads(text)
+    except ValueError:
+        return key, text
+
+
+def _show(result: Result) -> None:
+    if result.is_error:
+        note("The tool says that it failed:")
+    parts = [_part(block) for block in result.content]
+    if not parts and result.has_structured_content:
+        parts = [json.dumps(result.structured_content, indent=2, ensure_ascii=False)]
+    out = sys.stderr if result.is_error else sys.stdout
+    for part in parts:
+        out.write(part.rstrip("\n") + "\n")
+    out.flush()
+
+
+def _part(block: Mapping[str, Any]) -> str:
+    if block.get("type") == "text":
+        return str(block.get("text", ""))
+    kind = str(block.get("mimeType") or "")
+    size = len(str(block.get("data", ""))) * 3 // 4
+    return f"[{block.get('type', 'unknown')}{' ' + kind if kind else ''}{f', {size} bytes' if size else ''}]"

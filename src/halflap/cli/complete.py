@@ -1,0 +1,38 @@
+"""What the shell offers when the user presses Tab: from the kept catalogue, starting nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from halflap.catalog import Catalog
+from halflap.config import load_config
+from halflap.errors import HalflapError
+from halflap.store import open_store
+
+if TYPE_CHECKING:
+    from halflap.config import Config
+
+__all__ = ["tool_names"]
+
+
+def tool_names(incomplete: str) -> list[str]:
+    """Give the callable tools that begin so, or have it in their name."""
+    with contextlib.suppress(HalflapError, OSError):
+        names = asyncio.run(_names(load_config()))
+        return [name for name in names if name.startswith(incomplete)] or [
+            name for name in names if incomplete in name
+        ]
+    return []
+
+
+async def _names(config: Config) -> tuple[str, ...]:
+    place = config.store.url or config.store.path or config.data_dir / "halflap.db"
+    store = await open_store(place)
+    try:
+        catalog = Catalog(config, store)
+        await catalog.load()
+        return catalog.snapshot.callable
+    finally:
+        await store.close()

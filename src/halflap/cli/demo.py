@@ -1,0 +1,96 @@
+"""`halflap demo`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from halflap.cli.output import data_console, one_line, reported, set_up_logging
+from halflap.config import Config
+from halflap.demo import demo_config
+from halflap.errors import HalflapError, InvalidArgumentsError
+from halflap.gateway import Gateway
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["demo"]
+
+_FINANCIALS = "mcp__financial_data__query_financials"
+_SEARCH = "mcp__doc_retrieval__search_docs"
+
+
+class DemoError(HalflapError):
+    """The demo did not show what it should have: something is broken."""
+
+    code = "demo"
+
+
+@reported
+def demo() -> None:
+    """Show the main job on three bundled servers, in a store of its own that is thrown away."""
+    set_up_logging(verbose=False)
+    with tempfile.TemporaryDirectory(prefix="halflap-demo-") as folder:
+        config = replace(Config.from_mapping(demo_config()), data_dir=Path(folder))
+        asyncio.run(_demo(config, data_console()))
+
+
+async def _demo(config: Config, console: Console) -> None:
+    async with Gateway.open(config) as gateway:
+        _step(console, "Connect to three servers at once")
+        began = perf_counter()
+        tools = await gateway.tools()
+        seconds = perf_counter() - began
+        for report in await gateway.reports():
+            status = report.status
+            _expect(status.state == "ready", f"server {status.name!r} is {status.state}: {status.reason}")
+            console.print(
+                f"  {status.name:<15} {report.tools} tools, {report.declared_output_schemas} with an output schema, "
+                f"protocol {status.protocol_version}, started in {status.start_seconds or 0:.2f} s"
+            )
+        console.print(f"  All of them after {seconds:.2f} s.", style="dim")
+
+        _step(console, "List the tools")
+        _expect(len(tools) >= 8, f"only {len(tools)} tools were listed")  # noqa: PLR2004 -- what the three offer
+        for tool in tools:
+            console.print(f"  {tool.name:<46} {one_line(tool.description, 60)}")
+
+        _step(console, "Call a tool that declares what it returns")
+        result = await gateway.call(_FINANCIALS, ticker="ALDR", statement="income", limit=2)
+        rows = result.structured_content
+        _expect(isinstance(rows, list) and len(rows) == 2, f"{_FINANCIALS} returned {rows!r}")  # noqa: PLR2004 -- the limit
+        for row in rows:
+            console.print(f"  {row['date']}: revenue {row['revenue']:,}, net income {row['netIncome']:,}")
+
+        _step(console, "Call one that does not: it has to be found out")
+        result = await gateway.call(_SEARCH, query="travel expenses", limit=2)
+        found = json.loads(result.text)
+        _expect(isinstance(found, list) and bool(found), f"{_SEARCH} returned {result.text!r}")
+        console.print(f"  keys of the first hit: {', '.join(found[0])}")
+        console.print(f"  {found[0]['doc_id']}: {found[0]['title']}")
+
+        _step(console, "Make a mistake: nothing is sent, and the message says what is right")
+        try:
+            await gateway.call(_FINANCIALS, ticker="ALDR", statement="profits", limit="two")
+        except InvalidArgumentsError as error:
+            for line in str(error).splitlines():
+                console.print(f"  {line}")
+        else:
+            raise DemoError("A wrong call was let through.")
+    console.print(
+        "\nNext: name your own servers in a file and run `halflap list --config FILE`.", style="bold"
+    )
+
+
+def _step(console: Console, title: str) -> None:
+    console.print(f"\n▸ {title}", style="bold cyan")
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise DemoError(f"The demo failed: {otherwise}.")

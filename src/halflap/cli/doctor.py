@@ -1,0 +1,173 @@
+"""`halflap doctor`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap import __version__
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    data_console,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import read_config
+from halflap.errors import UsageError
+from halflap.gateway import Gateway
+
+if TYPE_CHECKING:
+    from halflap.config import Config
+    from halflap.gateway import ServerReport
+
+__all__ = ["doctor"]
+
+
+@reported
+def doctor(
+    servers: Annotated[
+        list[str] | None, typer.Argument(help="Only these servers.", show_default=False)
+    ] = None,
+    log: Annotated[bool, typer.Option("--log", help="Show the last lines of each server's stderr.")] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Start every server, and say how it is doing and what to do about it.
+
+    The exit code is 0 if all is well, 1 if something is wrong.
+    """
+    set_up_logging(verbose=verbose)
+    if not verbose:
+        import logging  # noqa: PLC0415 -- the table below says it all; nothing needs to be said twice
+
+        logging.getLogger("halflap").setLevel(logging.CRITICAL)
+    examined = asyncio.run(_examine(read_config(config), servers or []))
+    if as_json:
+        print_json(examined)
+    else:
+        _show(examined, log=log)
+    if not examined["healthy"]:
+        raise typer.Exit(1)
+
+
+async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
+    names = [server.name for server in config.servers]
+    for name in wanted:
+        if name not in names:
+            raise UsageError(f"There is no server named {name!r}. There are: {', '.join(names) or 'none'}.")
+    async with Gateway.open(config) as gateway:
+        with working("Starting the servers"):
+            if wanted:
+                await asyncio.gather(*(gateway.refresh(name) for name in wanted), return_exceptions=True)
+            else:
+                await gateway.refresh()
+        reports = [report for report in await gateway.reports() if not wanted or report.status.name in wanted]
+        snapshot = gateway.snapshot
+        servers = [_server(report, gateway) for report in reports]
+        return {
+            "version": __version__,
+            "python": sys.version.split()[0],
+            "configuration": [str(path) for path in config.sources],
+            "untrustedProjectFiles": [str(file.path) for file in config.pending],
+            "store": gateway.store_place,
+            "storeTrouble": gateway.store_trouble,
+            "tools": len(snapshot.tools),
+            "callable": len(snapshot.callable),
+            "servers": servers,
+            "healthy": gateway.store_trouble is None and all(server["healthy"] for server in servers),
+        }
+
+
+def _server(report: ServerReport, gateway: Gateway) -> dict[str, Any]:
+    status = report.status
+    reason = gateway.unavailable().get(status.name)
+    row: dict[str, Any] = {
+        "name": status.name,
+        "transport": report.transport,
+        "state": status.state,
+        "healthy": status.state in {"ready", "disabled"},
+        "startSeconds": None if status.start_seconds is None else round(status.start_seconds, 3),
+        "protocolVersion": status.protocol_version,
+        "serverInfo": status.server_info,
+        "tools": report.tools,
+        "declaredOutputSchemas": report.declared_output_schemas,
+        "blocked": report.blocked,
+        "changed": list(report.changed),
+        "lastError": reason,
+        "warnings": list(status.warnings),
+        "log": list(report.log),
+    }
+    row["advice"] = _advice(row)
+    return row
+
+
+def _advice(row: dict[str, Any]) -> list[str]:
+    """Say what to do; the reasons of failures already do."""
+    advice = []
+    if row["lastError"] and not row["healthy"]:
+        advice.append(str(row["lastError"]))
+    if row["changed"]:
+        advice.append(
+            f"{len(row['changed'])} definitions changed since they were accepted ({', '.join(row['changed'][:3])}"
+            f"{', …' if len(row['changed']) > 3 else ''}): look with `halflap inspect NAME`, "  # noqa: PLR2004 -- as shown
+            "then `halflap trust --tool NAME`."
+        )
+    advice.extend(row["warnings"])
+    if row["state"] == "ready" and row["tools"] == 0:
+        advice.append("It offers no tools.")
+    return advice
+
+
+_MARKS = {"ready": ("✓", "green"), "disabled": ("-", "dim")}
+
+
+def _show(examined: dict[str, Any], *, log: bool) -> None:
+    from rich.table import Table  # noqa: PLC0415 -- only drawn output needs it
+    from rich.text import Text  # noqa: PLC0415 -- as above
+
+    console = data_console()
+    console.print(f"Halflap {examined['version']}, Python {examined['python']}", style="bold")
+    console.print(Text(f"Configuration: {', '.join(examined['configuration']) or 'none found'}"))
+    console.print(Text(f"Store: {examined['store']}"))
+    if examined["storeTrouble"]:
+        console.print(Text(examined["storeTrouble"], style="red"))
+    for path in examined["untrustedProjectFiles"]:
+        console.print(
+            Text(f"Not trusted, so left out: {path}. Look at it with `halflap trust`.", style="yellow")
+        )
+    if examined["servers"]:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading, justify in (
+            ("", "left"), ("Server", "left"), ("State", "left"), ("Start", "right"), ("Tools", "right"),
+            ("Output schemas", "right"), ("Protocol", "left"),
+        ):  # fmt: skip
+            table.add_column(heading, justify=justify, no_wrap=heading != "Server")  # type: ignore[arg-type]
+        for row in examined["servers"]:
+            mark, style = _MARKS.get(row["state"], ("✗", "red"))
+            start = "" if row["startSeconds"] is None else f"{row['startSeconds']:.2f} s"
+            table.add_row(
+                Text(mark, style=style), Text(row["name"]), Text(row["state"], style=style), start,
+                str(row["tools"]), str(row["declaredOutputSchemas"]), row["protocolVersion"] or "",
+            )  # fmt: skip
+        console.print()
+        console.print(table)
+    for row in examined["servers"]:
+        lines = row["log"] if log or not row["healthy"] else []
+        if row["advice"] or lines:
+            console.print()
+            console.print(Text(row["name"], style="bold"))
+        for advice in row["advice"]:
+            console.print(Text(f"  {one_line(advice, 1000)}"), soft_wrap=True)
+        for line in lines:
+            console.print(Text(f"  │ {line}", style="dim"), soft_wrap=True)
+    console.print()
+    console.print(f"{examined['tools']} tools, {examined['callable']} of them callable")

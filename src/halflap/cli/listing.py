@@ -1,0 +1,149 @@
+"""`halflap list`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    data_console,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import read_config
+from halflap.errors import UsageError
+from halflap.gateway import Gateway
+
+if TYPE_CHECKING:
+    from halflap.config import Config
+
+__all__ = ["list_tools"]
+
+_WAIT_SECONDS = 10.0
+
+
+@reported
+def list_tools(
+    config: ConfigOption = None,
+    server: Annotated[
+        str | None, typer.Option("--server", "-s", help="Only the tools of this server.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Also the tools that may not be called, and why.")
+    ] = False,
+    refresh: Annotated[
+        bool,
+        typer.Option("--refresh", help="Ask every server anew, and say what was added, removed and changed."),
+    ] = False,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """List the tools of all servers.
+
+    Answers from the catalogue that the last run left. A server that was never listed, or whose list is
+    past its time, is started and asked.
+    """
+    set_up_logging(verbose=verbose)
+    asyncio.run(_list(read_config(config), server, everything=everything, refresh=refresh, as_json=as_json))
+
+
+async def _list(
+    config: Config, server: str | None, *, everything: bool, refresh: bool, as_json: bool
+) -> None:
+    names = [one.name for one in config.servers]
+    if server is not None and server not in names:
+        raise UsageError(f"There is no server named {server!r}. There are: {', '.join(names) or 'none'}.")
+    async with Gateway.open(config) as gateway:
+        with working("Asking the servers for their tools"):
+            if refresh:
+                changes = await gateway.refresh()
+            else:
+                await gateway.settle(wait_seconds=_WAIT_SECONDS, fresh=True)
+        rows = _rows(gateway, server, everything=everything)
+        unavailable = gateway.unavailable()
+    if as_json:
+        print_json(rows)
+    else:
+        _show(rows)
+    for name, reason in sorted(unavailable.items()):
+        if server in {None, name}:
+            note(f"Server {name!r} is not available: {reason}")
+    if refresh:
+        for word, found in (
+            ("added", changes.added),
+            ("removed", changes.removed),
+            ("changed", changes.changed),
+        ):
+            if found:
+                note(f"{word}: {', '.join(found)}")
+    if not config.servers:
+        note(
+            "No server is configured yet. Name them in a file and pass it with --config; see docs/configuration.md."
+        )
+
+
+def _rows(gateway: Gateway, server: str | None, *, everything: bool) -> list[dict[str, Any]]:
+    snapshot = gateway.snapshot
+    unavailable = gateway.unavailable()
+    rows = []
+    for name in sorted(snapshot.tools):
+        tool = snapshot.tools[name]
+        if server is not None and tool.server != server:
+            continue
+        row: dict[str, Any] = {
+            "name": name,
+            "description": tool.description,
+            "server": tool.server,
+            "originalName": tool.original_name,
+            "available": tool.server not in unavailable,
+        }
+        if tool.server in unavailable:
+            row["unavailable"] = unavailable[tool.server]
+        if name in snapshot.changed:
+            row["changed"] = list(snapshot.changed[name])
+        if name in snapshot.blocked:
+            row["blocked"] = snapshot.blocked[name]
+        elif name in snapshot.held:
+            row["held"] = True
+        if everything or not ("blocked" in row or "held" in row):
+            rows.append(row)
+    return rows
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    if not sys.stdout.isatty():
+        for row in rows:
+            sys.stdout.write(f"{row['name']}\t{_mark(row)}{one_line(row['description'])}\n")
+        sys.stdout.flush()
+        return
+    from rich.table import Table  # noqa: PLC0415 -- only a terminal needs it
+    from rich.text import Text  # noqa: PLC0415 -- as above
+
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
+    table.add_column("Tool", no_wrap=True, overflow="ellipsis", style="cyan")
+    table.add_column("What it does", overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        table.add_row(Text(row["name"]), Text(_mark(row) + one_line(row["description"])))
+    console = data_console()
+    console.print(table)
+    console.print(f"\n{len(rows)} tools of {len({row['server'] for row in rows})} servers", style="dim")
+
+
+def _mark(row: dict[str, Any]) -> str:
+    if "blocked" in row:
+        return "[blocked] "
+    if "held" in row:
+        return "[held] "
+    if "unavailable" in row:
+        return "[unavailable] "
+    return "[changed] " if "changed" in row else ""

@@ -1,0 +1,39 @@
+"""Files, environment and flags become one frozen Config."""
+
+from halflap.config.load import Config, load_config
+from halflap.config.places import user_config_dir, user_data_dir
+from halflap.config.project import (
+    ProjectFile,
+    find_project_files,
+    forget_project_file,
+    preview,
+    trust_project_file,
+)
+from halflap.config.settings import (
+    ExecutionConfig,
+    HttpConfig,
+    ServerConfig,
+    StoreConfig,
+    ToolsConfig,
+    TtlConfig,
+    UpstreamDefaults,
+)
+
+__all__ = [
+    "Config",
+    "ExecutionConfig",
+    "HttpConfig",
+    "ProjectFile",
+    "ServerConfig",
+    "StoreConfig",
+    "ToolsConfig",
+    "TtlConfig",
+    "UpstreamDefaults",
+    "find_project_files",
+    "forget_project_file",
+    "load_config",
+    "preview",
+    "trust_project_file",
+    "user_config_dir",
+    "user_data_dir",
+]

@@ -1,0 +1,91 @@
+"""Puts the values of environment variables in the place of `${VAR}`."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from halflap.config.places import home_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Flaw", "Scope", "expand"]
+
+_PIECE = re.compile(r"(?P<literal>\$\$\{)|\$\{(?P<body>[^}]*)\}|(?P<open>\$\{)")
+_VARIABLE = re.compile(r"(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What `${…}` may refer to."""
+
+    environ: Mapping[str, str] = field(repr=False)
+    workspace: Path
+    home: Path
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] | None = None, workspace: Path | None = None) -> Scope:
+        """Take what is not given from the process."""
+        environ = os.environ if environ is None else environ
+        return cls(environ, Path.cwd() if workspace is None else workspace, home_dir(environ))
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a piece of text cannot be expanded; it never holds the text."""
+
+    message: str
+    suggestion: str
+
+
+def expand(text: str, scope: Scope) -> tuple[str, list[Flaw]]:
+    """Replace each `${…}` once; what was put in is not looked at again."""
+    flaws: list[Flaw] = []
+
+    def replacement(match: re.Match[str]) -> str:
+        if match["literal"]:
+            return "${"
+        value = _value(match["body"], scope)
+        if isinstance(value, Flaw):
+            flaws.append(value)
+            return ""
+        return value
+
+    return _PIECE.sub(replacement, text), flaws
+
+
+def _value(body: str | None, scope: Scope) -> str | Flaw:
+    if body is None:
+        return Flaw("a `${` is never closed by `}`.", "Write `$${` for a literal `${`.")
+    folder = {"workspaceFolder": scope.workspace, "userHome": scope.home}.get(body)
+    if folder is not None:
+        return str(folder)
+    if body.startswith("input:"):
+        return Flaw(
+            "Halflap cannot ask for the inputs of VS Code (`${input:…}`).",
+            "Put the value in an environment variable and write `${NAME}`.",
+        )
+    variable = _VARIABLE.match(body)
+    if variable is None:
+        return Flaw(
+            "a `${…}` does not name a variable.",
+            "Write `${NAME}` or `${NAME:-default}`, or `$${` for a literal `${`.",
+        )
+    return _variable(variable["name"], variable["default"], scope)
+
+
+def _variable(name: str, default: str | None, scope: Scope) -> str | Flaw:
+    value = scope.environ.get(name)
+    if default is not None:
+        # As in a shell, `:-` counts a variable that is set to nothing as not set.
+        return value or default
+    if value is None:
+        return Flaw(
+            f"the environment variable `{name}` is not set.",
+            f"Set it, or give a default: `${{{name}:-default}}`.",
+        )
+    return value

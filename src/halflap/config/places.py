@@ -1,0 +1,62 @@
+"""Where things are: the user's folders for configuration and data, and paths as people write them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+from platformdirs.unix import Unix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["home_dir", "path_from", "user_config_dir", "user_data_dir", "with_home"]
+
+_NAME = "halflap"
+
+
+def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Give the folder of the user's configuration file; `HALFLAP_CONFIG_DIR` overrides it."""
+    environ = os.environ if environ is None else environ
+    chosen = _chosen(environ, "HALFLAP_CONFIG_DIR", "XDG_CONFIG_HOME", ".config")
+    return platformdirs.user_config_path(_NAME, appauthor=False) if chosen is None else chosen
+
+
+def user_data_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Give the folder of what Halflap keeps; `HALFLAP_DATA_DIR` overrides it."""
+    environ = os.environ if environ is None else environ
+    chosen = _chosen(environ, "HALFLAP_DATA_DIR", "XDG_DATA_HOME", ".local/share")
+    return platformdirs.user_data_path(_NAME, appauthor=False) if chosen is None else chosen
+
+
+def _chosen(environ: Mapping[str, str], override: str, xdg: str, beneath_home: str) -> Path | None:
+    if environ.get(override):
+        return path_from(environ[override], Path.cwd(), home_dir(environ))
+    # platformdirs looks at the process's environment only; on Unix these are its rules, with the
+    # environment that was given.
+    if not issubclass(platformdirs.PlatformDirs, Unix):
+        return None
+    base = environ.get(xdg, "")
+    return (Path(base) if Path(base).is_absolute() else home_dir(environ) / beneath_home) / _NAME
+
+
+def home_dir(environ: Mapping[str, str]) -> Path:
+    """Give the user's home folder by the given environment, else by the system."""
+    for name in ("HOME", "USERPROFILE"):
+        if environ.get(name) and Path(environ[name]).is_absolute():
+            return Path(environ[name])
+    return Path.home()
+
+
+def with_home(text: str, home: Path) -> str:
+    """Replace a leading `~` by the home folder."""
+    if text == "~" or text.startswith("~/"):
+        return str(home) + text[1:]
+    return text
+
+
+def path_from(text: str, folder: Path, home: Path) -> Path:
+    """Give the absolute path that a text means in a folder; links are not followed."""
+    return Path(os.path.normpath(Path.cwd() / folder / with_home(text, home)))

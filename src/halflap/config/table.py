@@ -1,0 +1,189 @@
+"""The table of every setting: its name, its kind, its default and its meaning; and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rapidfuzz import fuzz, process
+
+from halflap.config.kinds import WRONG, Choice, Flag, Kind, ListOf, MapOf, Number, Text, Value
+from halflap.config.nodes import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from halflap.config.nodes import Node, Problems
+
+__all__ = [
+    "SECTIONS",
+    "SERVER_SETTINGS",
+    "SETTINGS",
+    "TOP_LEVEL",
+    "Setting",
+    "guess",
+    "read_keys",
+    "read_section",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that can be configured; `default` is None where leaving it out means *none*."""
+
+    name: str
+    kind: Kind
+    default: Any
+    meaning: str
+
+    @property
+    def key(self) -> str:
+        """The last part of its name, as it stands in its section."""
+        return self.name.rpartition(".")[2]
+
+
+_SECONDS = Number()
+_TTL = Number(zero=True)
+_COUNT = Number(whole=True)
+_GLOBS = ListOf(item=Text(noun="a name or glob"), noun="names or globs")
+_HOSTS = ListOf(item=Text())
+_PLACE = Text(secret=True)
+_TRANSPORTS = dict.fromkeys(("streamable-http", "streamable_http", "streamableHttp"), "http")
+_TRANSPORT = Choice(options=("stdio", "http", "sse"), spellings=_TRANSPORTS)
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("tools.allow", _GLOBS, None, "Only these tools can be called. Not together with `tools.block`."),
+    Setting("tools.block", _GLOBS, (), "These tools cannot be called. Not together with `tools.allow`."),
+    Setting("tools.read_only", _GLOBS, (), "These tools change nothing, whatever their server says."),
+    Setting("tools.destructive", _GLOBS, (), "These tools destroy something, whatever their server says."),
+    Setting(
+        "tools.pin",
+        Choice(options=("off", "warn", "hold")),
+        "warn",
+        "What happens when the definition of a tool changes: nothing, a warning, or the tool is held back.",
+    ),
+    Setting("execution.timeout_seconds", _SECONDS, 120.0, "How long a program may run."),
+    Setting("execution.max_output_bytes", _COUNT, 65_536, "How much of its output goes back to the model."),
+    Setting(
+        "ttl.list_seconds",
+        _TTL,
+        300.0,
+        "How long a server's list of tools counts as fresh; 0 asks each time.",
+    ),
+    Setting(
+        "ttl.schema_seconds", _TTL, 3600.0, "How long the schemas of a tool count as fresh; 0 asks each time."
+    ),
+    Setting(
+        "ttl.per_tool",
+        MapOf(item=_TTL, noun="globs to seconds"),
+        {},
+        "Another time for the schemas of tools that match a glob.",
+    ),
+    Setting("store.path", _PLACE, None, "The SQLite file of the store. Not together with `store.url`."),
+    Setting("store.url", _PLACE, None, "A PostgreSQL database as the store. Not together with `store.path`."),
+    Setting("http.allowed_hosts", _HOSTS, (), "Further values of the `Host` header that are answered."),
+    Setting("http.allowed_origins", _HOSTS, (), "Further values of the `Origin` header that are answered."),
+    Setting("upstream.start_timeout_seconds", _SECONDS, 30.0, "How long a server may take to start."),
+    Setting(
+        "upstream.call_timeout_seconds",
+        _SECONDS,
+        60.0,
+        "How long a call may stay without answer or progress.",
+    ),
+    Setting(
+        "upstream.max_call_timeout_seconds", _SECONDS, 600.0, "How long a call may take, progress or not."
+    ),
+    Setting("upstream.max_concurrent_calls", _COUNT, 16, "How many calls one server gets at a time."),
+    Setting(
+        "roots",
+        ListOf(item=Text(noun="a path or a file:// URI"), noun="paths or file:// URIs"),
+        (),
+        "The folders that are named to servers that ask for roots.",
+    ),
+)
+
+SERVER_SETTINGS: tuple[Setting, ...] = (
+    Setting("name", Text(), None, "The server's name, in the list form; elsewhere its key is its name."),
+    Setting(
+        "transport",
+        _TRANSPORT,
+        None,
+        "How to talk to it. By default `stdio` with a command; with a URL, HTTP and then SSE.",
+    ),
+    Setting("type", _TRANSPORT, None, "Another name of `transport`."),
+    Setting("command", _PLACE, None, "The program to start."),
+    Setting("args", ListOf(item=Text(secret=True, empty=True), secret=True), (), "Its arguments."),
+    Setting(
+        "env", MapOf(item=Value(), noun="names to values", secret=True), {}, "Its environment variables."
+    ),
+    Setting("envFile", _PLACE, None, "A file of `NAME=value` lines; `env` wins over it."),
+    Setting("cwd", _PLACE, None, "The folder it runs in."),
+    Setting("url", _PLACE, None, "The address of a server that runs already."),
+    Setting(
+        "headers", MapOf(item=Value(), noun="names to values", secret=True), {}, "Sent with each request."
+    ),
+    Setting("trust_annotations", Flag(), False, "Whether to believe what the server says of its tools."),
+    Setting("disabled", Flag(), False, "Leaves the server out; nothing in it is expanded."),
+    Setting("enabled", Flag(), True, "The opposite of `disabled`."),
+    Setting(
+        "protocol", Choice(options=("auto", "legacy", "modern")), "auto", "Which generation of MCP it speaks."
+    ),
+    Setting("start_timeout_seconds", _SECONDS, None, "Instead of `upstream.start_timeout_seconds`."),
+    Setting("call_timeout_seconds", _SECONDS, None, "Instead of `upstream.call_timeout_seconds`."),
+    Setting("max_call_timeout_seconds", _SECONDS, None, "Instead of `upstream.max_call_timeout_seconds`."),
+    Setting("max_concurrent_calls", _COUNT, None, "Instead of `upstream.max_concurrent_calls`."),
+)
+
+SECTIONS: Mapping[str, tuple[Setting, ...]] = {
+    section: tuple(setting for setting in SETTINGS if setting.name.startswith(f"{section}."))
+    for section in dict.fromkeys(
+        setting.name.partition(".")[0] for setting in SETTINGS if "." in setting.name
+    )
+}
+
+TOP_LEVEL = ("mcpServers", "servers", "inputs", *SECTIONS, "roots")
+
+
+def guess(key: str, known: Collection[str]) -> str:
+    """Suggest the key that was probably meant, else name those there are."""
+    found = process.extractOne(
+        key.lower(), tuple(known), scorer=fuzz.ratio, processor=str.lower, score_cutoff=60
+    )
+    if found is not None:
+        return f"Did you mean `{found[0]}`?"
+    return f"Known keys: {', '.join(f'`{name}`' for name in known)}."
+
+
+def read_keys(
+    node: Node,
+    where: str,
+    settings: Collection[Setting],
+    problems: Problems,
+    *,
+    ignored: Collection[str] = (),
+    instead: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Give the values of a mapping by key, less what is wrong; `instead` has advice on certain unknown keys."""
+    known = {setting.key: setting.kind for setting in settings}
+    values: dict[str, Any] = {}
+    for key, member in node.mapping.items():
+        if key in known:
+            value = known[key].read(member, f"{where}.{key}", problems)
+            if value is not WRONG:
+                values[key] = value
+        elif key not in ignored:
+            advice = (instead or {}).get(key) or guess(key, known)
+            problems.add(member.line, f"unknown key `{shown(key)}` in `{where}`.", advice)
+    return values
+
+
+def read_section(root: Node, section: str, problems: Problems) -> dict[str, Any]:
+    """Give the values of one section of a file; an empty one is as good as none."""
+    node = root.mapping.get(section)
+    if node is None or node.value is None:
+        return {}
+    if not isinstance(node.value, Mapping):
+        problems.add(node.line, f"{section} must be a mapping of keys to values, not {node.kind}.")
+        return {}
+    return read_keys(node, section, SECTIONS[section], problems)

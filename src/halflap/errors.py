@@ -1,0 +1,248 @@
+"""Every failure that Halflap anticipates.
+
+    HalflapError
+    ├── ConfigError             the configuration file: every problem in it, with file and line
+    ├── UsageError              the command or call was asked for wrongly
+    ├── StoreError              the store cannot be used
+    │   ├── StoreTooNewError        it was written by a newer Halflap
+    │   └── StoreBrokenError        it is damaged, or not a store
+    ├── ToolError               a tool cannot be called, or the call failed
+    │   ├── ToolNotFoundError       no tool of that name
+    │   ├── ToolBlockedError        the configuration keeps it from being called
+    │   ├── ToolHeldError           its definition changed since it was accepted
+    │   ├── InvalidArgumentsError   the arguments do not fit its input schema
+    │   └── ToolFailedError         the server answered with a protocol error
+    ├── UpstreamError           a server behind Halflap
+    │   ├── UpstreamUnavailableError  it did not start, or cannot be reached
+    │   ├── UpstreamLostError         the connection broke while a call was under way
+    │   └── CallTimeoutError          it did not answer in time
+    └── ServeError              our own server cannot start
+
+A message says what was wrong, where, and what to do next. ``code`` is stable and is what scripts
+should look at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = [
+    "ArgumentProblem",
+    "CallTimeoutError",
+    "ConfigError",
+    "ConfigProblem",
+    "HalflapError",
+    "InvalidArgumentsError",
+    "ServeError",
+    "StoreBrokenError",
+    "StoreError",
+    "StoreTooNewError",
+    "ToolBlockedError",
+    "ToolError",
+    "ToolFailedError",
+    "ToolHeldError",
+    "ToolNotFoundError",
+    "UpstreamError",
+    "UpstreamLostError",
+    "UpstreamUnavailableError",
+    "UsageError",
+]
+
+_MOST_TOOLS_IN_TEXT = 10
+
+
+class HalflapError(Exception):
+    """The root: anything that Halflap raises on purpose."""
+
+    code: ClassVar[str] = "halflap"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ConfigProblem:
+    """One thing that is wrong with a configuration file."""
+
+    file: Path | None
+    line: int | None
+    message: str
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        where = "" if self.file is None else f"{self.file}:{self.line or 1}: "
+        then = "" if self.suggestion is None else f" {self.suggestion}"
+        return f"{where}{self.message}{then}"
+
+
+class ConfigError(HalflapError):
+    """The configuration cannot be used; carries every problem found, not only the first."""
+
+    code = "config"
+
+    def __init__(self, problems: Sequence[ConfigProblem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class UsageError(HalflapError):
+    """What was asked for makes no sense as asked."""
+
+    code = "usage"
+
+
+class StoreError(HalflapError):
+    """The store cannot be used."""
+
+    code = "store"
+
+
+class StoreTooNewError(StoreError):
+    """The store was written by a newer version of Halflap."""
+
+    code = "store-too-new"
+
+
+class StoreBrokenError(StoreError):
+    """The store is damaged, or the file is not a store."""
+
+    code = "store-broken"
+
+
+class ToolError(HalflapError):
+    """A tool cannot be called, or its call failed."""
+
+    code = "tool"
+
+
+class ToolNotFoundError(ToolError):
+    """No tool of that name is known."""
+
+    code = "tool-not-found"
+
+    def __init__(
+        self,
+        name: str,
+        server: str | None = None,
+        suggestions: Sequence[str] = (),
+        *,
+        available: Sequence[str] = (),
+        of_server: Sequence[str] = (),
+        unavailable_reason: str | None = None,
+    ) -> None:
+        self.name = name
+        self.server = server
+        self.suggestions = tuple(suggestions)
+        self.available = tuple(available)
+        self.unavailable_reason = unavailable_reason
+        lines = [f"There is no tool named {name!r}."]
+        if self.suggestions:
+            lines.append("Did you mean " + " or ".join(repr(name) for name in self.suggestions) + "?")
+        if unavailable_reason is not None:
+            lines.append(f"Server {server!r} is not available: {unavailable_reason}")
+        elif server is not None and of_server:
+            shown = ", ".join(of_server[:_MOST_TOOLS_IN_TEXT])
+            more = len(of_server) - _MOST_TOOLS_IN_TEXT
+            lines.append(f"Server {server!r} has: {shown}" + (f", and {more} more." if more > 0 else "."))
+        super().__init__("\n".join(lines))
+
+
+class ToolBlockedError(ToolError):
+    """The configuration keeps this tool from being called."""
+
+    code = "tool-blocked"
+
+    def __init__(self, name: str, rule: str) -> None:
+        self.name = name
+        self.rule = rule
+        super().__init__(f"{name!r} is not available: {rule} keeps it from being called.")
+
+
+class ToolHeldError(ToolError):
+    """The tool's definition is not the one that was accepted, and ``tools.pin`` is ``hold``."""
+
+    code = "tool-held"
+
+    def __init__(self, name: str, changed: Sequence[str]) -> None:
+        self.name = name
+        self.changed = tuple(changed)
+        super().__init__(
+            f"{name!r} is held: its {', '.join(self.changed) or 'definition'} changed since it was accepted. "
+            f"Look at it with `halflap inspect {name}`, then accept it with `halflap trust --tool {name}`."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentProblem:
+    """One argument that does not fit the tool's input schema."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class InvalidArgumentsError(ToolError):
+    """The arguments do not fit the tool's input schema; nothing was sent."""
+
+    code = "invalid-arguments"
+
+    def __init__(self, name: str, problems: Sequence[ArgumentProblem], signature: str = "") -> None:
+        self.name = name
+        self.problems = tuple(problems)
+        lines = [f"The arguments do not fit {name!r}; nothing was sent."]
+        lines += [f"- {problem}" for problem in self.problems]
+        if signature:
+            lines.append(f"It takes: {signature}")
+        super().__init__("\n".join(lines))
+
+
+class ToolFailedError(ToolError):
+    """The server answered the call with a protocol error instead of a result."""
+
+    code = "tool-failed"
+
+    def __init__(self, name: str, server: str, rpc_code: int, message: str) -> None:
+        self.name = name
+        self.server = server
+        self.rpc_code = rpc_code
+        self.message = message
+        super().__init__(f"Server {server!r} answered the call of {name!r} with error {rpc_code}: {message}")
+
+
+class UpstreamError(HalflapError):
+    """Something about a server behind Halflap; ``server`` is its name."""
+
+    code = "upstream"
+
+    def __init__(self, server: str, message: str) -> None:
+        self.server = server
+        self.reason = message
+        super().__init__(f"Server {server!r}: {message}")
+
+
+class UpstreamUnavailableError(UpstreamError):
+    """The server did not start, or cannot be reached; the call was not sent."""
+
+    code = "upstream-unavailable"
+
+
+class UpstreamLostError(UpstreamError):
+    """The connection broke while a call was under way: it may or may not have taken effect."""
+
+    code = "upstream-lost"
+
+
+class CallTimeoutError(UpstreamError):
+    """The server did not answer in time; it was told that the call is cancelled."""
+
+    code = "call-timeout"
+
+
+class ServeError(HalflapError):
+    """Our own server cannot start."""
+
+    code = "serve"

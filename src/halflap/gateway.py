@@ -1,0 +1,423 @@
+"""The composition root: builds the parts, registers the tool sources, offers the use cases."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halflap import __version__
+from halflap.calls import Calls, Policy, Recorder
+from halflap.catalog import Catalog, Snapshot, namespaced
+from halflap.config import Config, load_config
+from halflap.errors import (
+    StoreBrokenError,
+    StoreError,
+    StoreTooNewError,
+    ToolNotFoundError,
+    UpstreamError,
+    UsageError,
+)
+from halflap.store import open_store
+from halflap.values import CallContext, Changes, RegisteredTool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from halflap.store import CallRecord, Store
+    from halflap.upstream import Pool, Status
+    from halflap.values import Listing, Result, Tool
+
+__all__ = ["Gateway", "ServerReport"]
+
+logger = logging.getLogger(__name__)
+
+FIRST_LISTING_SECONDS = 10.0
+"""So long an answer waits, at most, for servers that were never listed before."""
+
+NO_OUTPUT_SCHEMA = (
+    "No output schema defined by the upstream server. "
+    "Inspect the return value in your script "
+    "(e.g., print(type(result), result[:1])) to determine the structure."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    """One server as `halflap doctor` shows it."""
+
+    status: Status
+    transport: str
+    tools: int
+    declared_output_schemas: int
+    blocked: int
+    changed: tuple[str, ...]
+    listed_at: float | None
+    log: tuple[str, ...]
+
+
+class Gateway:
+    """All of a person's tools in one place.
+
+        async with Gateway.open(config) as gateway:
+            for tool in await gateway.tools():
+                print(tool.name)
+            result = await gateway.call("mcp__time__get_current_time", timezone="Europe/Berlin")
+
+    Opening reads the catalogue that the last run left; no server starts before it is needed.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.store_trouble: str | None = None
+        """Why nothing is kept, when nothing is."""
+        self._opening: asyncio.Task[None] | None = None
+        self._store: Store | None = None
+        self._catalog: Catalog | None = None
+        self._calls: Calls | None = None
+        self._recorder: Recorder | None = None
+        self._pool: Pool | None = None
+        self._listings: dict[str, asyncio.Task[None]] = {}
+        self._failures: dict[str, str] = {}
+        self._roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, config: Config | Mapping[str, Any] | str | Path | None = None
+    ) -> AsyncIterator[Gateway]:
+        """Open a gateway on a `Config`, a mapping in its form, a file's path, or the user's own file."""
+        gateway = cls(await _configured(config))
+        try:
+            await gateway.prepare()
+            yield gateway
+        finally:
+            await gateway.close()
+
+    # Opening and closing ---------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Open the store and the catalogue; once, however many ask for it."""
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open(), name="open gateway")
+        await asyncio.shield(self._opening)
+
+    async def _open(self) -> None:
+        self._store = await self._open_store()
+        self._catalog = Catalog(self.config, self._store)
+        await self._catalog.load()
+        self._recorder = Recorder(self._store)
+        self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
+        # The protocol library takes a while to load, and reading the catalogue does not need it.
+        upstream = await asyncio.to_thread(import_module, "halflap.upstream")
+        servers = self.snapshot.servers
+        self._pool = upstream.Pool(
+            self.config.servers,
+            version=__version__,
+            log_folder=self.config.data_dir / "logs",
+            list_roots=self._list_roots if self.config.roots or self._roots is not None else None,
+            on_listing=self._absorb,
+            spoke={name: server.protocol_version for name, server in servers.items()},
+        )
+        for source in self._running_pool:
+            self._calls.register(source)
+
+    async def _open_store(self) -> Store:
+        configured = self.config.store
+        place = configured.url or configured.path or self.config.data_dir / "halflap.db"
+        try:
+            return await open_store(place)
+        except (StoreTooNewError, StoreBrokenError):
+            raise
+        except StoreError as error:
+            # A home that cannot be written to is no reason to do without one's tools.
+            self.store_trouble = str(error)
+            logger.warning("%s Going on in memory: the next start will not remember this one.", error)
+            return await open_store(None)
+
+    async def close(self) -> None:
+        """Stop every server and write down what is left to write."""
+        tasks = [*self._listings.values(), *([self._opening] if self._opening is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._pool is not None:
+            await self._pool.close()
+        if self._recorder is not None:
+            await self._recorder.close()
+        if self._store is not None:
+            await self._store.close()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The catalogue as it is now."""
+        return Snapshot() if self._catalog is None else self._catalog.snapshot
+
+    @property
+    def _running_pool(self) -> Pool:
+        assert self._pool is not None, "the gateway is not open"
+        return self._pool
+
+    # What there is -----------------------------------------------------------------------------------
+
+    async def tools(self, *, wait_seconds: float = FIRST_LISTING_SECONDS) -> tuple[RegisteredTool, ...]:
+        """Give all callable tools, sorted by name.
+
+        Servers never listed before are started and waited for, at most so long; a list that is past
+        its time is given as it is, and brought up to date behind.
+        """
+        await self.settle(wait_seconds=wait_seconds)
+        snapshot = self.snapshot
+        reasons = self.unavailable()
+        return tuple(self._registered(snapshot.tools[name], reasons) for name in snapshot.callable)
+
+    async def settle(self, *, wait_seconds: float, fresh: bool = False) -> None:
+        """List the servers that want listing. Waits for the new ones; for the stale ones too if `fresh`."""
+        await self.prepare()
+        assert self._catalog is not None
+        awaited = []
+        for upstream in self._running_pool:
+            name = upstream.name
+            if upstream.config.disabled or not self._catalog.is_stale(name):
+                continue
+            task = self._list_behind(name)
+            if fresh or not self._catalog.is_listed(name):
+                awaited.append(task)
+        if awaited:
+            await asyncio.wait(awaited, timeout=wait_seconds)
+
+    async def warm_up(self) -> None:
+        """Open, and list behind the servers that nothing is known of yet; the others wait until needed."""
+        await self.prepare()
+        assert self._catalog is not None
+        for upstream in self._running_pool:
+            if not upstream.config.disabled and not self._catalog.is_listed(upstream.name):
+                self._list_behind(upstream.name)
+
+    async def refresh(self, server: str | None = None) -> Changes:
+        """List one server or all of them anew, and say what was added, removed and changed.
+
+        A server that cannot be listed keeps the tools it had. If only one was asked for, its
+        `UpstreamError` is raised.
+        """
+        await self.prepare()
+        before = self.snapshot
+        names = [upstream.name for upstream in self._running_pool if not upstream.config.disabled]
+        if server is not None:
+            if server not in names:
+                raise UsageError(
+                    f"There is no server named {server!r}. There are: {', '.join(names) or 'none'}."
+                )
+            names = [server]
+        if names:
+            await asyncio.wait([self._list_behind(name) for name in names])
+        if server is not None and server in self._failures:
+            raise UpstreamError(server, self._failures[server])
+        return _difference(before, self.snapshot, names)
+
+    async def inspect(self, name: str) -> dict[str, Any]:
+        """Say what a tool takes and returns, who serves it, and what its server says of itself."""
+        await self.prepare()
+        tool = await self._find(name)
+        assert self._catalog is not None
+        assert self._calls is not None
+        if self._catalog.is_stale_schema(tool):
+            self._list_behind(tool.server)
+        policy = self._calls.policy
+        described: dict[str, Any] = {
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": dict(tool.input_schema),
+            "outputSchema": dict(tool.output_schema) if tool.output_schema else None,
+        }
+        if not tool.output_schema:
+            described["note"] = NO_OUTPUT_SCHEMA
+        described["server"] = tool.server
+        described["originalName"] = tool.original_name
+        described["annotations"] = {
+            "readOnly": policy.is_read_only(tool),
+            "destructive": policy.is_destructive(tool),
+            "claimed": _claims(tool),
+            "trusted": policy.is_trusted(tool),
+        }
+        snapshot = self.snapshot
+        server = snapshot.servers.get(tool.server)
+        if server is not None and server.instructions:
+            described["instructions"] = server.instructions
+        if tool.name in snapshot.blocked:
+            described["blocked"] = snapshot.blocked[tool.name]
+        if tool.name in snapshot.changed:
+            described["changed"] = list(snapshot.changed[tool.name])
+        reason = self.unavailable().get(tool.server)
+        if reason is not None:
+            described["unavailable"] = reason
+        return described
+
+    def unavailable(self) -> dict[str, str]:
+        """Say which servers cannot be reached at the moment, and why."""
+        reasons = dict(self._failures)
+        for upstream in self._pool or ():
+            status = upstream.status()
+            if status.state == "ready":
+                reasons.pop(upstream.name, None)
+            elif status.state == "failed" and status.reason is not None:
+                reasons[upstream.name] = status.reason
+        return reasons
+
+    async def reports(self) -> tuple[ServerReport, ...]:
+        """Give every server's state, in the order of the configuration."""
+        await self.prepare()
+        snapshot = self.snapshot
+        reports = []
+        for upstream in self._running_pool:
+            tools = snapshot.by_server.get(upstream.name, ())
+            kept = snapshot.servers.get(upstream.name)
+            reports.append(
+                ServerReport(
+                    status=upstream.status(),
+                    transport=upstream.config.transport,
+                    tools=len(tools),
+                    declared_output_schemas=sum(1 for tool in tools if tool.output_schema),
+                    blocked=sum(1 for tool in tools if tool.name in snapshot.blocked),
+                    changed=tuple(tool.name for tool in tools if tool.name in snapshot.changed),
+                    listed_at=None if kept is None else kept.listed_at,
+                    log=tuple(await asyncio.to_thread(upstream.log.tail)),
+                )
+            )
+        return tuple(reports)
+
+    @property
+    def store_place(self) -> str:
+        """Where the store is, fit to be shown."""
+        return "" if self._store is None else self._store.place
+
+    async def recent_calls(self, limit: int = 20) -> Sequence[CallRecord]:
+        """Give the newest calls, newest first."""
+        await self.prepare()
+        assert self._recorder is not None
+        assert self._store is not None
+        await self._recorder.flush()
+        return await self._store.recent_calls(limit)
+
+    # What can be done --------------------------------------------------------------------------------
+
+    async def call(self, name: str, /, **arguments: Any) -> Result:
+        """Call a tool by its namespaced name."""
+        return await self.call_tool(name, arguments)
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
+    ) -> Result:
+        """Call a tool with its arguments as a mapping, on somebody's behalf."""
+        await self.prepare()
+        await self._find(name)
+        assert self._calls is not None
+        return await self._calls.call(name, arguments, context or CallContext())
+
+    async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Accept the changed definitions of these tools; gives those that had changed."""
+        await self.prepare()
+        assert self._catalog is not None
+        return await self._catalog.accept(names)
+
+    def offer_roots(self, roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]) -> None:
+        """Have somebody asked for roots when a server wants them; to be said before the gateway is opened."""
+        self._roots = roots
+
+    async def roots_changed(self) -> None:
+        """Pass on that the roots are others now."""
+        if self._pool is not None:
+            await self._pool.roots_changed()
+
+    # Within ------------------------------------------------------------------------------------------
+
+    async def _absorb(self, listing: Listing) -> None:
+        assert self._catalog is not None
+        await self._catalog.absorb(listing)
+        self._failures.pop(listing.server, None)
+
+    def _list_behind(self, server: str) -> asyncio.Task[None]:
+        """List a server; if that is under way already, join it."""
+        task = self._listings.get(server)
+        if task is None or task.done():
+            task = asyncio.create_task(self._list(server), name=f"list {server}")
+            self._listings[server] = task
+        return task
+
+    async def _list(self, server: str) -> None:
+        upstream = self._running_pool.get(server)
+        assert upstream is not None
+        try:
+            await upstream.list()
+        except UpstreamError as error:
+            self._failures[server] = error.reason
+            logger.warning("%s", error)
+
+    async def _find(self, name: str) -> Tool:
+        """Look a tool up; a miss lists the servers that it may belong to, once, before it is an error."""
+        assert self._catalog is not None
+        servers = [server.name for server in self.config.servers if not server.disabled]
+        try:
+            return self.snapshot.find(name, servers, self.unavailable())
+        except ToolNotFoundError:
+            candidates = [server for server in servers if name.startswith(namespaced(server, ""))]
+            missed = [self._list_behind(server) for server in candidates]
+            if missed:
+                await asyncio.wait(missed)
+            return self.snapshot.find(name, servers, self.unavailable())
+
+    def _registered(self, tool: Tool, reasons: Mapping[str, str]) -> RegisteredTool:
+        return RegisteredTool(
+            name=tool.name,
+            description=tool.description,
+            parameters=tool.input_schema,
+            output_schema=tool.output_schema,
+            handler=partial(self.call, tool.name),
+            server=tool.server,
+            original_name=tool.original_name,
+            annotations=tool.annotations,
+            definition_hash=tool.hash,
+            unavailable=reasons.get(tool.server),
+        )
+
+    async def _list_roots(self) -> list[dict[str, Any]]:
+        roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
+        if self._roots is not None:
+            with contextlib.suppress(Exception):
+                roots += [dict(root) for root in await self._roots()]
+        return roots
+
+
+async def _configured(config: Config | Mapping[str, Any] | str | Path | None) -> Config:
+    if isinstance(config, Config):
+        return config
+    if config is None or isinstance(config, str | Path):
+        return await asyncio.to_thread(load_config, config)
+    return Config.from_mapping(dict(config))
+
+
+def _claims(tool: Tool) -> dict[str, Any]:
+    claims = tool.annotations
+    return {
+        "readOnlyHint": claims.read_only,
+        "destructiveHint": claims.destructive,
+        "idempotentHint": claims.idempotent,
+        "openWorldHint": claims.open_world,
+    }
+
+
+def _difference(before: Snapshot, after: Snapshot, servers: Iterable[str]) -> Changes:
+    wanted = set(servers)
+    old = {name: tool.hash for name, tool in before.tools.items() if tool.server in wanted}
+    new = {name: tool.hash for name, tool in after.tools.items() if tool.server in wanted}
+    return Changes(
+        added=tuple(sorted(new.keys() - old.keys())),
+        removed=tuple(sorted(old.keys() - new.keys())),
+        changed=tuple(sorted(name for name in new.keys() & old.keys() if new[name] != old[name])),
+    )

@@ -1,0 +1,116 @@
+"""Our own MCP server: a fixed handful of tools, the same for every client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from halflap import __version__
+from halflap.errors import HalflapError
+from halflap.server.core import core_family
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcp.server import ServerRequestContext
+
+    from halflap.gateway import Gateway
+
+__all__ = ["Front"]
+
+logger = logging.getLogger(__name__)
+
+_INSTRUCTIONS = """\
+Halflap stands in front of this person's MCP servers. list_callable_tools names all the tools that they \
+offer, as mcp__<server>__<tool>."""
+
+_TOOLS_TTL_MS = 3_600_000
+_ROOTS_SECONDS = 5.0
+
+
+class Front:
+    """The MCP face of a gateway, over whatever transport."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.answered = asyncio.Event()
+        """Set when the first list of tools has gone out."""
+        self._gateway = gateway
+        self._tools = {tool.name: tool for tool in core_family(gateway)}
+        self._asker: ServerRequestContext[Any, Any] | None = None
+        self.server: Server[dict[str, Any]] = Server(
+            "halflap",
+            version=__version__,
+            title="Halflap",
+            instructions=_INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+
+    def forward_roots(self) -> None:
+        """Pass the client's roots on to the servers that ask: for a transport with a single client."""
+        self._gateway.offer_roots(self._client_roots)
+        self.server.add_notification_handler(
+            "notifications/initialized", types.NotificationParams, self._initialized
+        )
+        self.server.add_notification_handler(
+            "notifications/roots/list_changed", types.NotificationParams, self._roots_changed
+        )
+
+    async def _list_tools(
+        self, _context: ServerRequestContext[Any, Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        # The answer leaves us after this returns; whatever waits for it gives it a moment.
+        asyncio.get_running_loop().call_later(0.05, self.answered.set)
+        return types.ListToolsResult(
+            tools=[tool.definition for tool in self._tools.values()],
+            ttl_ms=_TOOLS_TTL_MS,
+            cache_scope="public",
+        )
+
+    async def _call_tool(
+        self, _context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise MCPError(
+                types.INVALID_PARAMS,
+                f"Unknown tool: {params.name!r}. There are: {', '.join(sorted(self._tools))}.",
+            )
+        try:
+            return await tool.answer(params.arguments or {})
+        except HalflapError as error:
+            return _error(str(error))
+        except Exception as error:
+            logger.exception("the call of %s failed", params.name)
+            return _error(f"Halflap failed to answer ({type(error).__name__}). Its log has the whole story.")
+
+    async def _initialized(
+        self, context: ServerRequestContext[Any, Any], _params: types.NotificationParams
+    ) -> None:
+        capabilities = context.session.client_capabilities
+        offers = capabilities is not None and capabilities.roots is not None
+        if offers and context.session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            self._asker = context
+
+    async def _roots_changed(
+        self, _context: ServerRequestContext[Any, Any], _params: types.NotificationParams
+    ) -> None:
+        await self._gateway.roots_changed()
+
+    async def _client_roots(self) -> Sequence[Mapping[str, Any]]:
+        if self._asker is None:
+            return []
+        result = await self._asker.session.send_request(
+            types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=_ROOTS_SECONDS
+        )
+        return [root.model_dump(by_alias=True, mode="json", exclude_none=True) for root in result.roots]
+
+
+def _error(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)

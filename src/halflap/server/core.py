@@ -1,0 +1,51 @@
+"""The core family of our own tools."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from halflap.server.family import FrontTool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halflap.gateway import Gateway
+    from halflap.server.family import Answer
+
+__all__ = ["core_family"]
+
+_LIST_CALLABLE_TOOLS = """\
+Lists the names of all tools that can be called through Halflap, from every connected MCP server, as a \
+sorted JSON array of strings. A name has the form mcp__<server>__<tool>. Takes no arguments. Use it to \
+see what is there; the array holds names only, no descriptions or schemas."""
+
+
+def core_family(gateway: Gateway) -> list[FrontTool]:
+    """Give the tools of the family, bound to a gateway."""
+
+    async def list_callable_tools(_arguments: Mapping[str, Any]) -> Answer:
+        names = [tool.name for tool in await gateway.tools()]
+        return json.dumps(names, indent=2, ensure_ascii=False), {"result": names}
+
+    return [
+        FrontTool(
+            name="list_callable_tools",
+            title="List callable tools",
+            description=_LIST_CALLABLE_TOOLS,
+            input_schema={"type": "object", "properties": {}, "additionalProperties": False},
+            output_schema={
+                "type": "object",
+                "properties": {
+                    "result": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "Namespaced tool names, sorted",
+                    }
+                },
+                "required": ["result"],
+            },
+            read_only=True,
+            handler=list_callable_tools,
+        )
+    ]

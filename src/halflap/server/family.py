@@ -1,0 +1,63 @@
+"""One of our own tools, as the families declare them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+
+from halflap.errors import InvalidArgumentsError
+from halflap.schema import compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+__all__ = ["Answer", "FrontTool"]
+
+Answer = tuple[str, Any]
+"""The text for the model, and the same as structured content; None where there is only text."""
+
+
+@dataclass(frozen=True)
+class FrontTool:
+    """What `tools/list` says of it, and what answers its calls."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None
+    read_only: bool
+    handler: Callable[[Mapping[str, Any]], Awaitable[Answer]]
+
+    @cached_property
+    def definition(self) -> types.Tool:
+        """The tool in the protocol's own form."""
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=dict(self.input_schema),
+            output_schema=None if self.output_schema is None else dict(self.output_schema),
+            annotations=types.ToolAnnotations(
+                title=self.title,
+                read_only_hint=self.read_only,
+                destructive_hint=not self.read_only,
+                idempotent_hint=self.read_only,
+                open_world_hint=not self.read_only,
+            ),
+        )
+
+    async def answer(self, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        """Check the arguments and answer."""
+        validator = compile_schema(self.input_schema)
+        problems = [] if validator is None else validator.problems(dict(arguments))
+        if problems:
+            raise InvalidArgumentsError(self.name, problems)
+        text, structured = await self.handler(arguments)
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+        if structured is None:
+            return types.CallToolResult(content=content)
+        return types.CallToolResult(content=content, structured_content=structured)

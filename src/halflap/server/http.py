@@ -1,0 +1,176 @@
+"""Serve over streamable HTTP: to who has the token, from an address that is ours."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+
+from halflap.errors import ServeError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mcp.server.lowlevel import Server
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from halflap.config import HttpConfig
+
+__all__ = ["Guard", "bind", "keep_token", "parse_address", "serve_http"]
+
+PATH = "/mcp"
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def parse_address(address: str) -> tuple[str, int]:
+    """Read `host:port`, `:port`, or `port`; without a host it is this machine alone."""
+    host, _, port = address.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65535:  # noqa: PLR2004 -- the last port there is
+        raise UsageError(f"{address!r} is not an address to listen at. Write host:port, like 127.0.0.1:8765.")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def keep_token(folder: Path) -> tuple[str, Path, bool]:
+    """Give the bearer token, its file, and whether it was made just now."""
+    file = folder / "http_token"
+    with contextlib.suppress(FileNotFoundError):
+        token = file.read_text().strip()
+        if token:
+            file.chmod(0o600)
+            return token, file, False
+    token = secrets.token_urlsafe(32)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as opened:
+            opened.write(token + "\n")
+    except OSError as error:
+        raise ServeError(
+            f"The token cannot be kept in {file}: {error.strerror}. Make the folder writable."
+        ) from error
+    return token, file, True
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Take the address, or say why it cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ServeError(
+            f"Cannot listen at {host}:{port}: {error.strerror or error}. Choose another port."
+        ) from error
+    return listener
+
+
+async def serve_http(
+    server: Server[Any],
+    listener: socket.socket,
+    token: str,
+    config: HttpConfig,
+    *,
+    on_ready: Callable[[], None],
+) -> None:
+    """Serve until told to stop."""
+    host = listener.getsockname()[0]
+    application = server.streamable_http_app(
+        streamable_http_path=PATH,
+        # The guard below checks Host and Origin, for every path.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    guard = Guard(application, token, allowed_hosts(host, config), config.allowed_origins)
+    web = uvicorn.Server(
+        uvicorn.Config(guard, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=3)
+    )
+    on_ready()
+    await web.serve(sockets=[listener])
+
+
+def allowed_hosts(host: str, config: HttpConfig) -> frozenset[str]:
+    """Say under which names we may be addressed: our own, this machine's, and the configured ones."""
+    own = {host} if host not in {"0.0.0.0", "::"} else set()  # noqa: S104 -- compared, not bound
+    return frozenset(name.lower() for name in (*_LOOPBACK, *own, *config.allowed_hosts))
+
+
+class Guard:
+    """Lets a request through only with the right Host, an acceptable Origin, and the token."""
+
+    def __init__(
+        self, app: ASGIApp, token: str, hosts: frozenset[str], origins: tuple[str, ...] | frozenset[str]
+    ) -> None:
+        self._app = app
+        self._token = token.encode()
+        self._hosts = hosts
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value)
+        refusal = self._refusal(headers)
+        if refusal is None:
+            await self._app(scope, receive, send)
+        else:
+            await _refuse(send, *refusal)
+
+    def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, str, str] | None:
+        hosts = headers.get(b"host", [])
+        if len(hosts) != 1 or _host_name(hosts[0]) not in self._hosts:
+            return (
+                421,
+                "host",
+                "This Host is not one of ours. Name it in `http.allowed_hosts` if it should be.",
+            )
+        origins = headers.get(b"origin", [])
+        if len(origins) > 1 or (origins and not self._knows_origin(origins[0])):
+            return 403, "origin", "This Origin may not ask. Name it in `http.allowed_origins` if it should."
+        given = headers.get(b"authorization", [])
+        scheme, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not secrets.compare_digest(token.strip(), self._token):
+            return (
+                401,
+                "token",
+                "Send the header `Authorization: Bearer <token>`; `halflap serve` says where it is.",
+            )
+        return None
+
+    def _knows_origin(self, origin: bytes) -> bool:
+        text = origin.decode("latin-1").lower().rstrip("/")
+        if text in self._origins:
+            return True
+        try:
+            parts = urlsplit(text)
+        except ValueError:
+            return False
+        return parts.scheme in {"http", "https"} and parts.hostname in _LOOPBACK
+
+
+def _host_name(host: bytes) -> str:
+    try:
+        return urlsplit("//" + host.decode("latin-1")).hostname or ""
+    except ValueError:
+        return ""
+
+
+async def _refuse(send: Send, status: int, code: str, message: str) -> None:
+    body = json.dumps({"error": True, "code": code, "message": message}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 401:  # noqa: PLR2004 -- only this one asks for credentials
+        headers.append((b"www-authenticate", b'Bearer realm="halflap"'))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

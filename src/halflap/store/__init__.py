@@ -1,0 +1,26 @@
+"""What happened and what was learned."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from halflap.store.base import CallRecord, ServerRows, Store, StoredCatalog, StoredServer, StoredTool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["CallRecord", "ServerRows", "Store", "StoredCatalog", "StoredServer", "StoredTool", "open_store"]
+
+
+async def open_store(place: Path | str | None) -> Store:
+    """Open the store: a path is SQLite, a text is a database's URL, None is memory.
+
+    The SQL library takes a while to load, so it is loaded here, in a thread, and not on import.
+    """
+    sql = await asyncio.to_thread(import_module, "halflap.store.sql")
+    store = sql.SqlStore(place)
+    await store.open()
+    opened: Store = store
+    return opened

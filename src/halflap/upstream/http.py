@@ -1,0 +1,117 @@
+"""Talk to a server over streamable HTTP or the older HTTP with SSE."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from halflap.upstream.wire import LOST, NOT_SENT, REFUSED
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from halflap.config import ServerConfig
+    from halflap.upstream.wire import Wire
+
+__all__ = ["http_streams", "sse_streams"]
+
+MAX_EVENT_BYTES = 64 * 1024 * 1024
+_CONNECT_SECONDS = 30.0
+_SILENCE_SECONDS = 3600.0
+"""How long a stream may say nothing. Calls have their own, shorter limits."""
+
+_UNAUTHORISED = 401
+_FORBIDDEN = 403
+_ONLY_SSE = (400, 404, 405)
+"""What a server of the older transport answers to a POST at its event stream's address."""
+
+
+class _ReportingClient(httpx2.AsyncClient):
+    """Tells what happened to a request instead of tearing the whole session down with it.
+
+    A session serves many calls; one that cannot be delivered must fail alone, and the caller must
+    learn whether it left us. So a failure becomes a JSON-RPC error of our own in place of the answer.
+    """
+
+    def __init__(self, wire: Wire, *, breaks: bool, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._wire = wire
+        self._breaks = breaks
+
+    async def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
+        try:
+            response = await super().send(request, **settings)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            return self._in_place_of(
+                request, NOT_SENT, f"cannot be reached at {_shown(request)}: {_words(error)}."
+            )
+        except httpx2.TransportError as error:
+            return self._in_place_of(request, LOST, f"the connection broke: {_words(error)}.")
+        if response.status_code in {_UNAUTHORISED, _FORBIDDEN}:
+            await response.aclose()
+            return self._in_place_of(
+                request,
+                REFUSED,
+                f"answered {response.status_code} {response.reason_phrase}: it wants credentials. "
+                "Give them as `headers:` (for example `Authorization: Bearer ${TOKEN}`) in the configuration.",
+            )
+        if request.method == "POST" and response.status_code in _ONLY_SSE:
+            self._wire.fallback_to_sse = True
+        return response
+
+    def _in_place_of(self, request: httpx2.Request, code: int, reason: str) -> httpx2.Response:
+        self._wire.trouble = reason
+        if self._breaks or (request.method == "GET" and code == NOT_SENT):
+            self._wire.broken.set()
+        error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}}
+        return httpx2.Response(503, json=error, request=request)
+
+
+def _shown(request: httpx2.Request) -> str:
+    """Give the address without what may be secret in it."""
+    return str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _timeout() -> httpx2.Timeout:
+    return httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS)
+
+
+@asynccontextmanager
+async def http_streams(server: ServerConfig, wire: Wire) -> AsyncIterator[Any]:
+    """Connect by streamable HTTP."""
+    assert server.url is not None
+    async with (
+        _ReportingClient(wire, breaks=False, headers=dict(server.headers), timeout=_timeout()) as client,
+        streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def sse_streams(server: ServerConfig, wire: Wire) -> AsyncIterator[Any]:
+    """Connect by the older transport: one event stream for answers, POSTs for requests."""
+    assert server.url is not None
+
+    def client(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return _ReportingClient(wire, breaks=True, headers=headers, timeout=timeout, auth=auth)
+
+    async with sse_client(
+        server.url,
+        headers=dict(server.headers),
+        timeout=_CONNECT_SECONDS,
+        sse_read_timeout=_SILENCE_SECONDS,
+        httpx_client_factory=client,
+    ) as streams:
+        yield streams

@@ -1,0 +1,213 @@
+"""Talk to a server over its stdin and stdout, started through the guardian."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+
+from halflap.errors import UpstreamUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from halflap.config import ServerConfig
+    from halflap.upstream.guardian import GuardedProcess, Guardian
+    from halflap.upstream.log import ServerLog
+    from halflap.upstream.wire import Wire
+
+__all__ = ["minimal_environment", "stdio_streams"]
+
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+"""A server that writes a longer line than this is cut off: it would fill our memory."""
+
+STOP_GRACE_SECONDS = 2.0
+"""How long a server may take to end by itself once its stdin is closed, as the protocol asks."""
+
+_LAST_WORDS_SECONDS = 0.5
+"""How long we listen for the rest of what an ended server said."""
+
+_INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+
+
+def minimal_environment() -> dict[str, str]:
+    """Give what any program may need to run at all; no server sees the rest of our environment."""
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
+@asynccontextmanager
+async def stdio_streams(
+    guardian: Guardian, server: ServerConfig, wire: Wire, log: ServerLog
+) -> AsyncIterator[
+    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+]:
+    """Start the server and yield its streams; leave nothing of it behind."""
+    process = await _started(guardian, server)
+    wire.pid = process.pid
+    wire.sent = set()
+    incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    try:
+        pipes = await _Pipes.open(process)
+    except BaseException:
+        await process.stop(0)
+        raise
+    try:
+        async with anyio.create_task_group() as pumps:
+            pumps.start_soon(_read_messages, process, pipes.stdout, incoming, wire, log)
+            pumps.start_soon(_write_messages, pipes.stdin, outgoing, wire)
+            pumps.start_soon(_keep_log, pipes, log)
+            try:
+                yield read_stream, write_stream
+            finally:
+                # The pumps run on while it ends: it may have something to say.
+                with anyio.CancelScope(shield=True):
+                    await _stop(process, pipes)
+                pumps.cancel_scope.cancel()
+    finally:
+        pipes.close()
+        for stream in (incoming, read_stream, write_stream, outgoing):
+            stream.close()
+
+
+async def _started(guardian: Guardian, server: ServerConfig) -> GuardedProcess:
+    assert server.command is not None
+    try:
+        return await guardian.start(
+            [server.command, *server.args], {**minimal_environment(), **server.env}, server.cwd
+        )
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.filename == server.cwd and server.cwd is not None:
+            reason = f"its folder `cwd: {server.cwd}` cannot be entered ({error.strerror}). Correct `cwd`."
+        elif isinstance(error, FileNotFoundError):
+            reason = (
+                f"the command {server.command!r} was not found. Install it, "
+                "or give its full path as `command` in the configuration."
+            )
+        elif isinstance(error, PermissionError):
+            reason = f"the command {server.command!r} may not be run ({error.strerror}). Make it executable."
+        else:
+            reason = f"the command {server.command!r} could not be started: {error}."
+        raise UpstreamUnavailableError(server.name, reason) from error
+
+
+class _Pipes:
+    """Our ends of the server's three pipes, on the event loop."""
+
+    def __init__(
+        self, stdin: asyncio.StreamWriter, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader
+    ) -> None:
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self.readers: list[asyncio.BaseTransport] = []
+        self.log_ended = asyncio.Event()
+
+    @classmethod
+    async def open(cls, process: GuardedProcess) -> _Pipes:
+        loop = asyncio.get_running_loop()
+        stdout = asyncio.StreamReader(limit=MAX_MESSAGE_BYTES)
+        stderr = asyncio.StreamReader()
+        transport, protocol = await loop.connect_write_pipe(
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(process.stdin, "wb", 0)
+        )
+        pipes = cls(asyncio.StreamWriter(transport, protocol, None, loop), stdout, stderr)
+        for reader, descriptor in ((stdout, process.stdout), (stderr, process.stderr)):
+            read_transport, _ = await loop.connect_read_pipe(
+                lambda reader=reader: asyncio.StreamReaderProtocol(reader),  # type: ignore[misc]
+                os.fdopen(descriptor, "rb", 0),
+            )
+            pipes.readers.append(read_transport)
+        return pipes
+
+    def close(self) -> None:
+        for transport in self.readers:
+            transport.close()
+
+
+async def _stop(process: GuardedProcess, pipes: _Pipes) -> None:
+    """Close its stdin, let it end, end it; then hear it out."""
+    if not pipes.stdin.transport.is_closing():
+        # `abort`, not `close`: a server that reads nothing must not keep us from closing.
+        pipes.stdin.transport.abort()
+    await process.stop(STOP_GRACE_SECONDS)
+    with anyio.move_on_after(_LAST_WORDS_SECONDS):
+        await pipes.log_ended.wait()
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "for an unknown reason"
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"by signal {signal.Signals(-code).name}"
+    return f"with exit code {code}"
+
+
+async def _read_messages(
+    process: GuardedProcess,
+    stdout: asyncio.StreamReader,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    wire: Wire,
+    log: ServerLog,
+) -> None:
+    async with incoming:
+        while True:
+            try:
+                line = await stdout.readline()
+            except ValueError:
+                wire.trouble = f"it wrote a message of more than {MAX_MESSAGE_BYTES // 1024 // 1024} MiB."
+                break
+            if not line:
+                break
+            if not line.strip():
+                continue
+            try:
+                message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValueError:
+                # Not ours to refuse: many servers print a greeting. It belongs with their stderr.
+                await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
+                continue
+            try:
+                await incoming.send(SessionMessage(message))
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                break
+        with anyio.move_on_after(_LAST_WORDS_SECONDS):
+            # Whoever is waiting for an answer is told why none will come.
+            await process.exited.wait()
+            wire.trouble = wire.trouble or f"its process ended {_how(process.returncode)}."
+    wire.broken.set()
+
+
+async def _write_messages(
+    stdin: asyncio.StreamWriter, outgoing: MemoryObjectReceiveStream[SessionMessage], wire: Wire
+) -> None:
+    async with outgoing:
+        async for session_message in outgoing:
+            message = session_message.message
+            line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+            if stdin.transport.is_closing():
+                break
+            if isinstance(message, types.JSONRPCRequest) and wire.sent is not None:
+                wire.sent.add(message.id)
+            stdin.write(line)
+            try:
+                await stdin.drain()
+            except OSError:
+                break
+    wire.broken.set()
+
+
+async def _keep_log(pipes: _Pipes, log: ServerLog) -> None:
+    while data := await pipes.stderr.read(65536):
+        await asyncio.to_thread(log.append, data)
+    pipes.log_ended.set()

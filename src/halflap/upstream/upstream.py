@@ -1,0 +1,399 @@
+"""One server behind Halflap: started when first needed, shared by all, brought back when lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import random
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import anyio
+
+from halflap.errors import CallTimeoutError, ToolFailedError, UpstreamLostError, UpstreamUnavailableError
+from halflap.upstream.handshake import agree
+from halflap.upstream.http import http_streams, sse_streams
+from halflap.upstream.reason import explain, explain_timeout
+from halflap.upstream.session import Session
+from halflap.upstream.stdio import stdio_streams
+from halflap.upstream.wire import REFUSED, RequestFailedError, Wire
+from halflap.values import Result
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from halflap.config import ServerConfig
+    from halflap.upstream.guardian import Guardian
+    from halflap.upstream.log import ServerLog
+    from halflap.values import CallContext, Listing
+
+__all__ = ["Status", "Upstream"]
+
+logger = logging.getLogger(__name__)
+
+State = Literal["idle", "starting", "ready", "reconnecting", "failed", "disabled"]
+
+_RECONNECTS = 6
+"""So many times in a row a lost server is brought back by itself; then it waits until it is needed."""
+_BACKOFF_SECONDS = 0.25
+_LONGEST_BACKOFF_SECONDS = 30.0
+_STABLE_SECONDS = 30.0
+"""A connection that held so long starts counting anew when it is lost."""
+_SETTLE_SECONDS = 0.05
+"""A server that announces changes tends to announce several at once."""
+_ATTEMPTS = 3
+"""So often at most one call is sent, however often it provably did not arrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a server is doing."""
+
+    name: str
+    state: State
+    reason: str | None = None
+    start_seconds: float | None = None
+    protocol_version: str | None = None
+    server_info: str | None = None
+    pid: int | None = None
+    starts: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+class Upstream:
+    """A `ToolSource` over one configured server."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        *,
+        guardian: Guardian,
+        log: ServerLog,
+        version: str,
+        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]] | None,
+        on_listing: Callable[[Listing], Awaitable[None]],
+        spoke: str | None = None,
+    ) -> None:
+        self.config = config
+        self.log = log
+        self.reason: str | None = None
+        self._guardian = guardian
+        self._version = version
+        self._list_roots = list_roots
+        self._on_listing = on_listing
+        self._spoke = spoke
+        """The protocol version that it spoke last time, to greet it that way at once."""
+        self._transport = config.transport
+        self._state: State = "disabled" if config.disabled else "idle"
+        self._places = asyncio.Semaphore(config.max_concurrent_calls)
+        self._current: asyncio.Future[Session] | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._stop = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._failures = 0
+        self._next_try = 0.0
+        self._starts = 0
+        self._start_seconds: float | None = None
+        self._listing: Listing | None = None
+        self._pid: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    def status(self) -> Status:
+        """Say how it is doing, without touching it."""
+        listing = self._listing
+        return Status(
+            name=self.name,
+            state=self._state,
+            reason=self.reason,
+            start_seconds=self._start_seconds,
+            protocol_version=listing.protocol_version if listing else self._spoke,
+            server_info=listing.server_info if listing else None,
+            pid=self._pid if self._state == "ready" else None,
+            starts=self._starts,
+            warnings=listing.warnings if listing else (),
+        )
+
+    async def ready(self, context: CallContext) -> None:
+        """Start the server, or wait for it to come back, if need be."""
+        await self._session(context.deadline)
+
+    async def list(self) -> Listing:
+        """Start the server if need be and give its tools as they are now."""
+        connected = self._state == "ready"
+        session = await self._session()
+        if not connected and self._listing is not None:
+            return self._listing
+        try:
+            with anyio.fail_after(self.config.start_timeout_seconds):
+                listing = await session.list(self.name)
+        except TimeoutError:
+            raise UpstreamUnavailableError(
+                self.name, f"did not list its tools within {self.config.start_timeout_seconds:g} s."
+            ) from None
+        except Exception as error:
+            reason = explain(error, self.config, session.wire, self.log)
+            raise UpstreamUnavailableError(self.name, reason) from error
+        await self._take(listing)
+        return listing
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], context: CallContext, *, repeatable: bool
+    ) -> Result:
+        """Call a tool. A call that may have reached the server is repeated only if that does no harm."""
+        async with self._places:
+            attempt = 0
+            while True:
+                attempt += 1
+                session = await self._session(context.deadline)
+                try:
+                    return Result.from_wire(await self._send(session, tool, arguments, context))
+                except RequestFailedError as failure:
+                    if failure.code == REFUSED:
+                        raise UpstreamUnavailableError(self.name, failure.message) from failure
+                    if not failure.lost:
+                        raise ToolFailedError(tool, self.name, failure.code, failure.message) from failure
+                    self._lose(session)
+                    if attempt < _ATTEMPTS and (repeatable or not failure.sent):
+                        continue
+                    raise self._lost_error(tool, failure, session) from failure
+
+    def _lost_error(self, tool: str, failure: RequestFailedError, session: Session) -> Exception:
+        why = (session.wire.trouble or failure.message).rstrip(".")
+        if not failure.sent:
+            return UpstreamUnavailableError(self.name, f"{why}. The call of {tool!r} was not sent.")
+        return UpstreamLostError(
+            self.name,
+            f"the connection was lost during the call of {tool!r} ({why}). It may have taken effect; it was "
+            "not repeated, because the tool is not known to be read-only or idempotent.",
+        )
+
+    async def _send(
+        self, session: Session, tool: str, arguments: Mapping[str, Any], context: CallContext
+    ) -> dict[str, Any]:
+        start = anyio.current_time()
+        limit = self.config.call_timeout_seconds
+        deadline = math.inf if context.deadline is None else context.deadline
+        last = min(start + self.config.max_call_timeout_seconds, deadline)
+
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            scope.deadline = min(anyio.current_time() + limit, last)
+            if context.progress is not None:
+                await context.progress(progress, total, message)
+
+        with anyio.CancelScope(deadline=min(start + limit, last)) as scope:
+            return await session.call(tool, arguments, progressed)
+        took = anyio.current_time() - start
+        if context.deadline is not None and anyio.current_time() >= context.deadline:
+            raise CallTimeoutError(self.name, f"did not answer {tool!r} before the deadline ({took:.1f} s).")
+        setting = "max_call_timeout_seconds" if took > limit * 1.5 else "call_timeout_seconds"
+        raise CallTimeoutError(
+            self.name,
+            f"did not answer {tool!r} within {took:.1f} s; it was told that the call is cancelled. "
+            f"If it needs longer, raise `{setting}` for it.",
+        )
+
+    async def roots_changed(self) -> None:
+        """Pass on that the roots changed, if it is running."""
+        if self._state == "ready" and self._current is not None and self._current.done():
+            await self._current.result().roots_changed()
+
+    async def close(self) -> None:
+        """Stop it, in order."""
+        self._stop.set()
+        if self._state != "ready" and self._scope is not None:
+            self._scope.cancel()
+        if self._owner is not None:
+            await asyncio.wait([self._owner])
+        if self._current is not None and not self._current.done():
+            self._current.set_exception(UpstreamUnavailableError(self.name, "Halflap is shutting down."))
+
+    async def _session(self, deadline: float | None = None) -> Session:
+        """Give the live session; starts the server, or waits for it to come back, if need be."""
+        if self.config.disabled:
+            raise UpstreamUnavailableError(self.name, "is disabled in the configuration.")
+        if self._stop.is_set():
+            raise UpstreamUnavailableError(self.name, "Halflap is shutting down.")
+        if self._current is None:
+            wait = self._next_try - anyio.current_time()
+            if wait > 0:
+                raise UpstreamUnavailableError(self.name, f"{self.reason} Next try in {wait:.1f} s.")
+            self._current = _future()
+            self._owner = asyncio.create_task(self._own(), name=f"upstream {self.name}")
+        limit = anyio.current_time() + self.config.start_timeout_seconds + self.config.call_timeout_seconds
+        with anyio.move_on_at(limit if deadline is None else min(deadline, limit)):
+            return await asyncio.shield(self._current)
+        raise UpstreamUnavailableError(self.name, self.reason or "is still starting.")
+
+    def _lose(self, session: Session) -> None:
+        """Give a session up; the owner brings the next one, and callers wait for that from now on."""
+        if self._current is not None and self._current.done() and not self._current.exception():
+            if self._current.result() is not session:
+                return
+            self._current = _future()
+            self._state = "reconnecting"
+        session.wire.broken.set()
+
+    async def _own(self) -> None:
+        """Keep the server connected until it is closed, fails to start, or is lost too often."""
+        losses = 0
+        while True:
+            ready_for = await self._connect()
+            if self._stop.is_set():
+                return
+            if ready_for is None and losses == 0:
+                self._failures += 1
+                break
+            losses = 1 if ready_for is not None and ready_for >= _STABLE_SECONDS else losses + 1
+            if losses > _RECONNECTS:
+                self._failures += 1
+                break
+            self._state = "reconnecting"
+            logger.info("server %r: %s Reconnecting.", self.name, self.reason)
+            if losses > 1:
+                with anyio.move_on_after(_backoff(losses - 1)):
+                    await self._stop.wait()
+                    return
+        self._state = "failed"
+        self._next_try = anyio.current_time() + _backoff(self._failures)
+        waiting, self._current = self._current, None
+        if waiting is not None and not waiting.done():
+            waiting.set_exception(UpstreamUnavailableError(self.name, self.reason or "could not be started."))
+
+    async def _connect(self) -> float | None:
+        """Connect once and stay until it ends. Gives how long it was ready; None if it never was."""
+        wire = Wire()
+        began = anyio.current_time()
+        ready_at: float | None = None
+        self._state = "starting" if self._state != "reconnecting" else "reconnecting"
+        self._starts += 1
+        self.log.begin()
+        failure: BaseException | None = None
+        with anyio.CancelScope(deadline=began + self.config.start_timeout_seconds) as scope:
+            self._scope = scope
+            try:
+                async with self._open(wire) as session:
+                    listing = await session.list(self.name)
+                    await self._take(listing)
+                    scope.deadline = math.inf
+                    ready_at = anyio.current_time()
+                    self._is_ready(session, ready_at - began)
+                    await self._attend(session)
+                    self._lose(session)
+            except Exception as error:  # noqa: BLE001 -- a server may fail in any way; it must not take us along
+                failure = error
+        self._scope = None
+        self._pid = None
+        if failure is not None:
+            self.reason = explain(failure, self.config, wire, self.log)
+        elif ready_at is None and scope.cancelled_caught:
+            self.reason = explain_timeout(self.config, self.log)
+        elif ready_at is not None and not self._stop.is_set():
+            self.reason = wire.trouble or "the connection was lost."
+        if (
+            failure is not None
+            and ready_at is not None
+            and self._current is not None
+            and self._current.done()
+        ):
+            self._current = _future()
+        if self._stop.is_set():
+            self._state = "idle"
+        return None if ready_at is None else anyio.current_time() - ready_at
+
+    def _is_ready(self, session: Session, seconds: float) -> None:
+        self._state = "ready"
+        self._failures = 0
+        self.reason = None
+        self._start_seconds = seconds
+        self._spoke = session.client.protocol_version
+        self._pid = session.wire.pid
+        if self._current is not None and not self._current.done():
+            self._current.set_result(session)
+
+    @asynccontextmanager
+    async def _open(self, wire: Wire) -> AsyncIterator[Session]:
+        """Open the transport, and the session on it, greeted."""
+        if self._transport == "auto":
+            try:
+                async with self._open_as("http", wire) as session:
+                    self._transport = "http"
+                    yield session
+            except Exception:
+                if self._transport == "http" or not wire.fallback_to_sse:
+                    raise
+                wire.trouble = None
+                self._transport = "sse"
+            else:
+                return
+        async with self._open_as(self._transport, wire) as session:
+            yield session
+
+    @asynccontextmanager
+    async def _open_as(self, transport: str, wire: Wire) -> AsyncIterator[Session]:
+        async with AsyncExitStack() as stack:
+            if transport == "stdio":
+                opened: Any = stdio_streams(self._guardian, self.config, wire, self.log)
+            elif transport == "sse":
+                opened = sse_streams(self.config, wire)
+            else:
+                opened = http_streams(self.config, wire)
+            session = await stack.enter_async_context(
+                Session(
+                    await stack.enter_async_context(opened),
+                    wire,
+                    version=self._version,
+                    list_roots=self._list_roots,
+                    on_tools_changed=self._changed.set,
+                )
+            )
+            await agree(session.client, self.config.protocol, self._spoke)
+            yield session
+
+    async def _attend(self, session: Session) -> None:
+        """Stay with a ready session until it ends or is to be closed."""
+        async with anyio.create_task_group() as tasks:
+
+            async def until(ended: Awaitable[Any]) -> None:
+                await ended
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(session.watch_tools)
+            tasks.start_soon(self._relist_when_changed, session)
+            tasks.start_soon(until, self._stop.wait())
+            tasks.start_soon(until, session.ended())
+
+    async def _relist_when_changed(self, session: Session) -> None:
+        while True:
+            await self._changed.wait()
+            await anyio.sleep(_SETTLE_SECONDS)
+            self._changed.clear()
+            try:
+                with anyio.fail_after(self.config.start_timeout_seconds):
+                    await self._take(await session.list(self.name))
+            except Exception:  # noqa: BLE001 -- the old listing stays; the next need lists again
+                logger.warning("server %r announced other tools but did not list them", self.name)
+
+    async def _take(self, listing: Listing) -> None:
+        self._listing = listing
+        for warning in listing.warnings:
+            logger.warning("server %r: %s", self.name, warning)
+        await self._on_listing(listing)
+
+
+def _future() -> asyncio.Future[Session]:
+    future: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
+    # Nobody may be waiting when it fails; that is no mistake.
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future
+
+
+def _backoff(failures: int) -> float:
+    """Wait longer each time, and never in step with others."""
+    longest: float = min(_LONGEST_BACKOFF_SECONDS, _BACKOFF_SECONDS * 2 ** min(failures, 16))
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 -- jitter, not a secret

@@ -1,0 +1,45 @@
+"""What we know of the wire under a session: what left us, and why it broke."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+__all__ = ["LOST", "NOT_SENT", "REFUSED", "RequestFailedError", "Wire"]
+
+# JSON-RPC error codes of our own, put in place of an answer that can no longer come. They never leave
+# this package.
+NOT_SENT = -32950
+"""The request did not reach the server: repeating it cannot do anything twice."""
+LOST = -32951
+"""The connection broke after the request left us: nobody knows whether it took effect."""
+REFUSED = -32952
+"""The server turned the request away unread, for want of credentials."""
+
+
+@dataclass(slots=True)
+class Wire:
+    """One connection's record, written by its transport and read by its owner."""
+
+    sent: set[int | str] | None = None
+    """Ids of the requests handed to the operating system and not answered; None where it cannot be told."""
+    broken: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the transport knows that nothing will come any more."""
+    trouble: str | None = None
+    """Why it broke or was refused, in words for the user."""
+    pid: int | None = None
+    fallback_to_sse: bool = False
+    """The server answered in a way that only a server of the older HTTP transport does."""
+
+
+class RequestFailedError(Exception):
+    """A request got an error, or no answer. Stays within this package."""
+
+    def __init__(self, code: int, message: str, *, lost: bool, sent: bool) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.lost = lost
+        """The connection is of no more use."""
+        self.sent = sent
+        """The server may have acted on the request."""

@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.config import Config
+from halflap.config.document import document, document_of, file_bytes
+from halflap.config.jsonc import read_jsonc
+from halflap.config.nodes import Node, Problems, plain
+from halflap.config.yaml12 import _Loader, read_yaml
+from halflap.errors import ConfigError
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]))
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+class Yaml12Dumper(yaml.SafeDumper):
+    """Dumps with the scalar rules that we read by, so that it quotes what we would not take for a text."""
+
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def read(text: str | bytes, name: str = "config.yaml") -> tuple[Any, list[str]]:
+    problems = Problems(Path(name))
+    root = document(text if isinstance(text, bytes) else text.encode(), Path(name), problems)
+    return (None if root is None else plain(root)), [str(problem) for problem in problems.found]
+
+
+def root_of(text: str, name: str = "config.yaml") -> Node:
+    root = document(text.encode(), Path(name), Problems())
+    assert root is not None
+    return root
+
+
+def only_problem(text: str | bytes, name: str = "config.yaml") -> str:
+    _, problems = read(text, name)
+    assert len(problems) == 1
+    return problems[0]
+
+
+@given(VALUES, st.sampled_from([None, 0, 1, 2, "\t"]), st.booleans())
+def test_the_json_reader_agrees_with_the_standard_library(
+    value: Any, indent: int | str | None, ascii_only: bool
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    problems = Problems()
+    node = read_jsonc(text, problems)
+    assert node is not None
+    assert plain(node) == json.loads(text)
+
+
+@given(VALUES, st.booleans())
+def test_the_yaml_reader_gives_back_what_was_dumped(value: Any, flow: bool) -> None:
+    text = yaml.dump(value, Dumper=Yaml12Dumper, default_flow_style=flow)
+    problems = Problems()
+    node = read_yaml(text, problems)
+    assert node is not None
+    assert not problems.found
+    assert plain(node) == value
+
+
+@given(st.text(max_size=60))
+def test_no_text_makes_the_yaml_reader_crash(text: str) -> None:
+    problems = Problems()
+    assert (read_yaml(text, problems) is None) == bool(problems.found) or problems.found
+
+
+@given(st.text(st.sampled_from("{}[],:\"'\\/*# \n\tanu1-.e"), max_size=40))
+def test_no_text_makes_the_json_reader_crash(text: str) -> None:
+    problems = Problems()
+    node = read_jsonc(text, problems)
+    assert node is not None or problems.found
+
+
+@pytest.mark.parametrize(
+    "word", ["off", "on", "yes", "no", "y", "12:30:45", "2020-01-01", "0x1f", "0o17", ".inf", "1_000"]
+)
+def test_words_that_yaml_once_gave_a_meaning_stay_strings(word: str) -> None:
+    assert read(f"key: {word}") == ({"key": word}, [])
+
+
+def test_a_leading_zero_makes_no_octal_number() -> None:
+    assert read("key: 010")[0] == {"key": 10}
+
+
+def test_json_may_have_comments_trailing_commas_tabs_and_a_byte_order_mark() -> None:
+    text = '\ufeff{ // one\n\t"a": [1, 2,], /* two\n */ "b": {"c": null,},\n}\n'
+    assert read(text, "config.json") == ({"a": [1, 2], "b": {"c": None}}, [])
+
+
+def test_what_looks_like_a_comment_in_a_json_string_is_text() -> None:
+    assert read('{"a": "http://x /* y */"}', "config.json")[0] == {"a": "http://x /* y */"}
+
+
+def test_a_file_that_starts_with_a_brace_is_json_whatever_its_name() -> None:
+    assert read('{"a": 1, // x\n}', "config.yaml") == ({"a": 1}, [])
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "config.json"])
+@pytest.mark.parametrize("text", ["", " \n", "\ufeff"])
+def test_an_empty_file_is_an_empty_mapping(text: str, name: str) -> None:
+    assert read(text, name) == ({}, [])
+
+
+@pytest.mark.parametrize("text", ["- a\n", "[1]", "word", "~"])
+def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
+    assert "must be a mapping" in only_problem(text)
+
+
+def test_a_member_has_the_line_of_its_key_in_yaml() -> None:
+    assert root_of("a: 1\n\nb:\n  c: 2\n").mapping["b"].line == 3
+
+
+def test_a_member_has_the_line_of_its_key_in_json() -> None:
+    assert root_of('{\n"a": 1,\n\n"b":\n{}}').mapping["b"].line == 4
+
+
+def test_an_item_has_its_own_line() -> None:
+    assert [item.line for item in root_of("a:\n  - x\n  - y\n").mapping["a"].items] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('{"a": 1 "b": 2}', 1, "expected `,` or `}` after the value (column 8)"),
+        ("{\n  a: 1}", 2, "a key must be a string in double quotes (column 3)"),
+        ('{"a":\n True}', 2, "`True` is not JSON (column 2). Write `true`."),
+        ('{"a": "C:\\Users"}', 1, "Write `\\\\` for a backslash."),
+        ('{"a": "x', 1, "a string is never closed"),
+        ('{"a": "x\n"}', 1, "holds a line break"),
+        ('{\n"a": [1', 2, "before the `[` of line 2 is closed"),
+        ('{"a": 1}\n}', 2, "more text after the end"),
+        ('{"a": 01}', 1, "expected a value"),
+        ('{"a": NaN}', 1, "expected a value"),
+        ('{"a": 1,,}', 1, "a comma too many (column 9)"),
+        ('{"a": /* x', 1, "never closed"),
+        ('{"a": 1 # x\n}', 1, "Write `//` instead."),
+        ('{"a": "\\ud800"}', 1, "half a surrogate pair"),
+    ],
+)
+def test_a_mistake_in_json_is_reported_with_its_place(text: str, line: int, said: str) -> None:
+    problem = only_problem(text, "config.json")
+    assert problem.startswith(f"config.json:{line}: ")
+    assert said in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("a: 1\nb: x: y", 2, "Quote a value that has `: ` in it."),
+        ("a:\n\tb: 1", 2, "Indent with spaces."),
+        ("a: @b", 1, "Quote the value."),
+        ("a: 1\n---\nb: 1", 2, "more than one document"),
+        ("a: 'x\nb: 1\n", 1, "quoted scalar"),
+        ("a: \x01", 1, "control character"),
+        ('a: "\\ud800"', 1, "half a surrogate pair"),
+        ('a: "\\U00110000"', 1, "names no character"),
+        ("? [a]\n: b", 1, "a key must be a string"),
+        ("a: !!python/object/apply:os.system ['true']", 1, "a tag (`!…`) has no meaning here."),
+        ("a: !!int x", 1, "a tag (`!…`) has no meaning here."),
+    ],
+)
+def test_a_mistake_in_yaml_is_reported_with_its_place(text: str, line: int, said: str) -> None:
+    problem = only_problem(text)
+    assert problem.startswith(f"config.yaml:{line}: ")
+    assert said in problem
+
+
+@pytest.mark.parametrize(
+    "value", ["*hunter2", "!hunter2", "!hunter2!x", "&hunter2 &x", "'x' hunter2", "[hunter2"]
+)
+def test_a_mistake_in_yaml_does_not_quote_the_file(value: str) -> None:
+    assert "hunter2" not in only_problem(f"token: {value}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("a: 1\nb: 2\na: 3\n", "x.yaml"), ('{"a": 1,\n\n"a": 3}', "x.json")]
+)
+def test_a_key_that_occurs_twice_is_reported_with_both_lines(text: str, name: str) -> None:
+    assert (
+        only_problem(text, name)
+        == f"{name}:3: the key `a` occurs twice; the first is on line 1. Keep one of them."
+    )
+
+
+def test_a_file_that_is_not_utf8_is_refused_with_the_line() -> None:
+    assert only_problem(b"a: 1\nb: \xff\n").startswith("config.yaml:2: the file is not UTF-8.")
+
+
+def test_aliases_are_followed() -> None:
+    assert read("a: &x [1]\nb: *x\n")[0] == {"a": [1], "b": [1]}
+
+
+def test_a_billion_laughs_are_refused_at_once() -> None:
+    lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
+    start = time.perf_counter()
+    assert "more than 100,000 values" in only_problem("\n".join(lines))
+    assert time.perf_counter() - start < 2
+
+
+def test_an_alias_inside_itself_is_refused() -> None:
+    assert "nested more than 100 deep" in only_problem("a: &a [*a]")
+
+
+@pytest.mark.parametrize(
+    "text", ["a: " + "[" * 50_000, "- " * 50_000, "? " * 50_000, '{"a":' * 50_000, "[" * 500_000]
+)
+def test_deep_nesting_is_refused(text: str) -> None:
+    assert "nested more than 100 deep" in only_problem(text)
+
+
+@pytest.mark.parametrize("name", ["x.yaml", "x.json"])
+def test_a_number_of_thousands_of_digits_is_refused(name: str) -> None:
+    text = '{"a": ' + "9" * 5000 + "}" if name == "x.json" else "a: " + "9" * 5000
+    assert "too many digits" in only_problem(text, name)
+
+
+def test_a_number_too_large_for_a_float_is_read_as_infinite_and_left_to_validation() -> None:
+    assert math.isinf(read('{"a": 1e999}')[0]["a"])
+
+
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    import os  # noqa: PLC0415 - only here, and only on Unix
+
+    os.mkfifo(tmp_path / "pipe")
+    problems = Problems()
+    assert file_bytes(tmp_path / "pipe", problems, regular=True) is None
+
+
+def test_a_python_value_that_contains_itself_is_refused() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    problems = Problems()
+    document_of({"a": loop}, problems)
+    assert len(problems.found) == 1
+
+
+def test_a_python_value_that_no_file_could_say_is_refused() -> None:
+    problems = Problems()
+    document_of({"a": b"x", 1: 2, "b": object()}, problems)
+    assert len(problems.found) == 3
+
+
+def test_half_a_surrogate_pair_in_a_python_value_is_one_problem() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Config.from_mapping({"roots": ["\ud800"]})
+    assert len(caught.value.problems) == 1

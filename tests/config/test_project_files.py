@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from halflap.config import (
+    find_project_files,
+    forget_project_file,
+    load_config,
+    preview,
+    trust_project_file,
+)
+from halflap.config.expand import Scope
+from halflap.config.nodes import Problems
+from halflap.config.project import look_around, read_project_servers
+from halflap.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.config.conftest import Desk
+
+ADDS_ONE = "servers: {local: {command: '${TOOL:-tool}'}}\n"
+
+
+def trust(desk: Desk, path: Path) -> None:
+    trust_project_file(path, desk.environ)
+
+
+@pytest.mark.parametrize("name", ["halflap.yaml", "halflap.yml", ".mcp.json"])
+def test_a_new_project_file_is_pending_and_adds_nothing(desk: Desk, name: str) -> None:
+    path = desk.project('{"mcpServers": {"local": {"command": "x"}}}', name)
+    config = desk.load()
+    assert config.servers == ()
+    assert [(each.path, each.state) for each in config.pending] == [(path, "new")]
+
+
+def test_an_untrusted_file_is_not_even_parsed(desk: Desk) -> None:
+    desk.project("servers: {local: {command: '${UNSET}'}}\nbroken: [\n")
+    assert desk.load().pending[0].state == "new"
+
+
+def test_a_trusted_file_adds_its_servers(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    trust(desk, path)
+    config = desk.load()
+    assert [(server.name, server.command, server.source) for server in config.servers] == [
+        ("local", "tool", path)
+    ]
+    assert (config.pending, config.sources) == ((), (path,))
+
+
+def test_a_changed_file_is_pending_again(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    trust(desk, path)
+    desk.project(ADDS_ONE + "# a comment\n")
+    config = desk.load()
+    assert config.servers == ()
+    assert [each.state for each in config.pending] == ["changed"]
+
+
+def test_a_forgotten_file_is_new_again(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    trust(desk, path)
+    assert forget_project_file(path, desk.environ)
+    assert find_project_files(desk.work, desk.environ)[0].state == "new"
+
+
+def test_forgetting_what_was_never_trusted_says_so(desk: Desk) -> None:
+    assert not forget_project_file(desk.project(ADDS_ONE), desk.environ)
+
+
+def test_project_files_can_be_left_out(desk: Desk) -> None:
+    trust(desk, desk.project(ADDS_ONE))
+    config = load_config(environ=desk.environ, cwd=desk.work, project=False)
+    assert (config.servers, config.pending) == ((), ())
+
+
+@pytest.mark.parametrize("key", ["tools", "execution", "store", "upstream", "roots", "http", "ttl", "other"])
+def test_a_project_file_can_only_add_servers(desk: Desk, key: str) -> None:
+    trust(desk, desk.project(f"servers: {{}}\n{key}: {{}}\n"))
+    problem = desk.problem()
+    assert (problem.line, problem.message) == (
+        2,
+        f"`{key}` cannot stand here: a project file can only add servers.",
+    )
+
+
+def test_the_users_server_stays_when_a_project_file_has_one_of_that_name(desk: Desk) -> None:
+    desk.user("servers: {local: {command: mine}}")
+    trust(desk, desk.project(ADDS_ONE))
+    config = desk.load()
+    assert [server.command for server in config.servers] == ["mine"]
+    assert "the server `local` is left out" in config.warnings[0]
+
+
+def test_of_two_project_files_the_first_keeps_the_name(desk: Desk) -> None:
+    trust(
+        desk,
+        desk.project(
+            '{"mcpServers": {"local": {"command": "second"}, "more": {"command": "x"}}}', ".mcp.json"
+        ),
+    )
+    trust(desk, desk.project("servers: {local: {command: first}}"))
+    config = desk.load()
+    assert [server.command for server in config.servers] == ["first", "x"]
+    assert len(config.warnings) == 1
+
+
+def test_a_project_file_that_is_the_users_own_file_counts_once(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE + "tools: {pin: off}\n")
+    config = desk.load(path)
+    assert (len(config.servers), config.pending, config.warnings) == (1, (), ())
+
+
+def test_a_link_to_the_users_own_file_is_not_considered(desk: Desk) -> None:
+    own = desk.user(ADDS_ONE)
+    (desk.work / "halflap.yaml").symlink_to(own)
+    assert desk.load().pending == ()
+
+
+def test_trust_holds_for_a_folder_reached_by_another_name(desk: Desk) -> None:
+    trust(desk, desk.project(ADDS_ONE))
+    (desk.home / "link").symlink_to(desk.work)
+    config = load_config(environ=desk.environ, cwd=desk.home / "link")
+    assert len(config.servers) == 1
+
+
+def test_trust_does_not_extend_to_another_folder_that_links_to_the_file(desk: Desk) -> None:
+    trusted = desk.project("servers: {local: {command: ./run}}")
+    trust(desk, trusted)
+    elsewhere = desk.home / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "halflap.yaml").symlink_to(trusted)
+    assert load_config(environ=desk.environ, cwd=elsewhere).servers == ()
+
+
+def test_what_is_read_is_what_the_digest_is_of(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    trust(desk, path)
+    (found,), _ = look_around(desk.work, desk.home / "data")
+    desk.project("servers: {local: {command: evil}}")
+    servers, _ = read_project_servers(
+        found, Problems(path), scope=Scope.of(desk.environ, desk.work), home=desk.home
+    )
+    assert [server.command for server in servers] == ["tool"]
+
+
+def test_trust_is_refused_when_the_file_changed_since_it_was_shown(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    (shown,) = find_project_files(desk.work, desk.environ)
+    desk.project("servers: {local: {command: evil}}")
+    with pytest.raises(ConfigError, match="changed since it was looked at"):
+        trust_project_file(path, desk.environ, digest=shown.digest)
+    assert desk.load().pending[0].state == "new"
+
+
+def test_a_preview_is_refused_when_the_file_is_not_the_one_meant(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    with pytest.raises(ConfigError, match="changed since it was looked at"):
+        preview(path, desk.environ, digest="0" * 64)
+
+
+def test_a_preview_leaves_variables_as_they_are_written(desk: Desk) -> None:
+    path = desk.project("servers: {a: {command: '${UNSET}', envFile: none, cwd: ../x}, b: {url: '${URL}'}}")
+    a, b = preview(path)
+    assert (a.command, a.cwd, b.url) == ("${UNSET}", "../x", "${URL}")
+
+
+def test_a_preview_of_a_broken_file_says_what_is_wrong(desk: Desk) -> None:
+    with pytest.raises(ConfigError, match="can only add servers"):
+        preview(desk.project("tools: {}"))
+
+
+def test_the_digest_is_the_sha256_of_the_file(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    assert trust_project_file(path, desk.environ).digest == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_record_is_for_the_user_alone(desk: Desk) -> None:
+    trust(desk, desk.project(ADDS_ONE))
+    assert (desk.home / "data" / "trust.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_writing_the_record_leaves_nothing_else_behind(desk: Desk) -> None:
+    trust(desk, desk.project(ADDS_ONE))
+    assert [path.name for path in (desk.home / "data").iterdir()] == ["trust.json"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"files": []}', '{"files": {"a": 1}}', "\xff", "null", "[" * 100_000]
+)
+def test_a_damaged_record_trusts_nothing_and_is_a_warning(desk: Desk, text: str) -> None:
+    path = desk.project(ADDS_ONE)
+    trust(desk, path)
+    (desk.home / "data" / "trust.json").write_text(text, encoding="latin-1")
+    config = desk.load()
+    assert (config.servers, config.pending[0].state) == ((), "new")
+    assert "no project file is trusted" in config.warnings[0]
+
+
+def test_a_damaged_record_is_replaced_by_the_next_trust(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    (desk.home / "data").mkdir()
+    (desk.home / "data" / "trust.json").write_text("{")
+    trust(desk, path)
+    assert json.loads((desk.home / "data" / "trust.json").read_bytes())["files"].keys() == {str(path)}
+
+
+def test_an_oversized_project_file_is_left_out_with_a_warning(desk: Desk) -> None:
+    desk.project("#" * (1024 * 1024 + 1))
+    config = desk.load()
+    assert config.pending == ()
+    assert "larger than 1 MiB" in config.warnings[0]
+
+
+def test_an_oversized_project_file_cannot_be_trusted(desk: Desk) -> None:
+    with pytest.raises(ConfigError, match="larger than 1 MiB"):
+        trust(desk, desk.project("#" * (1024 * 1024 + 1)))
+
+
+def test_a_project_file_that_is_a_pipe_or_folder_or_dangling_link_does_not_stop_anything(desk: Desk) -> None:
+    os.mkfifo(desk.work / "halflap.yaml")
+    (desk.work / "halflap.yml").mkdir()
+    (desk.work / ".mcp.json").symlink_to("nowhere")
+    assert len(desk.load().warnings) == 3
+
+
+def test_problems_of_all_files_are_said_at_once(desk: Desk) -> None:
+    own = desk.user("tool: {}\n")
+    project = desk.project("servers: {a: {}}\n")
+    trust(desk, project)
+    assert [problem.file for problem in desk.problems()] == [own, project]

@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.config import Config, ServerConfig
+from halflap.config.servers import FOREIGN_KEYS
+from halflap.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tests.config.conftest import Desk
+
+SECRET = "hunter2-correct-horse"
+
+
+def one(entry: dict[str, Any], **environ: str) -> ServerConfig:
+    mapping = {"mcpServers": {"it": entry}}
+    (server,) = Config.from_mapping(mapping, environ={"HOME": "/home/me", **environ}).servers
+    return server
+
+
+def refused(entry: dict[str, Any], **environ: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        one(entry, **environ)
+    return [str(problem) for problem in caught.value.problems]
+
+
+CLAUDE = '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
+VSCODE = '{"inputs": [], "servers": {"files": {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
+LISTED = "servers:\n- name: files\n  transport: stdio\n  command: npx\n  args: [-y, x]\n  env: {A: 1}\n"
+
+
+@pytest.mark.parametrize("text", [CLAUDE, VSCODE, LISTED])
+def test_each_form_gives_the_same_server(desk: Desk, text: str) -> None:
+    path = desk.user(text)
+    assert desk.load().servers == (
+        ServerConfig("files", "stdio", command="npx", args=("-y", "x"), env={"A": "1"}, source=path),
+    )
+
+
+def test_a_file_may_use_both_keys(desk: Desk) -> None:
+    desk.user("mcpServers: {a: {command: x}}\nservers: [{name: b, url: 'http://h/'}]\n")
+    assert [server.name for server in desk.load().servers] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mcpServers: {a: {command: x}}\nservers: {a: {command: y}}\n",
+        "servers:\n- {name: a, command: x}\n- {name: a, command: y}\n",
+    ],
+)
+def test_two_servers_of_one_name_in_one_file_are_a_problem(desk: Desk, text: str) -> None:
+    assert "there are two servers named `a`" in desk.problem(text).message
+
+
+@pytest.mark.parametrize("key", ["transport", "type"])
+@pytest.mark.parametrize(
+    ("spelling", "transport"),
+    [
+        ("http", "http"),
+        ("streamable-http", "http"),
+        ("streamable_http", "http"),
+        ("streamableHttp", "http"),
+        ("sse", "sse"),
+    ],
+)
+def test_a_transport_may_be_spelled_as_other_clients_spell_it(
+    key: str, spelling: str, transport: str
+) -> None:
+    assert one({"url": "https://h/mcp", key: spelling}).transport == transport
+
+
+def test_a_url_without_a_transport_leaves_it_open() -> None:
+    assert one({"url": "https://h/mcp"}).transport == "auto"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({}, "has no `command` or `url`"),
+        ({"type": "sse"}, "has no `url`"),
+        ({"command": "x", "url": "http://h"}, "has both `command` and `url`"),
+        ({"type": "stdio", "url": "http://h"}, "its transport is stdio"),
+        ({"type": "http", "command": "x"}, "its transport is http"),
+        ({"type": "ws", "url": "http://h"}, 'must be stdio, http or sse, not "ws"'),
+        ({"type": "http", "transport": "sse", "url": "http://h"}, "has a `transport` and another `type`"),
+        ({"command": ""}, "command must not be empty"),
+        ({"command": "${E}"}, "empty once its variables are expanded"),
+        ({"command": ["x"]}, "command must be a string, not a list"),
+        ({"command": "x", "args": "y"}, "args must be a list of strings, not a string"),
+        ({"command": "x", "args": [8080]}, "args[0] must be a string, not a number. Put it in quotes."),
+        ({"command": "x", "env": {"A": None}}, "env.A must be a string, a number or a boolean, not null"),
+        ({"command": "x", "env": {"A=B": "1"}}, "cannot be the name of a variable"),
+        ({"command": "x\0y"}, "NUL"),
+        ({"command": "x", "cwd": None}, "cwd must be a string, not null. Leave the key out"),
+        ({"command": "x", "disabled": "yes"}, 'disabled must be true or false, not "yes"'),
+        ({"command": "x", "disabled": 1}, "disabled must be true or false, not 1"),
+        ({"command": "x", "call_timeout_seconds": True}, "must be a number greater than 0, not true"),
+        ({"command": "x", "max_concurrent_calls": 1.5}, "must be a whole number greater than 0, not 1.5"),
+        ({"command": "x", "call_timeout_seconds": 900}, "Raise `max_call_timeout_seconds` too."),
+        ({"command": "x", "name": "that"}, "name is not the key"),
+        ({"command": "x", "timeout": 30}, "write `call_timeout_seconds`"),
+        ({"command": "x", "disabledTools": []}, "`tools.block`"),
+        ({"command": "x", "arg": []}, "unknown key `arg` in `mcpServers.it`. Did you mean `args`?"),
+        ({"url": "ftp://h"}, "must be an address that starts with http:// or https://"),
+        ({"url": "http://"}, "must be an address"),
+        ({"url": "http://h:99999/"}, "must be an address"),
+        ({"url": "http://[::1"}, "must be an address"),
+        ({"url": "http://h/a b"}, "must be an address"),
+        ({"url": "http://h", "headers": {"A": "x\r\nB: y"}}, "holds a line break"),
+        ({"url": "http://h", "headers": {"A B": "x"}}, "cannot be the name of a header"),
+    ],
+)
+def test_a_server_that_makes_no_sense_is_refused_with_the_reason(entry: dict[str, Any], said: str) -> None:
+    (problem,) = refused(entry, E="")
+    assert said in problem
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 65])
+def test_a_name_that_cannot_be_shown_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError):
+        Config.from_mapping({"mcpServers": {name: {"command": "x"}}})
+
+
+def test_a_server_of_a_list_needs_a_name(desk: Desk) -> None:
+    problem = desk.problem("servers:\n  - name: a\n    command: x\n  - command: y\n")
+    assert (problem.line, problem.message) == (4, "servers[1] has no `name`.")
+
+
+@pytest.mark.parametrize("key", sorted(FOREIGN_KEYS))
+def test_what_other_clients_write_for_themselves_is_accepted(key: str) -> None:
+    assert one({"command": "x", key: ["anything"]}) == ServerConfig("it", "stdio", command="x")
+
+
+@pytest.mark.parametrize("extra", [{"disabled": True}, {"enabled": False}])
+def test_a_server_can_be_disabled_in_either_spelling(extra: dict[str, Any]) -> None:
+    assert one({"command": "x", **extra}).disabled
+
+
+def test_a_disabled_server_is_not_expanded() -> None:
+    assert one({"command": "${UNSET}", "disabled": True}).command == "${UNSET}"
+
+
+def test_variables_are_expanded_everywhere_in_a_command() -> None:
+    server = one({"command": "${V}", "args": ["-${V}"], "env": {"A": "${V}!"}, "cwd": "/${V}"}, V="v")
+    assert (server.command, server.args, dict(server.env), server.cwd) == ("v", ("-v",), {"A": "v!"}, "/v")
+
+
+def test_variables_are_expanded_everywhere_in_a_url() -> None:
+    server = one({"url": "https://${V}/", "headers": {"Authorization": "Bearer ${V}"}}, V="v")
+    assert (server.url, dict(server.headers)) == ("https://v/", {"Authorization": "Bearer v"})
+
+
+def test_an_unset_variable_is_named_with_file_and_line(desk: Desk) -> None:
+    problem = desk.problem("mcpServers:\n  a:\n    command: x\n    args:\n      - y\n      - ${NOT_SET}\n")
+    assert (problem.file, problem.line) == (desk.home / "conf" / "config.yaml", 6)
+    assert problem.message == "mcpServers.a.args[1]: the environment variable `NOT_SET` is not set."
+
+
+def test_numbers_and_booleans_in_env_become_their_text(desk: Desk) -> None:
+    desk.user("mcpServers: {a: {command: x, env: {PORT: 8080, DEBUG: true, VERSION: 1.10, MASK: 0022}}}")
+    env = desk.load().servers[0].env
+    assert dict(env) == {"PORT": "8080", "DEBUG": "true", "VERSION": "1.10", "MASK": "0022"}
+
+
+def test_the_environment_of_a_server_is_only_its_own() -> None:
+    assert dict(one({"command": "x"}, OTHER="1").env) == {}
+
+
+def test_a_relative_cwd_starts_at_the_folder_of_the_file(desk: Desk) -> None:
+    desk.user("mcpServers: {a: {command: x, cwd: sub/../other}}")
+    assert desk.load().servers[0].cwd == str(desk.home / "conf" / "other")
+
+
+def test_a_tilde_is_the_home_folder_in_command_and_cwd(desk: Desk) -> None:
+    desk.user("mcpServers: {a: {command: ~/bin/x, cwd: '~'}}")
+    server = desk.load().servers[0]
+    assert (server.command, server.cwd) == (f"{desk.home}/bin/x", str(desk.home))
+
+
+def test_own_variables_win_over_the_env_file(desk: Desk) -> None:
+    (desk.home / "conf" / "x.env").write_text("A=file\nB=file\n")
+    desk.user("servers: {a: {command: x, envFile: x.env, env: {A: own}}}")
+    assert dict(desk.load().servers[0].env) == {"A": "own", "B": "file"}
+
+
+def test_a_missing_env_file_is_a_problem(desk: Desk) -> None:
+    assert desk.problem("servers:\n  a:\n    command: x\n    envFile: x.env\n").line == 4
+
+
+def test_a_key_without_effect_on_the_transport_is_a_warning(desk: Desk) -> None:
+    desk.user("mcpServers: {a: {url: 'http://h', env: {A: '${UNSET}'}}}")
+    (warning,) = desk.load().warnings
+    assert "mcpServers.a.env has no effect" in warning
+
+
+def test_defaults_of_upstream_hold_unless_the_server_says_otherwise(desk: Desk) -> None:
+    desk.user(
+        "upstream: {start_timeout_seconds: 5, max_concurrent_calls: 2}\n"
+        "mcpServers: {a: {command: x}, b: {command: x, max_concurrent_calls: 3}}"
+    )
+    a, b = desk.load().servers
+    assert (a.start_timeout_seconds, a.max_concurrent_calls, b.max_concurrent_calls) == (5, 2, 3)
+
+
+SECRETIVE: list[dict[str, Any]] = [
+    {"command": "x", "env": {"TOKEN": [SECRET]}},
+    {"command": "x", "env": SECRET},
+    {"command": "x", "env": {"TOKEN": SECRET + "${"}},
+    {"command": "x", "env": {"TOKEN": "${" + SECRET + " x}"}},
+    {"command": "x", "args": SECRET},
+    {"command": "x", "args": [{SECRET: 1}]},
+    {"url": SECRET},
+    {"url": "https://user:" + SECRET + "@h:x/"},
+    {"url": "http://h", "headers": {"Authorization": SECRET + "\n"}},
+    {"url": "http://h", "headers": {"Authorization": {"Bearer": SECRET}}},
+    {"url": "http://h", "headers": [SECRET]},
+    {"command": "x", "envFile": 1, "env": {"A": SECRET}},
+]
+
+
+@pytest.mark.parametrize("entry", SECRETIVE)
+def test_no_message_holds_a_secret(entry: dict[str, Any]) -> None:
+    assert SECRET not in "\n".join(refused(entry))
+
+
+def test_no_message_about_an_expanded_value_holds_it() -> None:
+    assert SECRET not in "\n".join(refused({"url": "${U}", "headers": {"A": "${U}"}}, U=SECRET + "\n"))
+
+
+FULL = ServerConfig(
+    "it", "http", url=f"https://me:{SECRET}@h/{SECRET}?key={SECRET}", headers={"Authorization": SECRET}
+)
+COMMAND = ServerConfig("it", "stdio", command="x", args=("--key", SECRET), env={"TOKEN": SECRET})
+
+
+@pytest.mark.parametrize("server", [FULL, COMMAND, replace(FULL, url=f"https://[{SECRET}")])
+def test_repr_shows_no_secret(server: ServerConfig) -> None:
+    assert SECRET not in repr(Config(servers=(server,)))
+
+
+def test_repr_names_variables_and_headers() -> None:
+    assert "TOKEN" in repr(COMMAND)
+    assert "Authorization" in repr(FULL)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(COMMAND, command="y"),
+        replace(COMMAND, args=()),
+        replace(COMMAND, cwd="/"),
+        replace(COMMAND, env={"TOKEN": "other"}),
+        replace(COMMAND, env={"OTHER": SECRET}),
+        replace(COMMAND, url="http://h"),
+        replace(COMMAND, headers={"A": "1"}),
+        replace(COMMAND, transport="sse"),
+    ],
+)
+def test_the_fingerprint_depends_on_everything_the_server_is(changed: ServerConfig) -> None:
+    assert changed.fingerprint != COMMAND.fingerprint
+
+
+def test_the_fingerprint_does_not_depend_on_name_limits_or_order() -> None:
+    one_way = replace(COMMAND, env={"A": "1", "B": "2"})
+    other_way = replace(
+        COMMAND, name="other", env={"B": "2", "A": "1"}, call_timeout_seconds=1, disabled=True
+    )
+    assert one_way.fingerprint == other_way.fingerprint
+
+
+def test_the_fingerprint_reveals_nothing() -> None:
+    assert len(COMMAND.fingerprint) == 64
+    assert set(COMMAND.fingerprint) <= set("0123456789abcdef")
+
+
+def test_the_fingerprint_of_a_path_that_is_no_utf8_can_be_taken() -> None:
+    assert replace(COMMAND, cwd="/\udcff").fingerprint
+
+
+def test_a_server_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        COMMAND.name = "other"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        COMMAND.env["A"] = "1"  # type: ignore[index]
+
+
+def test_a_server_can_be_hashed() -> None:
+    assert len({COMMAND, replace(COMMAND), FULL}) == 2
+
+
+def test_what_json_writes_is_what_the_mapping_says(desk: Desk) -> None:
+    entry = {"command": "x", "args": ["a"], "env": {"A": 1}, "cwd": "/tmp", "protocol": "modern"}
+    path = desk.user(json.dumps({"mcpServers": {"it": entry}}), "config.json")
+    assert desk.load().servers[0] == replace(one(entry), source=path)
