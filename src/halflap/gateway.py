@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
-from halflap.calls import Calls, Policy, Recorder
+from halflap.calls import Calls, Policy, Recorder, describe
 from halflap.catalog import Catalog, Snapshot, namespaced
 from halflap.config import Config, load_config
 from halflap.errors import (
@@ -39,13 +39,9 @@ __all__ = ["Gateway", "ServerReport"]
 logger = logging.getLogger(__name__)
 
 FIRST_LISTING_SECONDS = 10.0
-"""So long an answer waits, at most, for servers that were never listed before."""
-
-NO_OUTPUT_SCHEMA = (
-    "No output schema defined by the upstream server. "
-    "Inspect the return value in your script "
-    "(e.g., print(type(result), result[:1])) to determine the structure."
-)
+"""So long after it was asked for its tools, at most, an answer waits for a server never listed before."""
+QUIET_SECONDS = 2.0
+"""When there is something to say, and for so long no further server has come up, the rest is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +80,7 @@ class Gateway:
         self._recorder: Recorder | None = None
         self._pool: Pool | None = None
         self._listings: dict[str, asyncio.Task[None]] = {}
+        self._asked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
         self._roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
 
@@ -121,7 +118,7 @@ class Gateway:
             self.config.servers,
             version=__version__,
             log_folder=self.config.data_dir / "logs",
-            list_roots=self._list_roots if self.config.roots or self._roots is not None else None,
+            list_roots=self._list_roots,
             on_listing=self._absorb,
             spoke={name: server.protocol_version for name, server in servers.items()},
         )
@@ -178,19 +175,35 @@ class Gateway:
         return tuple(self._registered(snapshot.tools[name], reasons) for name in snapshot.callable)
 
     async def settle(self, *, wait_seconds: float, fresh: bool = False) -> None:
-        """List the servers that want listing. Waits for the new ones; for the stale ones too if `fresh`."""
+        """List the servers that want listing. Waits for the new ones; for the stale ones too if `fresh`.
+
+        The time counts from when a server was asked, so one that hangs is waited for once, not by
+        everybody who comes after.
+        """
         await self.prepare()
         assert self._catalog is not None
-        awaited = []
+        awaited: dict[asyncio.Task[None], float] = {}
         for upstream in self._running_pool:
             name = upstream.name
             if upstream.config.disabled or not self._catalog.is_stale(name):
                 continue
+            again = name in self._failures
             task = self._list_behind(name)
-            if fresh or not self._catalog.is_listed(name):
-                awaited.append(task)
-        if awaited:
-            await asyncio.wait(awaited, timeout=wait_seconds)
+            if fresh or not (again or self._catalog.is_listed(name)):
+                awaited[task] = self._asked_at[name]
+        loop = asyncio.get_running_loop()
+        last = max(awaited.values(), default=0.0)
+        pending = set(awaited)
+        while pending:
+            until = max(awaited[task] for task in pending) + wait_seconds
+            if self.snapshot.servers:
+                until = min(until, last + QUIET_SECONDS)
+            done, pending = await asyncio.wait(
+                pending, timeout=max(0.0, until - loop.time()), return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                break
+            last = loop.time()
 
     async def warm_up(self) -> None:
         """Open, and list behind the servers that nothing is known of yet; the others wait until needed."""
@@ -229,35 +242,7 @@ class Gateway:
         assert self._calls is not None
         if self._catalog.is_stale_schema(tool):
             self._list_behind(tool.server)
-        policy = self._calls.policy
-        described: dict[str, Any] = {
-            "name": tool.name,
-            "description": tool.description,
-            "inputSchema": dict(tool.input_schema),
-            "outputSchema": dict(tool.output_schema) if tool.output_schema else None,
-        }
-        if not tool.output_schema:
-            described["note"] = NO_OUTPUT_SCHEMA
-        described["server"] = tool.server
-        described["originalName"] = tool.original_name
-        described["annotations"] = {
-            "readOnly": policy.is_read_only(tool),
-            "destructive": policy.is_destructive(tool),
-            "claimed": _claims(tool),
-            "trusted": policy.is_trusted(tool),
-        }
-        snapshot = self.snapshot
-        server = snapshot.servers.get(tool.server)
-        if server is not None and server.instructions:
-            described["instructions"] = server.instructions
-        if tool.name in snapshot.blocked:
-            described["blocked"] = snapshot.blocked[tool.name]
-        if tool.name in snapshot.changed:
-            described["changed"] = list(snapshot.changed[tool.name])
-        reason = self.unavailable().get(tool.server)
-        if reason is not None:
-            described["unavailable"] = reason
-        return described
+        return describe(tool, self.snapshot, self._calls.policy, self.unavailable().get(tool.server))
 
     def unavailable(self) -> dict[str, str]:
         """Say which servers cannot be reached at the moment, and why."""
@@ -268,6 +253,8 @@ class Gateway:
                 reasons.pop(upstream.name, None)
             elif status.state == "failed" and status.reason is not None:
                 reasons[upstream.name] = status.reason
+            elif status.state == "starting" and upstream.name not in self.snapshot.servers:
+                reasons.setdefault(upstream.name, "it is still starting.")
         return reasons
 
     async def reports(self) -> tuple[ServerReport, ...]:
@@ -348,6 +335,7 @@ class Gateway:
         if task is None or task.done():
             task = asyncio.create_task(self._list(server), name=f"list {server}")
             self._listings[server] = task
+            self._asked_at[server] = asyncio.get_running_loop().time()
         return task
 
     async def _list(self, server: str) -> None:
@@ -399,17 +387,7 @@ async def _configured(config: Config | Mapping[str, Any] | str | Path | None) ->
         return config
     if config is None or isinstance(config, str | Path):
         return await asyncio.to_thread(load_config, config)
-    return Config.from_mapping(dict(config))
-
-
-def _claims(tool: Tool) -> dict[str, Any]:
-    claims = tool.annotations
-    return {
-        "readOnlyHint": claims.read_only,
-        "destructiveHint": claims.destructive,
-        "idempotentHint": claims.idempotent,
-        "openWorldHint": claims.open_world,
-    }
+    return await asyncio.to_thread(Config.from_mapping, dict(config))
 
 
 def _difference(before: Snapshot, after: Snapshot, servers: Iterable[str]) -> Changes:

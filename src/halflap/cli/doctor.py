@@ -114,7 +114,8 @@ def _advice(row: dict[str, Any]) -> list[str]:
     """Say what to do; the reasons of failures already do."""
     advice = []
     if row["lastError"] and not row["healthy"]:
-        advice.append(str(row["lastError"]))
+        reason = str(row["lastError"])
+        advice.append(reason[:1].upper() + reason[1:])
     if row["changed"]:
         advice.append(
             f"{len(row['changed'])} definitions changed since they were accepted ({', '.join(row['changed'][:3])}"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from halflap.server.family import FrontTool
+from halflap.server.family import Answer, FrontTool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
-    from halflap.server.family import Answer
 
 __all__ = ["core_family"]
 
@@ -21,12 +20,23 @@ sorted JSON array of strings. A name has the form mcp__<server>__<tool>. Takes n
 see what is there; the array holds names only, no descriptions or schemas."""
 
 
+def _missing(gateway: Gateway) -> str | None:
+    """Say which servers' tools are not in the list because nothing is known of them."""
+    unknown = {
+        name: why for name, why in gateway.unavailable().items() if name not in gateway.snapshot.servers
+    }
+    if not unknown:
+        return None
+    return "Not in this list: " + " ".join(f"Server {name!r}: {why}" for name, why in sorted(unknown.items()))
+
+
 def core_family(gateway: Gateway) -> list[FrontTool]:
     """Give the tools of the family, bound to a gateway."""
 
     async def list_callable_tools(_arguments: Mapping[str, Any]) -> Answer:
         names = [tool.name for tool in await gateway.tools()]
-        return json.dumps(names, indent=2, ensure_ascii=False), {"result": names}
+        text = json.dumps(names, indent=2, ensure_ascii=False)
+        return Answer(text, {"result": names}, note=_missing(gateway))
 
     return [
         FrontTool(

@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "FrontTool"]
 
-Answer = tuple[str, Any]
-"""The text for the model, and the same as structured content; None where there is only text."""
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The text for the model, the same as structured content if there is such, and a note beside it."""
+
+    text: str
+    structured: Any = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,9 @@ class FrontTool:
         problems = [] if validator is None else validator.problems(dict(arguments))
         if problems:
             raise InvalidArgumentsError(self.name, problems)
-        text, structured = await self.handler(arguments)
-        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
-        if structured is None:
+        answer = await self.handler(arguments)
+        texts = [answer.text] if answer.note is None else [answer.text, answer.note]
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text) for text in texts]
+        if answer.structured is None:
             return types.CallToolResult(content=content)
-        return types.CallToolResult(content=content, structured_content=structured)
+        return types.CallToolResult(content=content, structured_content=answer.structured)

@@ -47,7 +47,7 @@ class _ReportingClient(httpx2.AsyncClient):
             response = await super().send(request, **settings)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             return self._in_place_of(
-                request, NOT_SENT, f"cannot be reached at {_shown(request)}: {_words(error)}."
+                request, NOT_SENT, f"it cannot be reached at {_shown(request)}: {_words(error)}."
             )
         except httpx2.TransportError as error:
             return self._in_place_of(request, LOST, f"the connection broke: {_words(error)}.")
@@ -56,7 +56,7 @@ class _ReportingClient(httpx2.AsyncClient):
             return self._in_place_of(
                 request,
                 REFUSED,
-                f"answered {response.status_code} {response.reason_phrase}: it wants credentials. "
+                f"it answered {response.status_code} {response.reason_phrase}: it wants credentials. "
                 "Give them as `headers:` (for example `Authorization: Bearer ${TOKEN}`) in the configuration.",
             )
         if request.method == "POST" and response.status_code in _ONLY_SSE:

@@ -28,7 +28,7 @@ class Pool:
         *,
         version: str,
         log_folder: Path | None,
-        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]] | None,
+        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_listing: Callable[[Listing], Awaitable[None]],
         spoke: Mapping[str, str | None],
     ) -> None:

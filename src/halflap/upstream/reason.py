@@ -30,20 +30,20 @@ def explain(error: BaseException, server: ServerConfig, wire: Wire, log: ServerL
 
 def _explain_leaf(leaf: BaseException) -> str:
     if isinstance(leaf, httpx2.HTTPStatusError):
-        return f"answered {leaf.response.status_code} {leaf.response.reason_phrase}. Check `url`."
+        return f"it answered {leaf.response.status_code} {leaf.response.reason_phrase}. Check `url`."
     if isinstance(leaf, httpx2.HTTPError | httpx2.InvalidURL | ssl.SSLError):
-        return f"cannot be reached: {_words(leaf)}. Check `url`, and that it is running."
+        return f"it cannot be reached: {_words(leaf)}. Check `url`, and that it is running."
     if isinstance(leaf, MCPError):
-        return f"did not agree to talk: {leaf.message} (code {leaf.code})."
+        return f"it did not agree to talk: {leaf.message} (code {leaf.code})."
     if isinstance(leaf, ValidationError):
-        return f"answered something that is not the protocol: {leaf.error_count()} problems in its greeting."
+        return f"it answered something that is not the protocol: {leaf.error_count()} problems in its greeting."
     return f"{_words(leaf)}."
 
 
 def explain_timeout(server: ServerConfig, log: ServerLog) -> str:
     """Say that it took too long to start."""
     return (
-        f"did not get ready within {server.start_timeout_seconds:g} s. If it needs longer, "
+        f"it did not get ready within {server.start_timeout_seconds:g} s. If it needs longer, "
         f"set `start_timeout_seconds` for it.{_last_words(server, log)}"
     )
 

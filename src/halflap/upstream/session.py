@@ -95,7 +95,7 @@ class Session:
         wire: Wire,
         *,
         version: str,
-        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]] | None,
+        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_tools_changed: Callable[[], None],
     ) -> None:
         self.wire = wire
@@ -105,7 +105,7 @@ class Session:
         self._on_tools_changed = on_tools_changed
         self.client = ClientSession(
             dispatcher=self._dispatcher,
-            list_roots_callback=None if list_roots is None else self._answer_roots,
+            list_roots_callback=self._answer_roots,
             message_handler=self._on_message,
             client_info=types.Implementation(name="halflap", version=version),
         )
@@ -234,7 +234,7 @@ class Session:
         """Answer what the newer era asks in the middle of a call: roots, and nothing else yet."""
         answers: types.InputResponses = {}
         for key, question in (asked.input_requests or {}).items():
-            if not isinstance(question, types.ListRootsRequest) or self._list_roots is None:
+            if not isinstance(question, types.ListRootsRequest):
                 raise RequestFailedError(
                     types.INVALID_REQUEST,
                     f"it asked for {question.method}, which Halflap does not offer to servers",
@@ -248,12 +248,11 @@ class Session:
         return await self._roots()
 
     async def _roots(self) -> types.ListRootsResult:
-        assert self._list_roots is not None
         return types.ListRootsResult.model_validate({"roots": await self._list_roots()})
 
     async def roots_changed(self) -> None:
         """Tell a server of the older era that the roots are others now."""
-        if self._list_roots is not None and self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await self.client.send_notification(types.RootsListChangedNotification())
 
     async def watch_tools(self) -> None:

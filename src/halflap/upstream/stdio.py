@@ -30,7 +30,7 @@ __all__ = ["minimal_environment", "stdio_streams"]
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """A server that writes a longer line than this is cut off: it would fill our memory."""
 
-STOP_GRACE_SECONDS = 2.0
+STOP_GRACE_SECONDS = 1.0
 """How long a server may take to end by itself once its stdin is closed, as the protocol asks."""
 
 _LAST_WORDS_SECONDS = 0.5
@@ -71,7 +71,7 @@ async def stdio_streams(
             finally:
                 # The pumps run on while it ends: it may have something to say.
                 with anyio.CancelScope(shield=True):
-                    await _stop(process, pipes)
+                    await _stop(process, pipes, STOP_GRACE_SECONDS if wire.ready else 0.0)
                 pumps.cancel_scope.cancel()
     finally:
         pipes.close()
@@ -120,6 +120,8 @@ class _Pipes:
         transport, protocol = await loop.connect_write_pipe(
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(process.stdin, "wb", 0)
         )
+        # `drain` is to return when everything is written, not when there is room for more.
+        transport.set_write_buffer_limits(high=0)
         pipes = cls(asyncio.StreamWriter(transport, protocol, None, loop), stdout, stderr)
         for reader, descriptor in ((stdout, process.stdout), (stderr, process.stderr)):
             read_transport, _ = await loop.connect_read_pipe(
@@ -134,12 +136,12 @@ class _Pipes:
             transport.close()
 
 
-async def _stop(process: GuardedProcess, pipes: _Pipes) -> None:
+async def _stop(process: GuardedProcess, pipes: _Pipes, grace_seconds: float) -> None:
     """Close its stdin, let it end, end it; then hear it out."""
     if not pipes.stdin.transport.is_closing():
         # `abort`, not `close`: a server that reads nothing must not keep us from closing.
         pipes.stdin.transport.abort()
-    await process.stop(STOP_GRACE_SECONDS)
+    await process.stop(grace_seconds)
     with anyio.move_on_after(_LAST_WORDS_SECONDS):
         await pipes.log_ended.wait()
 
@@ -199,12 +201,24 @@ async def _write_messages(
                 break
             if isinstance(message, types.JSONRPCRequest) and wire.sent is not None:
                 wire.sent.add(message.id)
-            stdin.write(line)
-            try:
-                await stdin.drain()
-            except OSError:
+            if not await _written(stdin, line):
+                if isinstance(message, types.JSONRPCRequest) and wire.sent is not None:
+                    wire.sent.discard(message.id)
                 break
     wire.broken.set()
+
+
+async def _written(stdin: asyncio.StreamWriter, line: bytes) -> bool:
+    """Hand a line to the operating system; False when not all of it was taken, so nobody can have read it."""
+    stdin.write(line)
+    if stdin.transport.is_closing():
+        return False
+    whole = stdin.transport.get_write_buffer_size() == 0
+    try:
+        await stdin.drain()
+    except OSError:
+        return whole
+    return True
 
 
 async def _keep_log(pipes: _Pipes, log: ServerLog) -> None:

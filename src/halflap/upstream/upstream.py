@@ -72,7 +72,7 @@ class Upstream:
         guardian: Guardian,
         log: ServerLog,
         version: str,
-        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]] | None,
+        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_listing: Callable[[Listing], Awaitable[None]],
         spoke: str | None = None,
     ) -> None:
@@ -134,7 +134,7 @@ class Upstream:
                 listing = await session.list(self.name)
         except TimeoutError:
             raise UpstreamUnavailableError(
-                self.name, f"did not list its tools within {self.config.start_timeout_seconds:g} s."
+                self.name, f"it did not list its tools within {self.config.start_timeout_seconds:g} s."
             ) from None
         except Exception as error:
             reason = explain(error, self.config, session.wire, self.log)
@@ -190,11 +190,11 @@ class Upstream:
             return await session.call(tool, arguments, progressed)
         took = anyio.current_time() - start
         if context.deadline is not None and anyio.current_time() >= context.deadline:
-            raise CallTimeoutError(self.name, f"did not answer {tool!r} before the deadline ({took:.1f} s).")
+            raise CallTimeoutError(self.name, f"it did not answer {tool!r} before the deadline ({took:.1f} s).")
         setting = "max_call_timeout_seconds" if took > limit * 1.5 else "call_timeout_seconds"
         raise CallTimeoutError(
             self.name,
-            f"did not answer {tool!r} within {took:.1f} s; it was told that the call is cancelled. "
+            f"it did not answer {tool!r} within {took:.1f} s; it was told that the call is cancelled. "
             f"If it needs longer, raise `{setting}` for it.",
         )
 
@@ -216,7 +216,7 @@ class Upstream:
     async def _session(self, deadline: float | None = None) -> Session:
         """Give the live session; starts the server, or waits for it to come back, if need be."""
         if self.config.disabled:
-            raise UpstreamUnavailableError(self.name, "is disabled in the configuration.")
+            raise UpstreamUnavailableError(self.name, "it is disabled in the configuration.")
         if self._stop.is_set():
             raise UpstreamUnavailableError(self.name, "Halflap is shutting down.")
         if self._current is None:
@@ -228,7 +228,7 @@ class Upstream:
         limit = anyio.current_time() + self.config.start_timeout_seconds + self.config.call_timeout_seconds
         with anyio.move_on_at(limit if deadline is None else min(deadline, limit)):
             return await asyncio.shield(self._current)
-        raise UpstreamUnavailableError(self.name, self.reason or "is still starting.")
+        raise UpstreamUnavailableError(self.name, self.reason or "it is still starting.")
 
     def _lose(self, session: Session) -> None:
         """Give a session up; the owner brings the next one, and callers wait for that from now on."""
@@ -263,7 +263,7 @@ class Upstream:
         self._next_try = anyio.current_time() + _backoff(self._failures)
         waiting, self._current = self._current, None
         if waiting is not None and not waiting.done():
-            waiting.set_exception(UpstreamUnavailableError(self.name, self.reason or "could not be started."))
+            waiting.set_exception(UpstreamUnavailableError(self.name, self.reason or "it could not be started."))
 
     async def _connect(self) -> float | None:
         """Connect once and stay until it ends. Gives how long it was ready; None if it never was."""
@@ -308,6 +308,7 @@ class Upstream:
 
     def _is_ready(self, session: Session, seconds: float) -> None:
         self._state = "ready"
+        session.wire.ready = True
         self._failures = 0
         self.reason = None
         self._start_seconds = seconds

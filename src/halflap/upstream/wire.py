@@ -28,6 +28,8 @@ class Wire:
     trouble: str | None = None
     """Why it broke or was refused, in words for the user."""
     pid: int | None = None
+    ready: bool = False
+    """The server answered its greeting: it is owed time to end by itself."""
     fallback_to_sse: bool = False
     """The server answered in a way that only a server of the older HTTP transport does."""
 

@@ -1,0 +1,35 @@
+"""A home of its own for every test, and a loop that may not be blocked."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test has its own home: nothing of the user's is read or written."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HALFLAP_CONFIG_DIR", str(folder / "config"))
+    monkeypatch.setenv("HALFLAP_DATA_DIR", str(folder / "data"))
+    monkeypatch.delenv("HALFLAP_CONFIG", raising=False)
+    return folder
+
+
+@pytest.fixture
+def run() -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """Run a coroutine on a loop that may not be blocked: what would block it, from our code, raises."""
+
+    def runner(coroutine: Coroutine[Any, Any, Any]) -> Any:
+        with blockbuster_ctx("halflap"):
+            return asyncio.run(coroutine)
+
+    return runner

@@ -1,0 +1,526 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import alive, eventually, python_server
+
+from halflap import CallContext, Gateway, ToolNotFoundError
+from halflap.errors import (
+    CallTimeoutError,
+    InvalidArgumentsError,
+    ToolFailedError,
+    UpstreamLostError,
+    UpstreamUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def config(*servers: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"servers": list(servers), **more}
+
+
+ECHO = python_server("echo", "echo.py")
+OLD = python_server("old", "legacy.py", protocol="legacy")
+
+
+def test_nothing_starts_before_it_is_needed(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            (report,) = await gateway.reports()
+            assert report.status.state == "idle"
+
+    run(scenario())
+
+
+def test_a_session_is_kept_and_shared_by_all_calls(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            results = await asyncio.gather(*(gateway.call("mcp__echo__pid") for _ in range(5)))
+            assert len({result.text for result in results}) == 1
+
+    run(scenario())
+
+
+def test_servers_start_in_parallel(run: Run) -> None:
+    async def scenario() -> None:
+        slow = [python_server(f"slow{number}", "slow.py", "1.5") for number in range(3)]
+        async with Gateway.open(config(*slow)) as gateway:
+            began = time.perf_counter()
+            tools = await gateway.tools()
+            assert len(tools) == 3
+            assert time.perf_counter() - began < 4.0
+
+    run(scenario())
+
+
+def test_a_server_that_hangs_delays_no_other(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(python_server("hang", "hang.py"), ECHO)) as gateway:
+            began = time.perf_counter()
+            await gateway.call("mcp__echo__echo", text="hello")
+            names = [tool.name for tool in await gateway.tools()]
+            assert "mcp__echo__echo" in names
+            assert time.perf_counter() - began < 8.0
+            assert "starting" in gateway.unavailable()["hang"]
+
+    run(scenario())
+
+
+def test_a_server_that_hangs_is_marked_unavailable_with_the_reason(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(python_server("hang", "hang.py", start_timeout_seconds=0.5))) as gateway:
+            await gateway.refresh()
+            assert "did not get ready within 0.5 s" in gateway.unavailable()["hang"]
+
+    run(scenario())
+
+
+def test_a_server_that_stops_answering_after_its_greeting_does_not_hang_us(run: Run) -> None:
+    async def scenario() -> None:
+        server = python_server("hang", "hang.py", "--after-initialize", start_timeout_seconds=4)
+        async with Gateway.open(config(server)) as gateway:
+            await gateway.refresh()
+            assert "did not get ready" in gateway.unavailable()["hang"]
+
+    run(scenario())
+
+
+def test_a_server_that_dies_at_start_is_reported_with_its_exit_code_and_last_words(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(python_server("dies", "dies_at_start.py"))) as gateway:
+            await gateway.refresh()
+            reason = gateway.unavailable()["dies"]
+            assert "exit code 7" in reason
+            assert "licence file is missing" in reason
+
+    run(scenario())
+
+
+def test_a_command_that_is_not_there_is_reported_with_what_to_do(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({"name": "nope", "command": "no-such-program"})) as gateway:
+            with pytest.raises(ToolNotFoundError, match=r"'no-such-program' was not found\. Install it"):
+                await gateway.call("mcp__nope__x")
+
+    run(scenario())
+
+
+def test_a_folder_that_is_not_there_is_told_from_a_command_that_is_not(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({"name": "nope", "command": "cat", "cwd": "/no/such/folder"})) as gateway:
+            await gateway.refresh()
+            assert "cwd: /no/such/folder" in gateway.unavailable()["nope"]
+
+    run(scenario())
+
+
+def test_a_server_of_the_older_era_that_ignores_the_probe_is_greeted_again(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(python_server("old", "legacy.py"))) as gateway:
+            assert (await gateway.call("mcp__old__hello")).text
+            (report,) = await gateway.reports()
+            assert report.status.protocol_version == "2024-11-05"
+
+    run(scenario())
+
+
+def test_the_era_is_remembered_so_that_the_next_start_is_quick(run: Run) -> None:
+    async def scenario() -> None:
+        servers = config(python_server("old", "legacy.py"))
+        async with Gateway.open(servers) as gateway:
+            await gateway.refresh()
+        began = time.perf_counter()
+        async with Gateway.open(servers) as gateway:
+            await gateway.call("mcp__old__hello")
+        assert time.perf_counter() - began < 2.5
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(("protocol", "spoken"), [("legacy", "2025-11-25"), ("modern", "2026-07-28")])
+def test_both_eras_of_the_protocol_are_spoken(run: Run, protocol: str, spoken: str) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "protocol": protocol})) as gateway:
+            assert (await gateway.call("mcp__echo__add", a=2, b=3)).structured_content == {"result": 5}
+            (report,) = await gateway.reports()
+            assert report.status.protocol_version == spoken
+
+    run(scenario())
+
+
+def test_one_malformed_tool_does_not_hide_the_others(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(OLD)) as gateway:
+            await gateway.refresh()
+            assert gateway.snapshot.callable == ("mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy")
+            (report,) = await gateway.reports()
+            assert report.status.warnings == ("a tool without a name was left out",)
+
+    run(scenario())
+
+
+def test_pages_of_tools_are_followed_to_the_end(run: Run) -> None:
+    async def scenario() -> None:
+        server = python_server("echo", "echo.py", "--tools", "95", "--page", "10")
+        async with Gateway.open(config(server)) as gateway:
+            assert len(await gateway.tools()) == 14 + 95
+
+    run(scenario())
+
+
+def test_a_result_is_kept_as_it_came(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            image = await gateway.call("mcp__echo__image")
+            assert [block["type"] for block in image.content] == ["image", "text"]
+            meta = await gateway.call("mcp__echo__meta")
+            assert meta.meta is not None
+            assert meta.meta["halflap.test/answer"] == 42
+            failed = await gateway.call("mcp__echo__fail")
+            assert failed.is_error
+            assert failed.text == "this tool always fails"
+
+    run(scenario())
+
+
+def test_a_result_that_breaks_its_declared_schema_is_delivered_and_recorded(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            result = await gateway.call("mcp__echo__breach")
+            assert result.structured_content == {"count": "many"}
+            (record,) = await gateway.recent_calls(1)
+            assert record.outcome == "ok"
+            assert record.breach is not None
+            assert record.breach.startswith("count:")
+
+    run(scenario())
+
+
+def test_a_sloppy_result_loses_nothing(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(OLD)) as gateway:
+            result = await gateway.call("mcp__old__sloppy")
+            assert result.text == "just a string"
+            assert result.structured_content == [{"id": 1, "name": "one"}, {"id": 2, "name": "two"}]
+
+    run(scenario())
+
+
+def test_noise_on_a_servers_stdout_does_not_disturb_it_and_is_kept_in_its_log(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            await gateway.call("mcp__echo__noise", binary=True)
+            assert (await gateway.call("mcp__echo__echo", text="still here")).text == "still here"
+            await asyncio.sleep(0.2)
+            (report,) = await gateway.reports()
+            assert "[stdout] this is not JSON" in report.log
+            assert "noise on stderr" in report.log
+
+    run(scenario())
+
+
+def test_a_server_gets_a_minimal_environment_and_its_own(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SECRET", "hidden")
+
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "env": {"GIVEN": "yes"}})) as gateway:
+            assert (await gateway.call("mcp__echo__env", name="MY_SECRET")).text == "null"
+            assert (await gateway.call("mcp__echo__env", name="GIVEN")).text == '"yes"'
+            assert (await gateway.call("mcp__echo__env", name="PATH")).text != "null"
+
+    run(scenario())
+
+
+def test_wrong_arguments_are_refused_before_anything_is_sent(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            with pytest.raises(InvalidArgumentsError) as caught:
+                await gateway.call("mcp__echo__add", a="one", c=3)
+            assert {problem.path for problem in caught.value.problems} >= {"a"}
+            assert '"b" is a required property' in str(caught.value)
+            assert "mcp__echo__add(a: integer, b: integer)" in str(caught.value)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("value", [float("nan"), object(), "\ud800"])
+def test_arguments_that_are_not_json_are_refused(run: Run, value: object) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            with pytest.raises(InvalidArgumentsError, match="not JSON"):
+                await gateway.call("mcp__echo__echo", text=value)
+
+    run(scenario())
+
+
+def test_an_unknown_name_gets_suggestions_and_the_servers_tools(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            with pytest.raises(ToolNotFoundError) as caught:
+                await gateway.call("mcp__echo__ecko")
+            assert caught.value.suggestions[0] == "mcp__echo__echo"
+            assert caught.value.server == "echo"
+            assert "and 4 more" in str(caught.value)
+
+    run(scenario())
+
+
+def test_an_argument_may_be_called_name_or_self(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            assert (await gateway.call("mcp__echo__env", name="NOT_SET")).text == "null"
+            with pytest.raises(InvalidArgumentsError):
+                await gateway.call("mcp__echo__add", self=1)
+
+    run(scenario())
+
+
+def test_a_server_that_dies_during_a_call_is_said_to_and_comes_back(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            before = (await gateway.call("mcp__echo__pid")).text
+            with pytest.raises(UpstreamLostError, match=r"exit code 3.*may have taken effect.*not repeated"):
+                await gateway.call("mcp__echo__crash")
+            assert (await gateway.call("mcp__echo__pid")).text != before
+
+    run(scenario())
+
+
+def test_a_call_that_may_have_arrived_is_not_repeated(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            with pytest.raises(UpstreamLostError):
+                await gateway.call("mcp__echo__crash")
+            await gateway.call("mcp__echo__pid")
+            (report,) = await gateway.reports()
+            assert report.status.starts == 2
+
+    run(scenario())
+
+
+def test_a_call_of_a_tool_known_to_be_read_only_is_repeated(run: Run) -> None:
+    async def scenario() -> None:
+        settings = config(ECHO, tools={"read_only": ["mcp__echo__crash"]})
+        async with Gateway.open(settings) as gateway:
+            with pytest.raises(UpstreamLostError):
+                await gateway.call("mcp__echo__crash")
+            await gateway.call("mcp__echo__pid")
+            (report,) = await gateway.reports()
+            assert report.status.starts == 4
+
+    run(scenario())
+
+
+def test_a_call_made_after_the_server_was_killed_succeeds(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            pid = int((await gateway.call("mcp__echo__pid")).text)
+            await (await asyncio.create_subprocess_exec("kill", "-9", str(pid))).wait()
+            assert int((await gateway.call("mcp__echo__pid")).text) != pid
+
+    run(scenario())
+
+
+def test_a_call_that_takes_too_long_is_given_up_and_cancelled(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "call_timeout_seconds": 0.5})) as gateway:
+            with pytest.raises(CallTimeoutError, match=r"within 0\.\d s.*raise `call_timeout_seconds`"):
+                await gateway.call("mcp__echo__sleep", seconds=30)
+            await asyncio.sleep(0.2)
+            assert (await gateway.call("mcp__echo__cancelled_count")).text == "1"
+
+    run(scenario())
+
+
+def test_progress_extends_the_time_of_a_call(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "call_timeout_seconds": 0.6})) as gateway:
+            seen: list[float] = []
+
+            async def progressed(progress: float, total: float | None, message: str | None) -> None:
+                del total, message
+                seen.append(progress)
+
+            result = await gateway.call_tool(
+                "mcp__echo__sleep", {"seconds": 1.5, "progress": True}, CallContext(progress=progressed)
+            )
+            assert not result.is_error
+            assert len(seen) >= 3
+
+    run(scenario())
+
+
+def test_progress_extends_the_time_only_up_to_a_maximum(run: Run) -> None:
+    async def scenario() -> None:
+        server = {**ECHO, "call_timeout_seconds": 0.6, "max_call_timeout_seconds": 1.2}
+        async with Gateway.open(config(server)) as gateway:
+            with pytest.raises(CallTimeoutError, match="raise `max_call_timeout_seconds`"):
+                await gateway.call("mcp__echo__sleep", seconds=30, progress=True)
+
+    run(scenario())
+
+
+def test_a_deadline_ends_a_call(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            await gateway.call("mcp__echo__pid")
+            context = CallContext(deadline=asyncio.get_running_loop().time() + 0.4)
+            with pytest.raises(CallTimeoutError, match="before the deadline"):
+                await gateway.call_tool("mcp__echo__sleep", {"seconds": 30}, context)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+def test_cancelling_a_call_is_forwarded_to_the_server(run: Run, protocol: str) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "protocol": protocol})) as gateway:
+            await gateway.call("mcp__echo__pid")
+            call = asyncio.create_task(gateway.call("mcp__echo__sleep", seconds=30))
+            await asyncio.sleep(0.3)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await asyncio.sleep(0.2)
+            assert (await gateway.call("mcp__echo__cancelled_count")).text == "1"
+            outcomes = {record.tool: record.outcome for record in await gateway.recent_calls()}
+            assert outcomes["sleep"] == "cancelled"
+
+    run(scenario())
+
+
+def test_calls_to_one_server_are_limited_in_number(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "max_concurrent_calls": 2})) as gateway:
+            await gateway.call("mcp__echo__pid")
+            began = time.perf_counter()
+            await asyncio.gather(*(gateway.call("mcp__echo__sleep", seconds=0.4) for _ in range(4)))
+            assert time.perf_counter() - began >= 0.75
+
+    run(scenario())
+
+
+def test_calls_to_one_server_run_in_parallel(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            await gateway.call("mcp__echo__pid")
+            began = time.perf_counter()
+            await asyncio.gather(*(gateway.call("mcp__echo__sleep", seconds=0.5) for _ in range(8)))
+            assert time.perf_counter() - began < 3.0
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+def test_tools_that_a_server_announces_are_there_at_once(run: Run, protocol: str) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(python_server("changing", "changing.py", protocol=protocol))) as gateway:
+            await gateway.refresh()
+            await asyncio.sleep(0.2)
+            await gateway.call("mcp__changing__grow")
+            async with asyncio.timeout(5):
+                while "mcp__changing__grown_1" not in gateway.snapshot.tools:
+                    await asyncio.sleep(0.02)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+def test_configured_roots_are_given_to_a_server_that_asks(run: Run, protocol: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        settings = config({**ECHO, "protocol": protocol}, roots=[str(tmp_path)])
+        async with Gateway.open(settings) as gateway:
+            assert tmp_path.as_uri() in (await gateway.call("mcp__echo__roots")).text
+
+    run(scenario())
+
+
+def test_a_protocol_error_is_told_with_its_code(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(OLD)) as gateway:
+            await gateway.refresh()
+            upstream = gateway._running_pool.get("old")
+            assert upstream is not None
+            with pytest.raises(ToolFailedError, match=r"error -32"):
+                await upstream.call("no such tool", {}, CallContext(), repeatable=False)
+
+    run(scenario())
+
+
+def test_a_disabled_server_is_never_started(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "disabled": True})) as gateway:
+            assert await gateway.tools() == ()
+            (report,) = await gateway.reports()
+            assert report.status.state == "disabled"
+            assert report.status.starts == 0
+
+    run(scenario())
+
+
+def test_a_failed_server_is_not_started_again_at_once(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(python_server("dies", "dies_at_start.py"))) as gateway:
+            upstream = gateway._running_pool.get("dies")
+            assert upstream is not None
+            for _ in range(5):
+                with pytest.raises(UpstreamUnavailableError):
+                    await upstream.list()
+            assert upstream.status().starts == 1
+
+    run(scenario())
+
+
+def test_a_big_result_comes_through_whole(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            result = await gateway.call("mcp__echo__big", bytes=5_000_000)
+            assert len(result.text) == 5_000_000
+
+    run(scenario())
+
+
+def test_closing_ends_servers_with_everything_that_they_started(run: Run, tmp_path: Path) -> None:
+    pids_file = tmp_path / "pids"
+
+    async def scenario() -> list[int]:
+        async with Gateway.open(config(python_server("spawner", "spawner.py", "--pids", str(pids_file)))) as gateway:
+            await gateway.call("mcp__spawner__ok")
+            return [int(line) for line in (await asyncio.to_thread(pids_file.read_text)).split()]
+
+    pids = run(scenario())
+    assert len(pids) == 3
+    assert eventually(lambda: not any(alive(pid) for pid in pids), 3.0)
+
+
+def test_closing_while_a_server_is_starting_leaves_nothing_behind(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(python_server("hang", "hang.py"))) as gateway:
+            await gateway.warm_up()
+            await asyncio.sleep(0.5)
+        assert all(task is asyncio.current_task() for task in asyncio.all_tasks())
+
+    run(scenario())
+
+
+def test_calls_are_recorded_with_their_outcome(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            await gateway.call("mcp__echo__echo", text="one")
+            await gateway.call("mcp__echo__fail")
+            with pytest.raises(InvalidArgumentsError):
+                await gateway.call("mcp__echo__echo", text=1)
+            records = await gateway.recent_calls()
+            assert [record.outcome for record in records] == ["invalid-arguments", "tool_error", "ok"]
+            assert all(record.principal == "local" for record in records)
+            assert records[-1].argument_bytes == len('{"text": "one"}')
+
+    run(scenario())

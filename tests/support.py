@@ -1,0 +1,94 @@
+"""What tests share: the odd servers of tests/servers, the real ones, and the skips that say why."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parent.parent
+SERVERS = ROOT / "tests" / "servers"
+NODE_SERVERS = ROOT / "tests" / "real" / "node_modules" / ".bin"
+SHARED = Path(os.environ.get("HALFLAP_SHARED", ROOT.parent / "shared"))
+HALFLAP = str(Path(sys.executable).with_name("halflap"))
+
+
+def python_server(name: str, script: str, *arguments: str, **settings: Any) -> dict[str, Any]:
+    """Configure one of the servers in tests/servers."""
+    return {"name": name, "command": sys.executable, "args": [str(SERVERS / script), *arguments], **settings}
+
+
+def node_program(name: str) -> str:
+    """Give the path of a real server from npm, or skip, saying why."""
+    program = NODE_SERVERS / name
+    if shutil.which("node") is None or not program.exists():
+        pytest.skip(f"needs Node and the npm package of {name}; `make test` installs it where npm is there")
+    return str(program)
+
+
+def shared_data(name: str) -> Path:
+    """Give a file of the shared data, or skip, saying why."""
+    path = SHARED / "data" / name
+    if not path.exists():
+        pytest.skip(f"needs the shared data file {name}, which is not part of the project")
+    return path
+
+
+@contextmanager
+def listening(kind: str, *arguments: str, environment: dict[str, str] | None = None) -> Iterator[str]:
+    """Run echo.py over `http` or `sse` on a free port; gives its URL."""
+    command = [sys.executable, str(SERVERS / "echo.py"), f"--{kind}", "0", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process runs; one that has ended but was not collected does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Wait until something holds; says whether it came to that."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(0.02)
+    return holds()
+
+
+def children_of(pid: int) -> list[int]:
+    """Give all living descendants of a process."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, ValueError):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if fields[0] not in {"Z", "X"}:
+                    parents[int(entry.name)] = int(fields[1])
+    found: list[int] = []
+    grown = True
+    while grown:
+        new = [child for child, parent in parents.items() if (parent == pid or parent in found) and child not in found]
+        grown = bool(new)
+        found += new
+    return found
