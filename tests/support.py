@@ -88,7 +88,11 @@ def children_of(pid: int) -> list[int]:
     found: list[int] = []
     grown = True
     while grown:
-        new = [child for child, parent in parents.items() if (parent == pid or parent in found) and child not in found]
+        new = [
+            child
+            for child, parent in parents.items()
+            if (parent == pid or parent in found) and child not in found
+        ]
         grown = bool(new)
         found += new
     return found

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import socket
 import struct
 import sys
+import termios
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +32,27 @@ class GuardedProcess:
     def __init__(self, pid: int, pipes: tuple[int, int, int], control: socket.socket) -> None:
         self.pid = pid
         self.stdin, self.stdout, self.stderr = pipes
+        self._probe: int | None = os.dup(self.stdin)
         self.returncode: int | None = None
         self.exited = asyncio.Event()
         """The server's own process has ended; what it started may still be ending."""
         self._control = control
         self._gone = asyncio.create_task(self._watch(), name=f"guard {pid}")
 
+    def unread_input(self) -> int:
+        """Say how many bytes of what we wrote nobody has read: of an ended server, nobody ever will."""
+        if self._probe is None:
+            return 0
+        count = array.array("i", [0])
+        fcntl.ioctl(self._probe, termios.FIONREAD, count)
+        return count[0]
+
     async def stop(self, grace_seconds: float) -> None:
         """Have it ended, by force after the grace; close its stdin before. Returns when all is gone."""
+        if self._probe is not None:
+            # As long as it is open, the server does not see the end of its input.
+            os.close(self._probe)
+            self._probe = None
         loop = asyncio.get_running_loop()
         with contextlib.suppress(OSError):
             await loop.sock_sendall(self._control, f"{grace_seconds}\n".encode())

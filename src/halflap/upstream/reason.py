@@ -36,7 +36,9 @@ def _explain_leaf(leaf: BaseException) -> str:
     if isinstance(leaf, MCPError):
         return f"it did not agree to talk: {leaf.message} (code {leaf.code})."
     if isinstance(leaf, ValidationError):
-        return f"it answered something that is not the protocol: {leaf.error_count()} problems in its greeting."
+        return (
+            f"it answered something that is not the protocol: {leaf.error_count()} problems in its greeting."
+        )
     return f"{_words(leaf)}."
 
 

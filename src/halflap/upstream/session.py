@@ -213,7 +213,7 @@ class Session:
         finally:
             _slot.reset(token)
             if self.wire.sent is not None:
-                self.wire.sent.discard(slot.request_id)
+                self.wire.sent.pop(slot.request_id, None)
         assert slot.raw is not None
         return slot.raw
 
@@ -223,8 +223,8 @@ class Session:
         forgotten = error.code == types.INVALID_REQUEST and error.message == "Session terminated"
         lost = forgotten or error.code in {NOT_SENT, LOST, types.CONNECTION_CLOSED}
         sent = error.code not in {NOT_SENT, REFUSED} and not forgotten
-        if error.code == types.CONNECTION_CLOSED and self.wire.sent is not None:
-            sent = slot.request_id in self.wire.sent
+        if error.code == types.CONNECTION_CLOSED:
+            sent = self.wire.may_have_arrived(slot.request_id)
         return RequestFailedError(error.code, error.message, lost=lost, sent=sent)
 
     def _next_id(self) -> int:

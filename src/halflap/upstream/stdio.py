@@ -53,7 +53,7 @@ async def stdio_streams(
     """Start the server and yield its streams; leave nothing of it behind."""
     process = await _started(guardian, server)
     wire.pid = process.pid
-    wire.sent = set()
+    wire.sent = {}
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     try:
@@ -186,6 +186,7 @@ async def _read_messages(
         with anyio.move_on_after(_LAST_WORDS_SECONDS):
             # Whoever is waiting for an answer is told why none will come.
             await process.exited.wait()
+            wire.unread = process.unread_input()
             wire.trouble = wire.trouble or f"its process ended {_how(process.returncode)}."
     wire.broken.set()
 
@@ -200,10 +201,11 @@ async def _write_messages(
             if stdin.transport.is_closing():
                 break
             if isinstance(message, types.JSONRPCRequest) and wire.sent is not None:
-                wire.sent.add(message.id)
+                wire.sent[message.id] = wire.written
+            wire.written += len(line)
             if not await _written(stdin, line):
                 if isinstance(message, types.JSONRPCRequest) and wire.sent is not None:
-                    wire.sent.discard(message.id)
+                    del wire.sent[message.id]
                 break
     wire.broken.set()
 

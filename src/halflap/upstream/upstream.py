@@ -190,7 +190,9 @@ class Upstream:
             return await session.call(tool, arguments, progressed)
         took = anyio.current_time() - start
         if context.deadline is not None and anyio.current_time() >= context.deadline:
-            raise CallTimeoutError(self.name, f"it did not answer {tool!r} before the deadline ({took:.1f} s).")
+            raise CallTimeoutError(
+                self.name, f"it did not answer {tool!r} before the deadline ({took:.1f} s)."
+            )
         setting = "max_call_timeout_seconds" if took > limit * 1.5 else "call_timeout_seconds"
         raise CallTimeoutError(
             self.name,
@@ -263,7 +265,9 @@ class Upstream:
         self._next_try = anyio.current_time() + _backoff(self._failures)
         waiting, self._current = self._current, None
         if waiting is not None and not waiting.done():
-            waiting.set_exception(UpstreamUnavailableError(self.name, self.reason or "it could not be started."))
+            waiting.set_exception(
+                UpstreamUnavailableError(self.name, self.reason or "it could not be started.")
+            )
 
     async def _connect(self) -> float | None:
         """Connect once and stay until it ends. Gives how long it was ready; None if it never was."""

@@ -21,8 +21,14 @@ REFUSED = -32952
 class Wire:
     """One connection's record, written by its transport and read by its owner."""
 
-    sent: set[int | str] | None = None
-    """Ids of the requests handed to the operating system and not answered; None where it cannot be told."""
+    sent: dict[int | str, int] | None = None
+    """The unanswered requests that the operating system took, each with how much went before it.
+
+    None where a transport cannot tell."""
+    written: int = 0
+    """How many bytes the operating system took in all."""
+    unread: int = 0
+    """How many of them were never read by the server, known once it has ended."""
     broken: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the transport knows that nothing will come any more."""
     trouble: str | None = None
@@ -32,6 +38,13 @@ class Wire:
     """The server answered its greeting: it is owed time to end by itself."""
     fallback_to_sse: bool = False
     """The server answered in a way that only a server of the older HTTP transport does."""
+
+    def may_have_arrived(self, request_id: int | str) -> bool:
+        """Say whether the server can have read any of a request."""
+        if self.sent is None:
+            return True
+        start = self.sent.get(request_id)
+        return start is not None and start < self.written - self.unread
 
 
 class RequestFailedError(Exception):
