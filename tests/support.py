@@ -66,6 +66,11 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}
 
 
+def open_descriptors() -> int:
+    """Count the descriptors that this process has open."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
 def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
     """Wait until something holds; says whether it came to that."""
     until = time.monotonic() + seconds

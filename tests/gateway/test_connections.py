@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import alive, eventually, python_server
 
 from halflap import CallContext, Gateway, ToolNotFoundError
 from halflap.errors import (
@@ -18,6 +17,7 @@ from halflap.errors import (
     UpstreamLostError,
     UpstreamUnavailableError,
 )
+from support import alive, eventually, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -453,14 +453,16 @@ def test_configured_roots_are_given_to_a_server_that_asks(run: Run, protocol: st
     run(scenario())
 
 
-def test_a_protocol_error_is_told_with_its_code(run: Run) -> None:
+@pytest.mark.parametrize("code", [-32000, -32602, -32603, 7])
+def test_a_protocol_error_is_told_with_its_code_and_is_no_lost_connection(run: Run, code: int) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(OLD)) as gateway:
-            await gateway.refresh()
-            upstream = gateway._running_pool.get("old")
-            assert upstream is not None
-            with pytest.raises(ToolFailedError, match=r"error -32"):
-                await upstream.call("no such tool", {}, CallContext(), repeatable=False)
+            with pytest.raises(
+                ToolFailedError, match=f"'mcp__old__bare' with error {code}: refused as asked"
+            ):
+                await gateway.call("mcp__old__bare", code=code)
+            (report,) = await gateway.reports()
+            assert report.status.starts == 1
 
     run(scenario())
 

@@ -33,6 +33,8 @@ class RefusedError(Exception):
 def call(name: object, arguments: dict[str, Any]) -> dict[str, Any]:
     if name == "hello":
         return {"content": [{"type": "text", "text": "hello"}]}
+    if name == "bare" and "code" in arguments:
+        raise RefusedError(arguments["code"], "refused as asked")
     if name == "bare":
         return {"content": [{"type": "text", "text": json.dumps(arguments)}]}
     if name == "sloppy":

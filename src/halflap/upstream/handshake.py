@@ -24,7 +24,7 @@ Some servers of the older era say nothing at all to a method that they don't kno
 newer era answers the second greeting by naming the versions it speaks.
 """
 
-_FATAL = frozenset({NOT_SENT, LOST, REFUSED, types.CONNECTION_CLOSED})
+_FATAL = frozenset({NOT_SENT, LOST, REFUSED})
 
 
 async def agree(

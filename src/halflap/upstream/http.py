@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ _SILENCE_SECONDS = 3600.0
 
 _UNAUTHORISED = 401
 _FORBIDDEN = 403
+_GONE = 404
 _ONLY_SSE = (400, 404, 405)
 """What a server of the older transport answers to a POST at its event stream's address."""
 
@@ -59,6 +61,9 @@ class _ReportingClient(httpx2.AsyncClient):
                 f"it answered {response.status_code} {response.reason_phrase}: it wants credentials. "
                 "Give them as `headers:` (for example `Authorization: Bearer ${TOKEN}`) in the configuration.",
             )
+        if response.status_code == _GONE and "mcp-session-id" in request.headers:
+            await response.aclose()
+            return self._in_place_of(request, NOT_SENT, "it no longer knows our session; it was restarted.")
         if request.method == "POST" and response.status_code in _ONLY_SSE:
             self._wire.fallback_to_sse = True
         return response
@@ -80,8 +85,15 @@ def _words(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _timeout() -> httpx2.Timeout:
-    return httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS)
+async def _client(server: ServerConfig, wire: Wire, *, breaks: bool) -> _ReportingClient:
+    """Make the client in a thread: it reads the machine's certificates."""
+    return await asyncio.to_thread(
+        _ReportingClient,
+        wire,
+        breaks=breaks,
+        headers=dict(server.headers),
+        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS),
+    )
 
 
 @asynccontextmanager
@@ -89,7 +101,7 @@ async def http_streams(server: ServerConfig, wire: Wire) -> AsyncIterator[Any]:
     """Connect by streamable HTTP."""
     assert server.url is not None
     async with (
-        _ReportingClient(wire, breaks=False, headers=dict(server.headers), timeout=_timeout()) as client,
+        await _client(server, wire, breaks=False) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES) as streams,
     ):
         yield streams
@@ -100,18 +112,9 @@ async def sse_streams(server: ServerConfig, wire: Wire) -> AsyncIterator[Any]:
     """Connect by the older transport: one event stream for answers, POSTs for requests."""
     assert server.url is not None
 
-    def client(
-        headers: dict[str, str] | None = None,
-        timeout: httpx2.Timeout | None = None,
-        auth: httpx2.Auth | None = None,
-    ) -> httpx2.AsyncClient:
-        return _ReportingClient(wire, breaks=True, headers=headers, timeout=timeout, auth=auth)
-
+    ready = await _client(server, wire, breaks=True)
     async with sse_client(
         server.url,
-        headers=dict(server.headers),
-        timeout=_CONNECT_SECONDS,
-        sse_read_timeout=_SILENCE_SECONDS,
-        httpx_client_factory=client,
+        httpx_client_factory=lambda *_, **__: ready,
     ) as streams:
         yield streams

@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 _MOST_PAGES = 1_000
 _MOST_TOOLS = 20_000
 _MOST_ROUNDS = 10
+_CLOSED = ("Connection closed", "SSE stream")
+"""How the library's own errors begin when no answer can come any more."""
 
 
 @dataclass(slots=True)
@@ -219,11 +221,11 @@ class Session:
 
     def _failure(self, error: MCPError, slot: _Slot) -> RequestFailedError:
         """Say whether the connection is lost with it, and whether the server may have acted on it."""
-        # What the library says when the server no longer knows our session: it never looked further.
-        forgotten = error.code == types.INVALID_REQUEST and error.message == "Session terminated"
-        lost = forgotten or error.code in {NOT_SENT, LOST, types.CONNECTION_CLOSED}
-        sent = error.code not in {NOT_SENT, REFUSED} and not forgotten
-        if error.code == types.CONNECTION_CLOSED:
+        # The library's code for a closed connection is one that servers use for errors of their own.
+        closed = error.code == types.CONNECTION_CLOSED and error.message.startswith(_CLOSED)
+        lost = closed or error.code in {NOT_SENT, LOST}
+        sent = error.code not in {NOT_SENT, REFUSED}
+        if closed:
             sent = self.wire.may_have_arrived(slot.request_id)
         return RequestFailedError(error.code, error.message, lost=lost, sent=sent)
 

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import asyncio
+import http.server
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import Gateway
+from halflap.errors import CallTimeoutError, ToolNotFoundError, UpstreamLostError
+from support import SERVERS, eventually, listening, open_descriptors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def config(url: str, **settings: Any) -> dict[str, Any]:
+    return {"servers": [{"name": "web", "url": url, **settings}]}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def echo_at(port: int) -> Iterator[subprocess.Popen[str]]:
+    """Run echo.py over HTTP at a fixed port, so that it can be restarted there."""
+    command = [sys.executable, str(SERVERS / "echo.py"), "--http", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("http")
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def answering(status: int, body: bytes = b"", **headers: str) -> Iterator[str]:
+    """Run a web server that answers everything alike; gives its URL."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(status)
+            for name, value in {"content-length": str(len(body)), **headers}.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_DELETE = answer  # noqa: N815 -- the library's names
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+def test_streamable_http_is_spoken_in_both_eras(run: Run, protocol: str) -> None:
+    async def scenario(url: str) -> None:
+        async with Gateway.open(config(url, transport="http", protocol=protocol)) as gateway:
+            assert (await gateway.call("mcp__web__add", a=20, b=22)).structured_content == {"result": 42}
+
+    with listening("http") as url:
+        run(scenario(url))
+
+
+def test_the_older_http_with_sse_is_spoken(run: Run) -> None:
+    async def scenario(url: str) -> None:
+        async with Gateway.open(config(url, transport="sse")) as gateway:
+            assert (await gateway.call("mcp__web__add", a=20, b=22)).structured_content == {"result": 42}
+
+    with listening("sse") as url:
+        run(scenario(url))
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+def test_a_url_without_transport_finds_the_one_that_the_server_speaks(run: Run, kind: str) -> None:
+    async def scenario(url: str) -> None:
+        async with Gateway.open(config(url)) as gateway:
+            assert (await gateway.call("mcp__web__echo", text="found")).text == "found"
+
+    with listening(kind) as url:
+        run(scenario(url))
+
+
+def test_cancelling_reaches_a_server_over_http(run: Run) -> None:
+    async def scenario(url: str) -> None:
+        async with Gateway.open(config(url, call_timeout_seconds=0.5)) as gateway:
+            with pytest.raises(CallTimeoutError):
+                await gateway.call("mcp__web__sleep", seconds=30)
+            await asyncio.sleep(0.3)
+            assert (await gateway.call("mcp__web__cancelled_count")).text == "1"
+
+    with listening("http") as url:
+        run(scenario(url))
+
+
+@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+def test_a_server_that_was_restarted_is_found_again_and_the_call_succeeds(protocol: str) -> None:
+    port = free_port()
+
+    async def scenario() -> None:
+        async with Gateway.open(config(f"http://127.0.0.1:{port}/mcp", protocol=protocol)) as gateway:
+            with echo_at(port):
+                first = (await gateway.call("mcp__web__pid")).text
+            with echo_at(port):
+                second = (await gateway.call("mcp__web__pid")).text
+            assert first != second
+
+    asyncio.run(scenario())
+
+
+def test_a_call_is_not_repeated_when_the_server_dies_during_it(run: Run) -> None:
+    port = free_port()
+
+    async def scenario(process: subprocess.Popen[str]) -> None:
+        async with Gateway.open(config(f"http://127.0.0.1:{port}/mcp")) as gateway:
+            await gateway.call("mcp__web__pid")
+            call = asyncio.create_task(gateway.call("mcp__web__sleep", seconds=30))
+            await asyncio.sleep(0.4)
+            os.kill(process.pid, signal.SIGKILL)
+            with pytest.raises(UpstreamLostError, match="may have taken effect"):
+                await call
+
+    with echo_at(port) as process:
+        run(scenario(process))
+
+
+def test_an_address_where_nobody_listens_is_reported_with_what_to_do(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(f"http://127.0.0.1:{free_port()}/mcp?token=secret")) as gateway:
+            with pytest.raises(ToolNotFoundError, match="cannot be reached") as caught:
+                await gateway.call("mcp__web__x")
+            assert "secret" not in str(caught.value)
+
+    run(scenario())
+
+
+def test_a_server_that_wants_credentials_is_reported_as_such(run: Run) -> None:
+    async def scenario(url: str) -> None:
+        async with Gateway.open(config(url, transport="http")) as gateway:
+            await gateway.refresh()
+            assert "it wants credentials" in gateway.unavailable()["web"]
+            assert "headers:" in gateway.unavailable()["web"]
+
+    with answering(401, www_authenticate="Bearer") as url:
+        run(scenario(url))
+
+
+def test_something_that_is_not_mcp_at_all_is_reported(run: Run) -> None:
+    async def scenario(url: str) -> None:
+        async with Gateway.open(config(url, transport="http", start_timeout_seconds=8)) as gateway:
+            await gateway.refresh()
+            assert gateway.unavailable()["web"]
+
+    with answering(200, b"<html>hello</html>", content_type="text/html") as url:
+        run(scenario(url))
+
+
+def test_headers_are_sent_to_the_server(run: Run) -> None:
+    seen: list[str | None] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append(self.headers.get("authorization"))
+            self.send_response(403)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    async def scenario(url: str) -> None:
+        settings = config(url, transport="http", headers={"Authorization": "Bearer abc"})
+        async with Gateway.open(settings) as gateway:
+            await gateway.refresh()
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        run(scenario(f"http://127.0.0.1:{server.server_port}/mcp"))
+        server.shutdown()
+    assert seen
+    assert set(seen) == {"Bearer abc"}
+
+
+def test_a_big_result_comes_through_whole(run: Run) -> None:
+    async def scenario(url: str) -> None:
+        async with Gateway.open(config(url)) as gateway:
+            assert len((await gateway.call("mcp__web__big", bytes=3_000_000)).text) == 3_000_000
+
+    with listening("http") as url:
+        run(scenario(url))
+
+
+def test_closing_leaves_no_connection_behind(run: Run) -> None:
+    async def scenario(url: str) -> None:
+        async with Gateway.open(config(url)) as gateway:
+            await gateway.call("mcp__web__pid")
+        assert all(task is asyncio.current_task() for task in asyncio.all_tasks())
+
+    with listening("http") as url:
+        before = open_descriptors()
+        run(scenario(url))
+        assert eventually(lambda: open_descriptors() <= before + 1, 3)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.upstream.guardian import GuardedProcess, Guardian
+from support import SERVERS, alive, children_of, eventually, open_descriptors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+PATH = {"PATH": os.environ["PATH"]}
+
+# A server that stops at nothing: a child in a session of its own, a daemon by double fork that ignores
+# SIGTERM, and it ignores the end of its input and SIGTERM itself.
+STUBBORN = """
+setsid sleep 1000 &
+(setsid sh -c 'trap "" TERM; sleep 1001' &)
+trap "" TERM
+echo ready
+while true; do sleep 1; done
+"""
+
+GATEWAY = """
+import asyncio, json, sys
+from halflap.upstream.guardian import Guardian
+
+async def main():
+    guardian = Guardian()
+    servers = [await guardian.start(command, {"PATH": sys.argv[1]}, None) for command in json.loads(sys.argv[2])]
+    print(json.dumps([server.pid for server in servers]), flush=True)
+    await asyncio.sleep(1000)
+
+asyncio.run(main())
+"""
+
+
+def released(process: GuardedProcess) -> None:
+    for descriptor in (process.stdin, process.stdout, process.stderr):
+        os.close(descriptor)
+
+
+def gateway(*commands: list[str]) -> tuple[subprocess.Popen[str], list[int]]:
+    """Run a process that starts servers through a guardian; gives all processes there are then."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", GATEWAY, os.environ["PATH"], json.dumps(commands)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert len(json.loads(process.stdout.readline())) == len(commands)
+    return process, children_of(process.pid)
+
+
+def test_a_server_is_started_with_its_pipes_environment_and_folder(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        script = 'read line; echo "$line $GIVEN $(pwd)"; echo trouble >&2'
+        process = await guardian.start(["sh", "-c", script], {**PATH, "GIVEN": "env"}, str(tmp_path))
+        os.write(process.stdin, b"hello\n")
+        await process.exited.wait()
+        assert os.read(process.stdout, 1000).decode() == f"hello env {tmp_path}\n"
+        assert os.read(process.stderr, 1000) == b"trouble\n"
+        assert process.returncode == 0
+        await process.stop(0)
+        released(process)
+        await guardian.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_exit_by_signal_is_told(run: Run) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        process = await guardian.start(["sh", "-c", "kill -9 $$"], PATH, None)
+        await process.exited.wait()
+        assert process.returncode == -9
+        await process.stop(0)
+        released(process)
+        await guardian.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd", "error"),
+    [
+        (["/no/such/program"], None, FileNotFoundError),
+        (["no-such-program"], None, FileNotFoundError),
+        (["/etc/passwd"], None, PermissionError),
+        (["cat"], "/no/such/folder", FileNotFoundError),
+    ],
+)
+def test_a_server_that_cannot_be_started_says_why(
+    run: Run, command: list[str], cwd: str | None, error: type[OSError]
+) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        with pytest.raises(error):
+            await guardian.start(command, PATH, cwd)
+        await guardian.close()
+
+    run(scenario())
+
+
+def test_stopping_a_stubborn_server_ends_all_that_it_started(run: Run) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        process = await guardian.start(["sh", "-c", STUBBORN], PATH, None)
+        await asyncio.to_thread(os.read, process.stdout, 100)
+        started = children_of(os.getpid())
+        assert len(started) >= 5
+        await process.stop(0.1)
+        released(process)
+        assert not alive(process.pid)
+        await guardian.close()
+        assert eventually(lambda: not any(alive(pid) for pid in started), 3)
+
+    asyncio.run(scenario())
+
+
+def test_stopping_one_server_leaves_the_others_alone(run: Run) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        one = await guardian.start(["sh", "-c", STUBBORN], PATH, None)
+        other = await guardian.start(["cat"], PATH, None)
+        await one.stop(0.1)
+        assert alive(other.pid)
+        os.write(other.stdin, b"still here\n")
+        assert await asyncio.to_thread(os.read, other.stdout, 100) == b"still here\n"
+        await other.stop(0)
+        for process in (one, other):
+            released(process)
+        await guardian.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_server_that_ends_takes_its_children_along(run: Run) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        process = await guardian.start(["sh", "-c", "setsid sleep 1000 & echo $!; exit 5"], PATH, None)
+        child = int(await asyncio.to_thread(os.read, process.stdout, 100))
+        await process.exited.wait()
+        assert process.returncode == 5
+        assert eventually(lambda: not alive(child), 4)
+        await process.stop(0)
+        released(process)
+        await guardian.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_however_the_gateway_ends_no_process_is_left(number: signal.Signals) -> None:
+    process, started = gateway(["sh", "-c", STUBBORN], ["cat"], ["sleep", "1002"])
+    assert eventually(lambda: len(children_of(process.pid)) >= 9, 5)
+    started = children_of(process.pid)
+    process.send_signal(number)
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+    assert eventually(lambda: not any(alive(pid) for pid in started), 6), [
+        pid for pid in started if alive(pid)
+    ]
+
+
+def test_a_guardian_that_is_killed_does_not_free_the_servers(tmp_path: Path) -> None:
+    process, _ = gateway(["sh", "-c", STUBBORN])
+    assert eventually(lambda: len(children_of(process.pid)) >= 6, 5)
+    started = children_of(process.pid)
+    guardian = min(started)
+    os.kill(guardian, signal.SIGKILL)
+    process.kill()
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+    assert eventually(lambda: not any(alive(pid) for pid in started), 6)
+
+
+def test_a_supervisor_that_is_killed_leaves_its_server_to_the_guardian(run: Run) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        process = await guardian.start(["sh", "-c", STUBBORN], PATH, None)
+        await asyncio.to_thread(os.read, process.stdout, 100)
+        started = children_of(os.getpid())
+        fields = (await asyncio.to_thread(_stat, process.pid)).rpartition(")")[2].split()
+        os.kill(int(fields[1]), signal.SIGKILL)
+        await process.exited.wait()
+        assert eventually(lambda: sum(alive(pid) for pid in started) <= 1, 4)
+        await process.stop(0)
+        released(process)
+        await guardian.close()
+
+    asyncio.run(scenario())
+
+
+def _stat(pid: int) -> str:
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:  # noqa: PTH123 -- one line
+        return file.read()
+
+
+def test_a_new_guardian_is_started_when_the_old_one_was_killed(run: Run) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        one = await guardian.start(["cat"], PATH, None)
+        assert guardian._process is not None
+        guardian._process.kill()
+        await guardian._process.wait()
+        other = await guardian.start(["cat"], PATH, None)
+        assert other.pid != one.pid
+        for process in (one, other):
+            await process.stop(0)
+            released(process)
+        await guardian.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_server_inherits_no_descriptor_but_its_own_three(run: Run) -> None:
+    async def scenario() -> bytes:
+        guardian = Guardian()
+        first = await guardian.start(["cat"], PATH, None)
+        script = textwrap.dedent("""
+            import os
+            print(sorted(int(name) for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}")))
+        """)
+        second = await guardian.start([sys.executable, "-c", script], PATH, None)
+        await second.exited.wait()
+        listed = await asyncio.to_thread(os.read, second.stdout, 1000)
+        for process in (first, second):
+            await process.stop(0)
+            released(process)
+        await guardian.close()
+        return listed
+
+    assert asyncio.run(scenario()) == b"[0, 1, 2]\n"
+
+
+def test_a_server_does_not_inherit_ignored_signals(run: Run) -> None:
+    async def scenario() -> bytes:
+        guardian = Guardian()
+        process = await guardian.start(["sh", "-c", "grep SigIgn /proc/self/status"], PATH, None)
+        await process.exited.wait()
+        ignored = await asyncio.to_thread(os.read, process.stdout, 1000)
+        await process.stop(0)
+        released(process)
+        await guardian.close()
+        return ignored
+
+    assert asyncio.run(scenario()).split()[1].strip(b"0") == b""
+
+
+def test_many_servers_come_and_go_without_leaving_a_descriptor(run: Run) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        for _ in range(20):
+            process = await guardian.start(["cat"], PATH, None)
+            os.close(process.stdin)
+            await process.stop(1)
+            os.close(process.stdout)
+            os.close(process.stderr)
+        await guardian.close()
+
+    before = open_descriptors()
+    asyncio.run(scenario())
+    assert open_descriptors() <= before
+
+
+def test_what_an_ended_server_did_not_read_is_known(run: Run) -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        process = await guardian.start(["sh", "-c", "head -c 6 >/dev/null; sleep 0.2"], PATH, None)
+        os.write(process.stdin, b"first\nsecond\n")
+        await process.exited.wait()
+        assert process.unread_input() == len(b"second\n")
+        await process.stop(0)
+        released(process)
+        await guardian.close()
+
+    run(scenario())
+
+
+def test_spawner_is_a_server_with_three_processes(tmp_path: Path) -> None:
+    """The server that other tests rely on to misbehave does misbehave."""
+    pids = tmp_path / "pids"
+    process, _ = gateway([sys.executable, str(SERVERS / "spawner.py"), "--pids", str(pids)])
+    assert eventually(pids.exists)
+    spawned = [int(line) for line in pids.read_text().split()]
+    assert all(alive(pid) for pid in spawned)
+    process.kill()
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+    assert eventually(lambda: not any(alive(pid) for pid in spawned), 6)
