@@ -63,7 +63,7 @@ def gateway(*commands: list[str]) -> tuple[subprocess.Popen[str], list[int]]:
     return process, children_of(process.pid)
 
 
-def test_a_server_is_started_with_its_pipes_environment_and_folder(run: Run, tmp_path: Path) -> None:
+def test_a_server_is_started_with_its_pipes_environment_and_folder(tmp_path: Path) -> None:
     async def scenario() -> None:
         guardian = Guardian()
         script = 'read line; echo "$line $GIVEN $(pwd)"; echo trouble >&2'
@@ -114,7 +114,7 @@ def test_a_server_that_cannot_be_started_says_why(
     run(scenario())
 
 
-def test_stopping_a_stubborn_server_ends_all_that_it_started(run: Run) -> None:
+def test_stopping_a_stubborn_server_ends_all_that_it_started() -> None:
     async def scenario() -> None:
         guardian = Guardian()
         process = await guardian.start(["sh", "-c", STUBBORN], PATH, None)
@@ -130,7 +130,7 @@ def test_stopping_a_stubborn_server_ends_all_that_it_started(run: Run) -> None:
     asyncio.run(scenario())
 
 
-def test_stopping_one_server_leaves_the_others_alone(run: Run) -> None:
+def test_stopping_one_server_leaves_the_others_alone() -> None:
     async def scenario() -> None:
         guardian = Guardian()
         one = await guardian.start(["sh", "-c", STUBBORN], PATH, None)
@@ -147,7 +147,7 @@ def test_stopping_one_server_leaves_the_others_alone(run: Run) -> None:
     asyncio.run(scenario())
 
 
-def test_a_server_that_ends_takes_its_children_along(run: Run) -> None:
+def test_a_server_that_ends_takes_its_children_along() -> None:
     async def scenario() -> None:
         guardian = Guardian()
         process = await guardian.start(["sh", "-c", "setsid sleep 1000 & echo $!; exit 5"], PATH, None)
@@ -176,7 +176,7 @@ def test_however_the_gateway_ends_no_process_is_left(number: signal.Signals) -> 
     ]
 
 
-def test_a_guardian_that_is_killed_does_not_free_the_servers(tmp_path: Path) -> None:
+def test_a_guardian_that_is_killed_does_not_free_the_servers() -> None:
     process, _ = gateway(["sh", "-c", STUBBORN])
     assert eventually(lambda: len(children_of(process.pid)) >= 6, 5)
     started = children_of(process.pid)
@@ -189,7 +189,7 @@ def test_a_guardian_that_is_killed_does_not_free_the_servers(tmp_path: Path) -> 
     assert eventually(lambda: not any(alive(pid) for pid in started), 6)
 
 
-def test_a_supervisor_that_is_killed_leaves_its_server_to_the_guardian(run: Run) -> None:
+def test_a_supervisor_that_is_killed_leaves_its_server_to_the_guardian() -> None:
     async def scenario() -> None:
         guardian = Guardian()
         process = await guardian.start(["sh", "-c", STUBBORN], PATH, None)
@@ -211,7 +211,7 @@ def _stat(pid: int) -> str:
         return file.read()
 
 
-def test_a_new_guardian_is_started_when_the_old_one_was_killed(run: Run) -> None:
+def test_a_new_guardian_is_started_when_the_old_one_was_killed() -> None:
     async def scenario() -> None:
         guardian = Guardian()
         one = await guardian.start(["cat"], PATH, None)
@@ -228,7 +228,7 @@ def test_a_new_guardian_is_started_when_the_old_one_was_killed(run: Run) -> None
     asyncio.run(scenario())
 
 
-def test_a_server_inherits_no_descriptor_but_its_own_three(run: Run) -> None:
+def test_a_server_inherits_no_descriptor_but_its_own_three() -> None:
     async def scenario() -> bytes:
         guardian = Guardian()
         first = await guardian.start(["cat"], PATH, None)
@@ -248,7 +248,7 @@ def test_a_server_inherits_no_descriptor_but_its_own_three(run: Run) -> None:
     assert asyncio.run(scenario()) == b"[0, 1, 2]\n"
 
 
-def test_a_server_does_not_inherit_ignored_signals(run: Run) -> None:
+def test_a_server_does_not_inherit_ignored_signals() -> None:
     async def scenario() -> bytes:
         guardian = Guardian()
         process = await guardian.start(["sh", "-c", "grep SigIgn /proc/self/status"], PATH, None)
@@ -262,7 +262,7 @@ def test_a_server_does_not_inherit_ignored_signals(run: Run) -> None:
     assert asyncio.run(scenario()).split()[1].strip(b"0") == b""
 
 
-def test_many_servers_come_and_go_without_leaving_a_descriptor(run: Run) -> None:
+def test_many_servers_come_and_go_without_leaving_a_descriptor() -> None:
     async def scenario() -> None:
         guardian = Guardian()
         for _ in range(20):

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+import yaml
+
+from halflap.config import Config
+from support import ROOT
+
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_within_the_project_leads_somewhere(document: object) -> None:
+    path = ROOT / str(document)
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+
+
+def test_the_readme_names_the_two_commands_that_the_makefile_has() -> None:
+    readme = (ROOT / "README.md").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    for command in ("demo", "test"):
+        assert f"make {command}" in readme
+        assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+
+
+def test_the_configuration_in_the_readme_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEARCH_TOKEN", "secret")
+    text = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert text is not None
+    assert [server.name for server in Config.from_mapping(yaml.safe_load(text[1])).servers] == [
+        "time",
+        "search",
+    ]
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    from halflap.cli.app import app  # noqa: PLC0415 -- the command line is what is looked at
+
+    known = {
+        command.name or (command.callback and command.callback.__name__)
+        for command in app.registered_commands
+    }
+    named = set(re.findall(r"(?<!from )\bhalflap (\w+)", (ROOT / "README.md").read_text()))
+    assert named
+    assert named <= known
+
+
+def test_every_dependency_has_its_row_in_the_architecture() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    rows = (ROOT / "docs" / "architecture.md").read_text()
+    for requirement in [*project["dependencies"], *project["optional-dependencies"]["postgres"]]:
+        name = re.split(r"[\[<>=]", requirement)[0]
+        assert re.search(rf"^\| .*\b{re.escape(name)}\b", rows, re.MULTILINE), name
+
+
+def test_the_licence_of_the_package_is_the_one_in_the_tree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["license"] == "MIT"
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License")
