@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from copy import deepcopy
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
 from halflap.calls import Calls, Policy, Recorder, describe
-from halflap.catalog import Catalog, Snapshot, namespaced
+from halflap.catalog import Catalog, ServerReport, Snapshot, namespaced, report
 from halflap.config import Config, load_config
 from halflap.errors import (
     StoreBrokenError,
     StoreError,
     StoreTooNewError,
+    ToolHeldError,
     ToolNotFoundError,
     UpstreamError,
     UsageError,
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from halflap.store import CallRecord, Store
-    from halflap.upstream import Pool, Status
+    from halflap.upstream import Pool
     from halflap.values import Listing, Result, Tool
 
-__all__ = ["Gateway", "ServerReport"]
+__all__ = ["Gateway"]
 
 logger = logging.getLogger(__name__)
 
@@ -42,20 +43,6 @@ FIRST_LISTING_SECONDS = 10.0
 """So long after it was asked for its tools, at most, an answer waits for a server never listed before."""
 QUIET_SECONDS = 2.0
 """When there is something to say, and for so long no further server has come up, the rest is left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerReport:
-    """One server as `halflap doctor` shows it."""
-
-    status: Status
-    transport: str
-    tools: int
-    declared_output_schemas: int
-    blocked: int
-    changed: tuple[str, ...]
-    listed_at: float | None
-    log: tuple[str, ...]
 
 
 class Gateway:
@@ -79,6 +66,7 @@ class Gateway:
         self._calls: Calls | None = None
         self._recorder: Recorder | None = None
         self._pool: Pool | None = None
+        self._connecting = asyncio.Lock()
         self._listings: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
@@ -111,26 +99,32 @@ class Gateway:
         await self._catalog.load()
         self._recorder = Recorder(self._store)
         self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
-        # The protocol library takes a while to load, and reading the catalogue does not need it.
-        upstream = await asyncio.to_thread(import_module, "halflap.upstream")
-        servers = self.snapshot.servers
-        self._pool = upstream.Pool(
-            self.config.servers,
-            version=__version__,
-            log_folder=self.config.data_dir / "logs",
-            list_roots=self._list_roots,
-            on_listing=self._absorb,
-            spoke={name: server.protocol_version for name, server in servers.items()},
-        )
-        for source in self._running_pool:
-            self._calls.register(source)
+
+    async def _connections(self) -> Pool:
+        """Give the pool of servers. The protocol library takes a while to load, and reading needs none of it."""
+        await self.prepare()
+        async with self._connecting:
+            if self._pool is None:
+                assert self._calls is not None
+                upstream = await asyncio.to_thread(import_module, "halflap.upstream")
+                self._pool = upstream.Pool(
+                    self.config.servers,
+                    version=__version__,
+                    log_folder=self.config.data_dir / "logs",
+                    list_roots=self._list_roots,
+                    on_listing=self._absorb,
+                    spoke={name: server.protocol_version for name, server in self.snapshot.servers.items()},
+                )
+                for source in self._pool:
+                    self._calls.register(source)
+            return self._pool
 
     async def _open_store(self) -> Store:
         configured = self.config.store
         place = configured.url or configured.path or self.config.data_dir / "halflap.db"
         try:
             return await open_store(place)
-        except (StoreTooNewError, StoreBrokenError):
+        except (StoreTooNewError, ToolHeldError, StoreBrokenError):
             raise
         except StoreError as error:
             # A home that cannot be written to is no reason to do without one's tools.
@@ -157,9 +151,8 @@ class Gateway:
         return Snapshot() if self._catalog is None else self._catalog.snapshot
 
     @property
-    def _running_pool(self) -> Pool:
-        assert self._pool is not None, "the gateway is not open"
-        return self._pool
+    def _enabled(self) -> list[str]:
+        return [server.name for server in self.config.servers if not server.disabled]
 
     # What there is -----------------------------------------------------------------------------------
 
@@ -174,8 +167,8 @@ class Gateway:
         reasons = self.unavailable()
         return tuple(self._registered(snapshot.tools[name], reasons) for name in snapshot.callable)
 
-    async def settle(self, *, wait_seconds: float, fresh: bool = False) -> None:
-        """List the servers that want listing. Waits for the new ones; for the stale ones too if `fresh`.
+    async def settle(self, *, wait_seconds: float, behind: bool = True) -> None:
+        """List the servers that were never listed, and wait for them; `behind` that, the stale ones too.
 
         The time counts from when a server was asked, so one that hangs is waited for once, not by
         everybody who comes after.
@@ -183,13 +176,13 @@ class Gateway:
         await self.prepare()
         assert self._catalog is not None
         awaited: dict[asyncio.Task[None], float] = {}
-        for upstream in self._running_pool:
-            name = upstream.name
-            if upstream.config.disabled or not self._catalog.is_stale(name):
+        for name in self._enabled:
+            listed = self._catalog.is_listed(name)
+            if listed and not (behind and self._catalog.is_stale(name)):
                 continue
             again = name in self._failures
             task = self._list_behind(name)
-            if fresh or not (again or self._catalog.is_listed(name)):
+            if not (again or listed):
                 awaited[task] = self._asked_at[name]
         loop = asyncio.get_running_loop()
         last = max(awaited.values(), default=0.0)
@@ -209,9 +202,9 @@ class Gateway:
         """Open, and list behind the servers that nothing is known of yet; the others wait until needed."""
         await self.prepare()
         assert self._catalog is not None
-        for upstream in self._running_pool:
-            if not upstream.config.disabled and not self._catalog.is_listed(upstream.name):
-                self._list_behind(upstream.name)
+        for name in self._enabled:
+            if not self._catalog.is_listed(name):
+                self._list_behind(name)
 
     async def refresh(self, server: str | None = None) -> Changes:
         """List one server or all of them anew, and say what was added, removed and changed.
@@ -221,7 +214,7 @@ class Gateway:
         """
         await self.prepare()
         before = self.snapshot
-        names = [upstream.name for upstream in self._running_pool if not upstream.config.disabled]
+        names = self._enabled
         if server is not None:
             if server not in names:
                 raise UsageError(
@@ -232,7 +225,7 @@ class Gateway:
             await asyncio.wait([self._list_behind(name) for name in names])
         if server is not None and server in self._failures:
             raise UpstreamError(server, self._failures[server])
-        return _difference(before, self.snapshot, names)
+        return before.changes_to(self.snapshot, names)
 
     async def inspect(self, name: str) -> dict[str, Any]:
         """Say what a tool takes and returns, who serves it, and what its server says of itself."""
@@ -259,25 +252,8 @@ class Gateway:
 
     async def reports(self) -> tuple[ServerReport, ...]:
         """Give every server's state, in the order of the configuration."""
-        await self.prepare()
-        snapshot = self.snapshot
-        reports = []
-        for upstream in self._running_pool:
-            tools = snapshot.by_server.get(upstream.name, ())
-            kept = snapshot.servers.get(upstream.name)
-            reports.append(
-                ServerReport(
-                    status=upstream.status(),
-                    transport=upstream.config.transport,
-                    tools=len(tools),
-                    declared_output_schemas=sum(1 for tool in tools if tool.output_schema),
-                    blocked=sum(1 for tool in tools if tool.name in snapshot.blocked),
-                    changed=tuple(tool.name for tool in tools if tool.name in snapshot.changed),
-                    listed_at=None if kept is None else kept.listed_at,
-                    log=tuple(await asyncio.to_thread(upstream.log.tail)),
-                )
-            )
-        return tuple(reports)
+        pool, snapshot = await self._connections(), self.snapshot
+        return tuple([await asyncio.to_thread(report, upstream, snapshot) for upstream in pool])
 
     @property
     def store_place(self) -> str:
@@ -302,10 +278,18 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping, on somebody's behalf."""
-        await self.prepare()
+        await self._connections()
         await self._find(name)
         assert self._calls is not None
-        return await self._calls.call(name, arguments, context or CallContext())
+        assert self._catalog is not None
+        try:
+            return await self._calls.call(name, arguments, context or CallContext())
+        except ToolHeldError:
+            # It may have been accepted meanwhile, by `halflap trust` in another process.
+            await self._catalog.load()
+            if name in self.snapshot.held:
+                raise
+            return await self._calls.call(name, arguments, context or CallContext())
 
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
         """Accept the changed definitions of these tools; gives those that had changed."""
@@ -339,7 +323,7 @@ class Gateway:
         return task
 
     async def _list(self, server: str) -> None:
-        upstream = self._running_pool.get(server)
+        upstream = (await self._connections()).get(server)
         assert upstream is not None
         try:
             await upstream.list()
@@ -350,7 +334,7 @@ class Gateway:
     async def _find(self, name: str) -> Tool:
         """Look a tool up; a miss lists the servers that it may belong to, once, before it is an error."""
         assert self._catalog is not None
-        servers = [server.name for server in self.config.servers if not server.disabled]
+        servers = self._enabled
         try:
             return self.snapshot.find(name, servers, self.unavailable())
         except ToolNotFoundError:
@@ -364,8 +348,9 @@ class Gateway:
         return RegisteredTool(
             name=tool.name,
             description=tool.description,
-            parameters=tool.input_schema,
-            output_schema=tool.output_schema,
+            # Copies: what a caller does to them must not reach the catalogue.
+            parameters=deepcopy(tool.input_schema),
+            output_schema=deepcopy(tool.output_schema),
             handler=partial(self.call, tool.name),
             server=tool.server,
             original_name=tool.original_name,
@@ -388,14 +373,3 @@ async def _configured(config: Config | Mapping[str, Any] | str | Path | None) ->
     if config is None or isinstance(config, str | Path):
         return await asyncio.to_thread(load_config, config)
     return await asyncio.to_thread(Config.from_mapping, dict(config))
-
-
-def _difference(before: Snapshot, after: Snapshot, servers: Iterable[str]) -> Changes:
-    wanted = set(servers)
-    old = {name: tool.hash for name, tool in before.tools.items() if tool.server in wanted}
-    new = {name: tool.hash for name, tool in after.tools.items() if tool.server in wanted}
-    return Changes(
-        added=tuple(sorted(new.keys() - old.keys())),
-        removed=tuple(sorted(old.keys() - new.keys())),
-        changed=tuple(sorted(name for name in new.keys() & old.keys() if new[name] != old[name])),
-    )

@@ -183,16 +183,22 @@ class ToolSource(Protocol):
         """The server part of its tools' names."""
         ...
 
-    async def ready(self, context: CallContext) -> None:
-        """Be up, with the tools listed as they are now."""
-        ...
-
     async def list(self) -> Listing:
         """Say which tools there are now."""
         ...
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any], context: CallContext, *, repeatable: bool
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        context: CallContext,
+        *,
+        repeatable: bool,
+        admit: Callable[[], None],
     ) -> Result:
-        """Call a tool by its original name; `repeatable` says that doing it twice does no harm."""
+        """Call a tool by its original name; `repeatable` says that doing it twice does no harm.
+
+        `admit` is to be asked right before each time that the call is sent, when the source is up and
+        its tools are listed as they are now; what it raises is the call's outcome.
+        """
         ...

@@ -481,7 +481,7 @@ def test_a_disabled_server_is_never_started(run: Run) -> None:
 def test_a_failed_server_is_not_started_again_at_once(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(python_server("dies", "dies_at_start.py"))) as gateway:
-            upstream = gateway._running_pool.get("dies")
+            upstream = (await gateway._connections()).get("dies")
             assert upstream is not None
             for _ in range(5):
                 with pytest.raises(UpstreamUnavailableError):

@@ -44,25 +44,30 @@ class Calls:
     async def call(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Result:
         """Call a tool by its namespaced name."""
         started, began = time.time(), time.perf_counter()
-        snapshot = self._snapshot()
-        tool = snapshot.find(name)
+        tool = self._snapshot().find(name)
         size = 0
         result: Result | None = None
         outcome = "cancelled"
         breach = None
-        try:
-            self.policy.admit(tool, snapshot)
-            size = _size(tool, arguments)
-            source = self._sources[tool.server]
-            await source.ready(context)
-            # Being ready means being listed: the tool may have changed, or gone, since it was looked up.
+
+        def admit() -> None:
+            # Asked again when the server is up: its tool may have changed, or gone, since it was looked up.
+            nonlocal tool
             snapshot = self._snapshot()
             tool = snapshot.find(name)
             self.policy.admit(tool, snapshot)
             self._validate(tool, arguments)
+
+        try:
+            self.policy.admit(tool, self._snapshot())
+            size = _size(tool, arguments)
             try:
-                result = await source.call(
-                    tool.original_name, arguments, context, repeatable=self.policy.is_repeatable(tool)
+                result = await self._sources[tool.server].call(
+                    tool.original_name,
+                    arguments,
+                    context,
+                    repeatable=self.policy.is_repeatable(tool),
+                    admit=admit,
                 )
             except ToolFailedError as error:
                 raise ToolFailedError(name, error.server, error.rpc_code, error.message) from error
@@ -127,10 +132,14 @@ def _size(tool: Tool, arguments: Mapping[str, Any]) -> int:
     """Measure the arguments as they would be sent; refuse what cannot be."""
     try:
         return len(json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False).encode())
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         problem = ArgumentProblem("", f"not JSON: {error}")
         raise InvalidArgumentsError(tool.name, [problem], signature(tool.name, tool.input_schema)) from error
 
 
 def _result_size(result: Result) -> int:
-    return len(json.dumps(result.to_wire(), ensure_ascii=False, default=str).encode(errors="replace"))
+    try:
+        return len(json.dumps(result.to_wire(), ensure_ascii=False, default=str).encode(errors="replace"))
+    except (TypeError, ValueError, RecursionError):
+        # A result that cannot be measured is delivered all the same.
+        return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ def describe(tool: Tool, snapshot: Snapshot, policy: Policy, unavailable: str | 
     described: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": dict(tool.input_schema),
-        "outputSchema": dict(tool.output_schema) if tool.output_schema else None,
+        # Copies: what a caller does to them must not reach the catalogue.
+        "inputSchema": deepcopy(tool.input_schema),
+        "outputSchema": deepcopy(tool.output_schema) if tool.output_schema else None,
     }
     if not tool.output_schema:
         described["note"] = NO_OUTPUT_SCHEMA
@@ -43,6 +45,8 @@ def describe(tool: Tool, snapshot: Snapshot, policy: Policy, unavailable: str | 
         described["blocked"] = snapshot.blocked[tool.name]
     if tool.name in snapshot.changed:
         described["changed"] = list(snapshot.changed[tool.name])
+    if tool.name in snapshot.held:
+        described["held"] = f"accept the change with `halflap trust --tool {tool.name}`"
     if unavailable is not None:
         described["unavailable"] = unavailable
     return described

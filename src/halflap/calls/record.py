@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
 import time
@@ -40,6 +39,7 @@ class Recorder:
     def add(self, record: CallRecord) -> None:
         """Take a record; it is on disk within the second, or when the recorder is closed."""
         if len(self._waiting) >= _MOST_WAITING:
+            self._complain("The store is too slow.")
             return
         self._waiting.append(record)
         self._some.set()
@@ -56,19 +56,32 @@ class Recorder:
         """Write what is waiting."""
         self._some.clear()
         batch, self._waiting = self._waiting, []
+        if not batch:
+            return
         try:
             await self._store.record_calls(batch)
+        except asyncio.CancelledError:
+            # It may or may not be written; to write it again does no harm.
+            self._waiting[:0] = batch
+            self._some.set()
+            raise
         except StoreError as error:
-            if not self._failing:
-                logger.warning("%s Calls are not recorded until it works again.", error)
-            self._failing = True
+            self._complain(str(error))
+        except Exception:
+            # A crash of the store costs this batch, not the ones to come.
+            logger.exception("%d calls could not be recorded", len(batch))
         else:
             self._failing = False
+
+    def _complain(self, trouble: str) -> None:
+        """Say it once, until it has worked again."""
+        if not self._failing:
+            logger.warning("%s Calls are not recorded until it works again.", trouble)
+        self._failing = True
 
     async def close(self) -> None:
         """Write what is left."""
         if self._writer is not None:
             self._writer.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._writer
+            await asyncio.wait([self._writer])
         await self.flush()

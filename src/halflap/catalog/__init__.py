@@ -3,6 +3,7 @@
 from halflap.catalog.catalog import Catalog
 from halflap.catalog.listing import changed_parts
 from halflap.catalog.naming import namespaced
+from halflap.catalog.report import ServerReport, report
 from halflap.catalog.snapshot import Snapshot, matches
 
-__all__ = ["Catalog", "Snapshot", "changed_parts", "matches", "namespaced"]
+__all__ = ["Catalog", "ServerReport", "Snapshot", "changed_parts", "matches", "namespaced", "report"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from halflap.catalog.listing import absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
-from halflap.errors import StoreError
+from halflap.errors import StoreBrokenError, StoreError
 from halflap.store import ServerRows
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog.listing import Absorbed
     from halflap.config import Config
-    from halflap.store import Store, StoredTool
+    from halflap.store import Store, StoredServer, StoredTool
     from halflap.values import Changes, Listing, Tool
 
 __all__ = ["Catalog"]
@@ -33,12 +33,23 @@ class Catalog:
         self._config = config
         self._store = store
         self._clock = clock
-        self._fingerprints = {server.name: server.fingerprint for server in config.servers}
+        self._fingerprints = {
+            server.name: server.fingerprint for server in config.servers if not server.disabled
+        }
         self._rows: dict[str, ServerRows] = {}
+        self._names: dict[str, tuple[str, str]] = {}
+        """Every name ever given, for when the store can no longer be asked."""
 
     async def load(self) -> None:
         """Start from what was left: the configured servers whose settings are still the same."""
-        kept = await self._store.load_catalog()
+        try:
+            kept = await self._store.load_catalog()
+        except StoreBrokenError:
+            raise
+        except StoreError as error:
+            logger.warning("%s What was listed before is not known.", error)
+            return
+        self._names.update(kept.names)
         for name, fingerprint in self._fingerprints.items():
             server = kept.servers.get(name)
             if server is not None and server.fingerprint == fingerprint:
@@ -56,7 +67,6 @@ class Catalog:
             absorbed.append(absorb(before, listing, fingerprint, now))
             return absorbed[-1].rows
 
-        first = listing.server not in self._rows
         await self._update(listing.server, change)
         last = absorbed[-1]
         for original, name in last.renamed:
@@ -64,8 +74,8 @@ class Catalog:
                 "server %r: tool %r is known as %r, because its plain name belongs to another tool",
                 listing.server, original, name,
             )  # fmt: skip
-        if self._config.tools.pin != "off" and not first:
-            for name in last.changes.changed:
+        if self._config.tools.pin != "off":
+            for name in last.unaccepted:
                 logger.warning(
                     "the definition of %r changed since it was accepted; see `halflap doctor`", name
                 )
@@ -73,21 +83,22 @@ class Catalog:
 
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
         """Accept the definitions of these tools as they are now; gives those that had changed."""
-        wanted = set(names)
-        accepted = tuple(sorted(wanted & set(self.snapshot.changed)))
-        for server in {self.snapshot.tools[name].server for name in accepted}:
+        seen = self.snapshot
+        wanted = {name: seen.tools[name].hash for name in names if name in seen.changed}
 
-            def change(before: ServerRows) -> ServerRows:
-                tools = [
-                    replace(tool, accepted=tool.definition, accepted_hash=tool.hash)
-                    if tool.name in wanted
-                    else tool
-                    for tool in before.tools
-                ]
-                return replace(before, tools=tools)
+        def change(before: ServerRows) -> ServerRows:
+            # Only what was seen is accepted: another process may have listed yet another definition.
+            tools = [
+                replace(tool, accepted=tool.definition, accepted_hash=tool.hash)
+                if wanted.get(tool.name) == tool.hash
+                else tool
+                for tool in before.tools
+            ]
+            return replace(before, tools=tools)
 
+        for server in {seen.tools[name].server for name in wanted}:
             await self._update(server, change)
-        return accepted
+        return tuple(sorted(name for name in wanted if name not in self.snapshot.changed))
 
     async def _update(self, server: str, change: Callable[[ServerRows], ServerRows]) -> None:
         try:
@@ -95,8 +106,8 @@ class Catalog:
         except StoreError as error:
             logger.warning("%s The catalogue goes on in memory.", error)
             before = self._rows.get(server, ServerRows())
-            names = {tool.name: (tool.server, tool.original_name) for tool in self._stored()}
-            self._rows[server] = change(replace(before, names=names))
+            self._rows[server] = change(replace(before, names=self._names))
+        self._names.update(self._rows[server].names)
         self._publish()
 
     def _stored(self) -> Iterable[StoredTool]:
@@ -119,16 +130,20 @@ class Catalog:
         kept = self.snapshot.servers.get(server)
         if kept is None:
             return True
-        ttl = self._config.ttl.list_seconds
-        if kept.ttl_seconds is not None:
-            ttl = min(ttl, kept.ttl_seconds)
-        return self._clock() - kept.listed_at >= ttl
+        return self._is_older(kept, self._config.ttl.list_seconds)
 
     def is_stale_schema(self, tool: Tool) -> bool:
-        """Say whether a tool's definition is older than it may be; a setting for the tool itself wins."""
+        """Say whether a tool's definition is older than it may be, by the tool's own setting if there is one."""
         kept = self.snapshot.servers.get(tool.server)
         if kept is None:
             return True
         own = matches(tool.name, self._config.ttl.per_tool)
         ttl = self._config.ttl.schema_seconds if own is None else self._config.ttl.per_tool[own]
-        return self._clock() - kept.listed_at >= ttl
+        return self._is_older(kept, ttl)
+
+    def _is_older(self, kept: StoredServer, ttl: float) -> bool:
+        """Hold a listing's age against a time, or against the server's own when that is shorter."""
+        if kept.ttl_seconds is not None:
+            ttl = min(kept.ttl_seconds, ttl)
+        # A listing from the future tells of a clock that was wrong, not of its age.
+        return not 0 <= self._clock() - kept.listed_at < ttl

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from halflap.catalog.naming import choose_name
 from halflap.store import ServerRows, StoredServer, StoredTool
-from halflap.values import Changes, definition_hash
+from halflap.values import Changes, canonical, definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,8 @@ class Absorbed:
     changes: Changes
     renamed: tuple[tuple[str, str], ...] = ()
     """(original name, name given) of tools whose plain name belongs to another tool."""
+    unaccepted: tuple[str, ...] = ()
+    """Tools that came with a definition that is new, and is not the accepted one."""
 
 
 def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -> Absorbed:
@@ -33,7 +35,7 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
     known = {tool.original_name: tool for tool in before.tools}
     taken = dict(before.names)
     tools: dict[str, StoredTool] = {}
-    added, changed, renamed = [], [], []
+    added, changed, renamed, unaccepted = [], [], [], []
     for position, definition in enumerate(listing.tools):
         original = str(definition["name"])
         if original in tools:
@@ -54,6 +56,8 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
             added.append(old.name)
         elif old.hash != digest:
             changed.append(old.name)
+        if digest not in {old.hash, old.accepted_hash}:
+            unaccepted.append(old.name)
         tools[original] = replace(
             old, definition=definition, hash=digest, last_seen=now, position=position, removed=False
         )
@@ -72,6 +76,7 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
         ServerRows(server, [*tools.values(), *(replace(tool, removed=True) for tool in gone)], taken),
         Changes(tuple(sorted(added)), tuple(sorted(removed)), tuple(sorted(changed))),
         tuple(renamed),
+        tuple(sorted(unaccepted)),
     )
 
 
@@ -84,4 +89,5 @@ def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, 
         "outputSchema": "output schema",
         "annotations": "annotations",
     }
-    return tuple(word for key, word in parts.items() if old.get(key) != new.get(key))
+    # As texts, because Python takes `true` and 1 for the same, and the hash does not.
+    return tuple(word for key, word in parts.items() if canonical(old.get(key)) != canonical(new.get(key)))

@@ -13,7 +13,7 @@ from rapidfuzz import fuzz
 from halflap.catalog.listing import changed_parts
 from halflap.catalog.naming import namespaced
 from halflap.errors import ToolNotFoundError
-from halflap.values import Annotations, Tool
+from halflap.values import Annotations, Changes, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,20 +27,24 @@ _SUGGESTIONS = 3
 _ALIKE = 70
 
 
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """All tools by name, with what keeps some of them from being called."""
 
     number: int = 0
-    tools: Mapping[str, Tool] = field(default_factory=dict)
+    tools: Mapping[str, Tool] = field(default_factory=_nothing)
     """Every tool there is, callable or not."""
-    blocked: Mapping[str, str] = field(default_factory=dict)
+    blocked: Mapping[str, str] = field(default_factory=_nothing)
     """Name → the rule that keeps it from being called."""
-    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    changed: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
     """Name → what changed in its definition since it was accepted."""
     held: frozenset[str] = frozenset()
     """Those of the changed that may not be called until they are accepted."""
-    servers: Mapping[str, StoredServer] = field(default_factory=dict)
+    servers: Mapping[str, StoredServer] = field(default_factory=_nothing)
 
     @cached_property
     def callable(self) -> tuple[str, ...]:
@@ -56,6 +60,17 @@ class Snapshot:
         for tool in self.tools.values():
             grouped.setdefault(tool.server, []).append(tool)
         return MappingProxyType({server: tuple(tools) for server, tools in grouped.items()})
+
+    def changes_to(self, later: Snapshot, servers: Iterable[str]) -> Changes:
+        """Say what is different in a later snapshot, for the tools of these servers."""
+        wanted = set(servers)
+        old = {name: tool.hash for name, tool in self.tools.items() if tool.server in wanted}
+        new = {name: tool.hash for name, tool in later.tools.items() if tool.server in wanted}
+        return Changes(
+            added=tuple(sorted(new.keys() - old.keys())),
+            removed=tuple(sorted(old.keys() - new.keys())),
+            changed=tuple(sorted(name for name in new.keys() & old.keys() if new[name] != old[name])),
+        )
 
     def find(
         self, name: str, servers: Iterable[str] = (), reasons: Mapping[str, str] = MappingProxyType({})
@@ -95,9 +110,7 @@ def _similar(name: str, names: Sequence[str]) -> list[str]:
         if wanted_server:
             alike = 0.7 * alike + 0.3 * fuzz.ratio(wanted_server, server)
         # Whoever wrote `echo.add` or `mcp_echo_add` has all the letters right.
-        alike = max(
-            alike, fuzz.ratio(whole, _letters(candidate)) - 10 if len(whole) > len(wanted_tool) else 0
-        )
+        alike = max(alike, fuzz.ratio(whole, _letters(candidate)) - 10)
         if alike >= _ALIKE:
             scores[candidate] = alike
     return sorted(scores, key=lambda found: (-scores[found], found))[:_SUGGESTIONS]
@@ -120,7 +133,7 @@ def matches(name: str, globs: Iterable[str]) -> str | None:
 def block_rule(name: str, tools: ToolsConfig) -> str | None:
     """Say which rule of the configuration keeps a tool from being called, if one does."""
     if tools.allow is not None and matches(name, tools.allow) is None:
-        return "`tools.allow` does not list it and so"
+        return "`tools.allow` (which does not list it)"
     glob = matches(name, tools.block)
     return None if glob is None else f"`tools.block: {glob}`"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -12,10 +14,11 @@ from halflap.cli.demo import demo
 from halflap.cli.doctor import doctor
 from halflap.cli.inspecting import inspect
 from halflap.cli.listing import list_tools
+from halflap.cli.output import note, print_json
 from halflap.cli.serving import serve
 from halflap.cli.trusting import trust
 
-__all__ = ["app"]
+__all__ = ["app", "run"]
 
 app = typer.Typer(
     name="halflap",
@@ -25,6 +28,24 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def run() -> None:
+    """Run the command that was asked for; a mistake in asking has the same shapes as any other."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A character that the terminal's encoding lacks is no reason to lose the rest.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if "--json" not in sys.argv[1:]:
+        app()
+    try:
+        code = app(standalone_mode=False)
+    except typer.TyperException as error:
+        print_json({"error": True, "code": "usage", "message": error.format_message()})
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        note("Aborted!")
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _version(asked: bool) -> None:

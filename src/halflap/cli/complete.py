@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer  # noqa: TC002 -- typer reads the annotation when it runs
 
 from halflap.catalog import Catalog
 from halflap.config import load_config
@@ -17,18 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["tool_names"]
 
 
-def tool_names(incomplete: str) -> list[str]:
-    """Give the callable tools that begin so, or have it in their name."""
+def tool_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Give the callable tools that begin so."""
     with contextlib.suppress(HalflapError, OSError):
-        names = asyncio.run(_names(load_config()))
-        return [name for name in names if name.startswith(incomplete)] or [
-            name for name in names if incomplete in name
-        ]
+        names = asyncio.run(_names(load_config(context.params.get("config"))))
+        return [name for name in names if name.startswith(incomplete)]
     return []
 
 
 async def _names(config: Config) -> tuple[str, ...]:
     place = config.store.url or config.store.path or config.data_dir / "halflap.db"
+    if isinstance(place, Path) and not place.exists():
+        return ()
     store = await open_store(place)
     try:
         catalog = Catalog(config, store)

@@ -8,9 +8,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from halflap.cli.output import data_console, one_line, reported, set_up_logging
+from halflap.cli.output import JsonOption, data_console, one_line, print_json, reported, set_up_logging
 from halflap.config import Config
 from halflap.demo import demo_config
 from halflap.errors import HalflapError, InvalidArgumentsError
@@ -32,15 +32,17 @@ class DemoError(HalflapError):
 
 
 @reported
-def demo() -> None:
+def demo(as_json: JsonOption = False) -> None:
     """Show the main job on three bundled servers, in a store of its own that is thrown away."""
-    set_up_logging(verbose=False)
+    set_up_logging(verbose=False, tells_of_servers=True)
     with tempfile.TemporaryDirectory(prefix="halflap-demo-") as folder:
         config = replace(Config.from_mapping(demo_config()), data_dir=Path(folder))
-        asyncio.run(_demo(config, data_console()))
+        shown = asyncio.run(_demo(config, data_console(quiet=as_json)))
+    if as_json:
+        print_json(shown)
 
 
-async def _demo(config: Config, console: Console) -> None:
+async def _demo(config: Config, console: Console) -> dict[str, Any]:
     async with Gateway.open(config) as gateway:
         _step(console, "Connect to three servers at once")
         began = perf_counter()
@@ -78,13 +80,20 @@ async def _demo(config: Config, console: Console) -> None:
         try:
             await gateway.call(_FINANCIALS, ticker="ALDR", statement="profits", limit="two")
         except InvalidArgumentsError as error:
-            for line in str(error).splitlines():
+            refusal = str(error)
+            for line in refusal.splitlines():
                 console.print(f"  {line}")
         else:
             raise DemoError("A wrong call was let through.")
     console.print(
         "\nNext: name your own servers in a file and run `halflap list --config FILE`.", style="bold"
     )
+    return {
+        "tools": [tool.name for tool in tools],
+        "financials": rows,
+        "documents": found,
+        "refusal": refusal,
+    }
 
 
 def _step(console: Console, title: str) -> None:

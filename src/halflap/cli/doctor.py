@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,8 +26,12 @@ from halflap.errors import UsageError
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.table import Table
+
+    from halflap.catalog import ServerReport
     from halflap.config import Config
-    from halflap.gateway import ServerReport
 
 __all__ = ["doctor"]
 
@@ -47,8 +52,7 @@ def doctor(
     """
     set_up_logging(verbose=verbose)
     if not verbose:
-        import logging  # noqa: PLC0415 -- the table below says it all; nothing needs to be said twice
-
+        # The report below says it all; nothing needs to be said twice.
         logging.getLogger("halflap").setLevel(logging.CRITICAL)
     examined = asyncio.run(_examine(read_config(config), servers or []))
     if as_json:
@@ -72,7 +76,8 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
                 await gateway.refresh()
         reports = [report for report in await gateway.reports() if not wanted or report.status.name in wanted]
         snapshot = gateway.snapshot
-        servers = [_server(report, gateway) for report in reports]
+        sources = {server.name: server.source for server in config.servers}
+        servers = [_server(report, gateway, sources[report.status.name]) for report in reports]
         return {
             "version": __version__,
             "python": sys.version.split()[0],
@@ -87,7 +92,7 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
         }
 
 
-def _server(report: ServerReport, gateway: Gateway) -> dict[str, Any]:
+def _server(report: ServerReport, gateway: Gateway, source: Path | None) -> dict[str, Any]:
     status = report.status
     reason = gateway.unavailable().get(status.name)
     row: dict[str, Any] = {
@@ -106,16 +111,20 @@ def _server(report: ServerReport, gateway: Gateway) -> dict[str, Any]:
         "warnings": list(status.warnings),
         "log": list(report.log),
     }
-    row["advice"] = _advice(row)
+    row["advice"] = _advice(row, source)
     return row
 
 
-def _advice(row: dict[str, Any]) -> list[str]:
-    """Say what to do; the reasons of failures already do."""
+def _advice(row: dict[str, Any], source: Path | None) -> list[str]:
+    """Say what is wrong and what to do."""
     advice = []
     if row["lastError"] and not row["healthy"]:
         reason = str(row["lastError"])
         advice.append(reason[:1].upper() + reason[1:])
+    if not row["healthy"]:
+        look = "Run its command in a terminal" if row["transport"] == "stdio" else "Try its address yourself"
+        place = "the configuration" if source is None else str(source)
+        advice.append(f"{look} to see more than this. Its entry is in {place}.")
     if row["changed"]:
         advice.append(
             f"{len(row['changed'])} definitions changed since they were accepted ({', '.join(row['changed'][:3])}"
@@ -129,11 +138,37 @@ def _advice(row: dict[str, Any]) -> list[str]:
 
 
 _MARKS = {"ready": ("✓", "green"), "disabled": ("-", "dim")}
+_NARROW = 64
+"""In a terminal of fewer columns the table leaves out what matters least."""
+
+
+def _table(servers: list[dict[str, Any]], *, narrow: bool) -> Table:
+    from rich.table import Table  # noqa: PLC0415 -- only drawn output needs it
+    from rich.text import Text  # noqa: PLC0415 -- as above
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    table.add_column("Server", overflow="fold")
+    table.add_column("State", no_wrap=True)
+    table.add_column("Tools", justify="right", no_wrap=True)
+    if not narrow:
+        table.add_column("Output schemas", justify="right", no_wrap=True)
+        table.add_column("Start", justify="right", no_wrap=True)
+        table.add_column("Protocol", no_wrap=True)
+    for row in servers:
+        mark, style = _MARKS.get(row["state"], ("✗", "red"))
+        start = "" if row["startSeconds"] is None else f"{row['startSeconds']:.2f} s"
+        cells = [
+            Text(mark, style=style), Text(one_line(row["name"])), Text(row["state"], style=style),
+            Text(str(row["tools"])), Text(str(row["declaredOutputSchemas"])), Text(start),
+            Text(row["protocolVersion"] or ""),
+        ]  # fmt: skip
+        table.add_row(*cells[: len(table.columns)])
+    return table
 
 
 def _show(examined: dict[str, Any], *, log: bool) -> None:
-    from rich.table import Table  # noqa: PLC0415 -- only drawn output needs it
-    from rich.text import Text  # noqa: PLC0415 -- as above
+    from rich.text import Text  # noqa: PLC0415 -- only drawn output needs it
 
     console = data_console()
     console.print(f"Halflap {examined['version']}, Python {examined['python']}", style="bold")
@@ -146,21 +181,10 @@ def _show(examined: dict[str, Any], *, log: bool) -> None:
             Text(f"Not trusted, so left out: {path}. Look at it with `halflap trust`.", style="yellow")
         )
     if examined["servers"]:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for heading, justify in (
-            ("", "left"), ("Server", "left"), ("State", "left"), ("Start", "right"), ("Tools", "right"),
-            ("Output schemas", "right"), ("Protocol", "left"),
-        ):  # fmt: skip
-            table.add_column(heading, justify=justify, no_wrap=heading != "Server")  # type: ignore[arg-type]
-        for row in examined["servers"]:
-            mark, style = _MARKS.get(row["state"], ("✗", "red"))
-            start = "" if row["startSeconds"] is None else f"{row['startSeconds']:.2f} s"
-            table.add_row(
-                Text(mark, style=style), Text(row["name"]), Text(row["state"], style=style), start,
-                str(row["tools"]), str(row["declaredOutputSchemas"]), row["protocolVersion"] or "",
-            )  # fmt: skip
         console.print()
-        console.print(table)
+        console.print(_table(examined["servers"], narrow=console.width < _NARROW))
+    else:
+        console.print("No server is configured yet. Name them in a file and pass it with --config.")
     for row in examined["servers"]:
         lines = row["log"] if log or not row["healthy"] else []
         if row["advice"] or lines:
@@ -169,6 +193,6 @@ def _show(examined: dict[str, Any], *, log: bool) -> None:
         for advice in row["advice"]:
             console.print(Text(f"  {one_line(advice, 1000)}"), soft_wrap=True)
         for line in lines:
-            console.print(Text(f"  │ {line}", style="dim"), soft_wrap=True)
+            console.print(Text(f"  │ {one_line(line, 1000)}", style="dim"), soft_wrap=True)
     console.print()
     console.print(f"{examined['tools']} tools, {examined['callable']} of them callable")

@@ -14,13 +14,14 @@ from halflap.cli.output import (
     ConfigOption,
     JsonOption,
     VerboseOption,
+    harmless,
     one_line,
     print_json,
     reported,
     set_up_logging,
 )
-from halflap.cli.setting import read_config
-from halflap.gateway import Gateway
+from halflap.cli.progress import working
+from halflap.cli.setting import opened, read_config
 
 if TYPE_CHECKING:
     from halflap.config import Config
@@ -36,7 +37,7 @@ def inspect(
     verbose: VerboseOption = False,
 ) -> None:
     """Show what a tool takes and returns, who serves it, and what its server says of itself."""
-    set_up_logging(verbose=verbose)
+    set_up_logging(verbose=verbose, tells_of_servers=True)
     described = asyncio.run(_inspect(read_config(config), name))
     if as_json:
         print_json(described)
@@ -45,8 +46,9 @@ def inspect(
 
 
 async def _inspect(config: Config, name: str) -> dict[str, Any]:
-    async with Gateway.open(config) as gateway:
-        return await gateway.inspect(name)
+    async with opened(config) as gateway:
+        with working(f"Looking for {one_line(name)}"):
+            return await gateway.inspect(name)
 
 
 def _show(described: dict[str, Any]) -> None:
@@ -77,7 +79,7 @@ def _show(described: dict[str, Any]) -> None:
             "The server says:",
             *(f"  {one_line(line, 500)}" for line in described["instructions"].splitlines()),
         ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write(harmless("\n".join(lines)) + "\n")
     sys.stdout.flush()
 
 

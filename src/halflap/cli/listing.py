@@ -20,16 +20,17 @@ from halflap.cli.output import (
     set_up_logging,
 )
 from halflap.cli.progress import working
-from halflap.cli.setting import read_config
+from halflap.cli.setting import opened, read_config
 from halflap.errors import UsageError
-from halflap.gateway import Gateway
+from halflap.gateway import FIRST_LISTING_SECONDS
 
 if TYPE_CHECKING:
     from halflap.config import Config
+    from halflap.gateway import Gateway
 
 __all__ = ["list_tools"]
-
-_WAIT_SECONDS = 10.0
+_NARROWEST = 20
+"""With fewer columns beside the names, descriptions go below them."""
 
 
 @reported
@@ -50,10 +51,9 @@ def list_tools(
 ) -> None:
     """List the tools of all servers.
 
-    Answers from the catalogue that the last run left. A server that was never listed, or whose list is
-    past its time, is started and asked.
+    Answers from the kept catalogue; only a server that was never listed is started and asked.
     """
-    set_up_logging(verbose=verbose)
+    set_up_logging(verbose=verbose, tells_of_servers=True)
     asyncio.run(_list(read_config(config), server, everything=everything, refresh=refresh, as_json=as_json))
 
 
@@ -63,12 +63,12 @@ async def _list(
     names = [one.name for one in config.servers]
     if server is not None and server not in names:
         raise UsageError(f"There is no server named {server!r}. There are: {', '.join(names) or 'none'}.")
-    async with Gateway.open(config) as gateway:
+    async with opened(config) as gateway:
         with working("Asking the servers for their tools"):
             if refresh:
                 changes = await gateway.refresh()
             else:
-                await gateway.settle(wait_seconds=_WAIT_SECONDS, fresh=True)
+                await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
         rows = _rows(gateway, server, everything=everything)
         unavailable = gateway.unavailable()
     if as_json:
@@ -126,17 +126,23 @@ def _show(rows: list[dict[str, Any]]) -> None:
             sys.stdout.write(f"{row['name']}\t{_mark(row)}{one_line(row['description'])}\n")
         sys.stdout.flush()
         return
-    from rich.table import Table  # noqa: PLC0415 -- only a terminal needs it
-    from rich.text import Text  # noqa: PLC0415 -- as above
+    from rich.text import Text  # noqa: PLC0415 -- only a terminal needs it
 
-    table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
-    table.add_column("Tool", no_wrap=True, overflow="ellipsis", style="cyan")
-    table.add_column("What it does", overflow="ellipsis", no_wrap=True)
-    for row in rows:
-        table.add_row(Text(row["name"]), Text(_mark(row) + one_line(row["description"])))
     console = data_console()
-    console.print(table)
-    console.print(f"\n{len(rows)} tools of {len({row['server'] for row in rows})} servers", style="dim")
+    longest = max((len(row["name"]) for row in rows), default=0)
+    beside = console.width - longest - 2 >= _NARROWEST
+    for row in rows:
+        gap = " " * (longest - len(row["name"])) if beside else "\n"
+        described = Text(_mark(row) + one_line(row["description"]))
+        described.truncate(console.width - 2 - (longest if beside else 0), overflow="ellipsis")
+        # A name is never cut: it is there to be copied.
+        console.print(Text.assemble((row["name"], "cyan"), gap, "  ", described), soft_wrap=True)
+    tools, servers = len(rows), len({row["server"] for row in rows})
+    console.print(f"\n{_count(tools, 'tool')} of {_count(servers, 'server')}", style="dim")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _mark(row: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import logging
@@ -25,11 +26,13 @@ __all__ = [
     "JsonOption",
     "VerboseOption",
     "data_console",
+    "harmless",
     "note",
     "one_line",
     "print_json",
     "reported",
     "set_up_logging",
+    "visible",
 ]
 
 _P = ParamSpec("_P")
@@ -44,7 +47,14 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say on std
 
 _ASKED_WRONGLY = (ConfigError, InvalidArgumentsError, ToolNotFoundError, UsageError)
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
-_UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+_INVISIBLE = r"\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f"
+_UNSEEN = rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}]"
+_IN_LINE = re.compile(rf"{_ESCAPES}|{_UNSEEN}")
+_IN_LINE_CHARACTER = re.compile(_UNSEEN)
+_IN_TEXT = re.compile(rf"{_ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_IN_JSON = re.compile(rf"[\x7f-\x9f\ud800-\udfff{_INVISIBLE}]")
 
 
 def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -60,6 +70,12 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
             # Whoever read our output has seen enough, as in `halflap list | head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             raise typer.Exit(0) from None
+        except OSError as error:
+            if error.errno not in _UNWRITABLE:
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            note(f"Error: The output cannot be written: {error.strerror}.")
+            raise typer.Exit(1) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
 
@@ -71,42 +87,65 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
         print_json({"error": True, "code": error.code, "message": str(error)})
     else:
         note(f"Error: {error}")
-    raise typer.Exit(2 if isinstance(error, _ASKED_WRONGLY) else 1)
+    # Whether the name of a tool is wrong cannot be told while its server is down.
+    down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
+    raise typer.Exit(2 if isinstance(error, _ASKED_WRONGLY) and not down else 1)
 
 
 def print_json(value: Any) -> None:
-    """Print data for a program."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    """Print data for a program; what would do something to a terminal is written as an escape."""
+    plain = not sys.stdout.encoding.lower().startswith("utf")
+    text = json.dumps(value, indent=2, ensure_ascii=plain)
+    sys.stdout.write(_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n")
     sys.stdout.flush()
 
 
 def note(text: str) -> None:
     """Say something to the person, where it does not get into the data."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(harmless(text) + "\n")
     sys.stderr.flush()
+
+
+def harmless(text: str) -> str:
+    """Make somebody else's text fit for a terminal: no control characters except line breaks and tabs."""
+    return _IN_TEXT.sub("", text)
+
+
+def visible(text: str) -> str:
+    """Show somebody else's text whole, in one line: what cannot be seen is written as an escape."""
+    return _IN_LINE_CHARACTER.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def one_line(text: str, longest: int = 200) -> str:
     """Make somebody else's text fit to be shown in one line: no control or invisible characters."""
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    clean = _UNSHOWABLE.sub("", first)
+    lines = (_IN_LINE.sub("", line).strip() for line in text.splitlines())
+    clean = next((line for line in lines if line), "")
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
 
-def data_console() -> Console:
+def data_console(*, quiet: bool = False) -> Console:
     """Give the console for tables: colours and the width of the terminal only if it is one."""
     from rich.console import Console  # noqa: PLC0415 -- only commands that draw need it
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200, soft_wrap=False)
+    width = None if sys.stdout.isatty() else 200
+    return Console(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)
 
 
-def set_up_logging(*, verbose: bool) -> None:
-    """Log to stderr: warnings of ours; with `verbose` everything of ours and what the libraries warn of."""
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="halflap: %(message)s",
-        stream=sys.stderr,
-        force=True,
-    )
+class _Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return harmless(super().format(record))
+
+
+def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
+    """Log to stderr: warnings of ours; with `verbose` everything of ours and what the libraries warn of.
+
+    A command that tells of the servers' troubles itself does not have them logged as well.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Formatter("halflap: %(message)s"))
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    if tells_of_servers and not verbose:
+        logging.getLogger("halflap.gateway").setLevel(logging.ERROR)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING if verbose else logging.CRITICAL)

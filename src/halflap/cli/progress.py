@@ -19,6 +19,7 @@ def working(what: str) -> Iterator[None]:
         yield
         return
     from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
+    from rich.text import Text  # noqa: PLC0415 -- as above
 
-    with Console(stderr=True).status(f"{what} …"):
+    with Console(stderr=True).status(Text(f"{what} …")):
         yield

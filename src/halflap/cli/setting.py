@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from halflap.cli.output import note
 from halflap.config import load_config
+from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from halflap.config import Config
 
-__all__ = ["read_config"]
+__all__ = ["opened", "read_config"]
 
 
 def read_config(path: Path | None) -> Config:
@@ -26,3 +29,14 @@ def read_config(path: Path | None) -> Config:
             f"Note: {file.path.name} in this folder {what}; its servers are left out. Look at it: halflap trust"
         )
     return config
+
+
+@asynccontextmanager
+async def opened(config: Config) -> AsyncIterator[Gateway]:
+    """Open the gateway; say on stderr if it cannot keep anything."""
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is not None:
+            note(
+                f"Note: {gateway.store_trouble} Going on in memory: the next run will not remember this one."
+            )
+        yield gateway

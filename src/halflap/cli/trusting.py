@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from halflap.cli.complete import tool_names
-from halflap.cli.output import ConfigOption, note, one_line, reported, set_up_logging
-from halflap.cli.setting import read_config
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+    visible,
+)
+from halflap.cli.setting import opened, read_config
 from halflap.config import find_project_files, forget_project_file, preview, trust_project_file
 from halflap.errors import UsageError
-from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from halflap.config import Config, ProjectFile, ServerConfig
 
 __all__ = ["trust"]
+
+_NAMES = ("halflap.yaml", "halflap.yml", ".mcp.json")
 
 
 @reported
@@ -43,37 +57,61 @@ def trust(
         bool, typer.Option("--all-tools", help="Accept every changed definition instead.")
     ] = False,
     config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Trust the project file of this folder, so that its servers may be started.
 
     Shows what the file would start, asks, and records the file's hash: when the file changes, it has to
     be trusted again. With --tool, accepts a tool's definition that changed since it was first seen.
     """
-    set_up_logging(verbose=False)
+    set_up_logging(verbose=False, tells_of_servers=True)
     if tools or all_tools:
-        asyncio.run(_accept(read_config(config), tools or [], all_tools=all_tools))
-        return
-    if revoke:
-        for path in [file] if file is not None else [found.path for found in find_project_files()]:
-            known = forget_project_file(path)
-            note(f"{path} is {'no longer trusted' if known else 'not trusted anyway'}.")
-        return
-    found = find_project_files(file.parent if file is not None else None)
-    if file is not None:
-        found = tuple(one for one in found if one.path.name == file.name)
-    if not found:
+        if file is not None or revoke:
+            raise UsageError("Give --tool or --all-tools alone: they are about tools, not about a file.")
+        done = asyncio.run(_accept(read_config(config), tools or [], all_tools=all_tools))
+    elif revoke:
+        done = [_revoke(path) for path in ([file] if file is not None else _here())]
+    else:
+        done = [_trust(one, yes=yes) for one in _project_files(file)]
+    if as_json:
+        print_json(done)
+
+
+def _here() -> list[Path]:
+    """Give the project files of this folder, readable or not."""
+    there = [Path.cwd() / name for name in _NAMES if os.path.lexists(name)]
+    if not there:
         raise UsageError(
-            "There is no halflap.yaml and no .mcp.json here." if file is None else f"{file} is not there."
+            f"There is no {', '.join(_NAMES[:-1])} or {_NAMES[-1]} in this folder. Name the file, or go where it is."
         )
-    for one in found:
-        _trust(one, yes=yes)
+    return there
 
 
-def _trust(file: ProjectFile, *, yes: bool) -> None:
+def _project_files(file: Path | None) -> Sequence[ProjectFile]:
+    if file is not None and file.name not in _NAMES:
+        raise UsageError(
+            f"{file} cannot be a project file: those are named {', '.join(_NAMES[:-1])} or {_NAMES[-1]}. "
+            "A file of your own needs no trust: pass it with --config."
+        )
+    found = find_project_files(None if file is None else file.parent)
+    named = [one for one in found if file is None or one.path.name == file.name]
+    for path in [] if named else [file] if file is not None else _here():
+        preview(path)  # It was left out, so it cannot be read: this says why.
+    return named
+
+
+def _revoke(path: Path) -> dict[str, Any]:
+    known = forget_project_file(path)
+    note(f"{path} is {'no longer trusted' if known else 'not trusted anyway'}.")
+    return {"file": str(path), "state": "new", "revoked": known}
+
+
+def _trust(file: ProjectFile, *, yes: bool) -> dict[str, Any]:
+    servers = preview(file.path, digest=file.digest)
+    done = {"file": str(file.path), "state": "trusted", "servers": [server.name for server in servers]}
     if file.state == "trusted":
         note(f"{file.path} is trusted already.")
-        return
-    servers = preview(file.path, digest=file.digest)
+        return done
     note(
         f"{file.path} {'has changed; it would' if file.state == 'changed' else 'would'} add {_servers(len(servers))}:"
     )
@@ -87,6 +125,7 @@ def _trust(file: ProjectFile, *, yes: bool) -> None:
             raise typer.Exit(1)
     trust_project_file(file.path, digest=file.digest)
     note("Trusted, as it is now.")
+    return done
 
 
 def _servers(count: int) -> str:
@@ -94,21 +133,24 @@ def _servers(count: int) -> str:
 
 
 def _what_it_does(server: ServerConfig) -> str:
+    """Say it in full: what is cut off or cannot be seen is where somebody would hide something."""
     claims = (
         ", and takes its word for what its tools do (trust_annotations)" if server.trust_annotations else ""
     )
+    idle = ", once it is no longer disabled" if server.disabled else ""
     if server.command is not None:
-        words = " ".join(one_line(word) for word in (server.command, *server.args))
-        names = f" with {', '.join(sorted(server.env))} set" if server.env else ""
-        folder = f" in {server.cwd}" if server.cwd is not None else ""
-        return f"runs `{words}`{folder}{names}{claims}"
-    return f"connects to {one_line(server.url or '')}{claims}"
+        words = visible(shlex.join((server.command, *server.args)))
+        names = f" with {visible(', '.join(sorted(server.env)))} set" if server.env else ""
+        folder = f" in {visible(server.cwd)}" if server.cwd is not None else ""
+        return f"runs `{words}`{folder}{names}{claims}{idle}"
+    names = f" with {visible(', '.join(sorted(server.headers)))} sent" if server.headers else ""
+    return f"connects to {visible(server.url or '')}{names}{claims}{idle}"
 
 
-async def _accept(config: Config, names: list[str], *, all_tools: bool) -> None:
-    async with Gateway.open(config) as gateway:
+async def _accept(config: Config, names: list[str], *, all_tools: bool) -> list[dict[str, Any]]:
+    async with opened(config) as gateway:
         changed = gateway.snapshot.changed
-        wanted = list(changed) if all_tools else names
+        wanted = sorted(changed) if all_tools else list(dict.fromkeys(names))
         for name in wanted:
             gateway.snapshot.find(name)
         accepted = await gateway.accept(wanted)
@@ -116,3 +158,4 @@ async def _accept(config: Config, names: list[str], *, all_tools: bool) -> None:
             note(f"{name}: {'accepted as it is now' if name in accepted else 'had not changed'}.")
         if not wanted:
             note("No definition has changed.")
+        return [{"tool": name, "accepted": name in accepted} for name in wanted]

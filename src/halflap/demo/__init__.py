@@ -10,7 +10,8 @@ def demo_config() -> dict[str, Any]:
     """Return a configuration that starts the three servers with the Python that runs this."""
     return {
         "servers": [
-            {"name": name, "command": sys.executable, "args": ["-m", f"{__name__}.{name}"]}
+            # -P: what lies in the working folder is not to be imported in place of our own.
+            {"name": name, "command": sys.executable, "args": ["-P", "-m", f"{__name__}.{name}"]}
             for name in SERVERS
         ]
     }

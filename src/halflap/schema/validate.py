@@ -7,31 +7,51 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from halflap.errors import ArgumentProblem
+from halflap.schema.weight import Scale
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["Validator", "compile_schema"]
 
 _MOST_PROBLEMS = 20
-_BACKTRACKING_STEPS = 50_000
+_BACKTRACKING_STEPS = 10_000
 _PATTERN_BYTES = 1_000_000
 _LONGEST_VALUE = 80
+_MOST_WORK = 5_000_000
+"""What is more work to check than this is not checked: our time is not the schema's author's to spend."""
+_WORK_FOR_ALL = 50_000
+"""Beyond this, only the first problem is looked for."""
 
 
 class Validator:
     """A compiled schema; `problems` lists everything that is wrong with a value, not only the first."""
 
-    def __init__(self, compiled: jsonschema_rs.Validator) -> None:
+    def __init__(self, compiled: jsonschema_rs.Validator, scale: Scale) -> None:
         self._compiled = compiled
+        self._scale = scale
 
     def problems(self, value: Any) -> list[ArgumentProblem]:
-        found = []
-        for error in self._compiled.iter_errors(value):
-            found.append(ArgumentProblem(_path(error.instance_path), _short(error.message)))
-            if len(found) == _MOST_PROBLEMS:
-                break
-        return found
+        """Say what is wrong; what cannot be decided within reason is not wrong."""
+        try:
+            return [
+                ArgumentProblem(_path(error.instance_path), _short(error.message))
+                for error in self._errors(value)
+                if not isinstance(error.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded)
+            ][:_MOST_PROBLEMS]
+        except (ValueError, RecursionError):
+            return []
+
+    def _errors(self, value: Any) -> Iterator[jsonschema_rs.ValidationError]:
+        work = self._scale.weigh(value)
+        if work <= _WORK_FOR_ALL:
+            # It makes them all before it gives the first, so there had better be few.
+            yield from self._compiled.iter_errors(value)
+        elif work <= _MOST_WORK:
+            try:
+                self._compiled.validate(value)
+            except jsonschema_rs.ValidationError as error:
+                yield error
 
 
 def compile_schema(schema: Mapping[str, Any]) -> Validator | None:
@@ -40,17 +60,16 @@ def compile_schema(schema: Mapping[str, Any]) -> Validator | None:
     A reference to anywhere else is never followed, and a pattern may not run for long.
     """
     try:
-        return Validator(
-            jsonschema_rs.validator_for(
-                dict(schema),
-                offline=True,
-                pattern_options=jsonschema_rs.FancyRegexOptions(
-                    backtrack_limit=_BACKTRACKING_STEPS, size_limit=_PATTERN_BYTES
-                ),
-            )
+        compiled = jsonschema_rs.validator_for(
+            dict(schema),
+            offline=True,
+            pattern_options=jsonschema_rs.FancyRegexOptions(
+                backtrack_limit=_BACKTRACKING_STEPS, size_limit=_PATTERN_BYTES
+            ),
         )
     except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
         return None
+    return Validator(compiled, Scale(schema, _MOST_WORK))
 
 
 def _path(parts: list[str | int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.server.family import Answer, FrontTool
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
     """Give the tools of the family, bound to a gateway."""
 
     async def list_callable_tools(_arguments: Mapping[str, Any]) -> Answer:
-        names = [tool.name for tool in await gateway.tools()]
+        await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS)
+        names = list(gateway.snapshot.callable)
         text = json.dumps(names, indent=2, ensure_ascii=False)
         return Answer(text, {"result": names}, note=_missing(gateway))
 

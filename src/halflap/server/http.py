@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import json
 import os
+import re
 import secrets
 import socket
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -17,7 +20,6 @@ from halflap.errors import ServeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,12 +30,15 @@ __all__ = ["Guard", "bind", "keep_token", "parse_address", "serve_http"]
 
 PATH = "/mcp"
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_PORT = re.compile(r"[0-9]{1,5}")
+_LAST_PORT = 65535
+_BACKLOG = 128
 
 
 def parse_address(address: str) -> tuple[str, int]:
     """Read `host:port`, `:port`, or `port`; without a host it is this machine alone."""
     host, _, port = address.rpartition(":")
-    if not port.isascii() or not port.isdigit() or int(port) > 65535:  # noqa: PLR2004 -- the last port there is
+    if not _PORT.fullmatch(port) or int(port) > _LAST_PORT:
         raise UsageError(f"{address!r} is not an address to listen at. Write host:port, like 127.0.0.1:8765.")
     return host.strip("[]") or "127.0.0.1", int(port)
 
@@ -41,22 +46,40 @@ def parse_address(address: str) -> tuple[str, int]:
 def keep_token(folder: Path) -> tuple[str, Path, bool]:
     """Give the bearer token, its file, and whether it was made just now."""
     file = folder / "http_token"
-    with contextlib.suppress(FileNotFoundError):
-        token = file.read_text().strip()
-        if token:
-            file.chmod(0o600)
-            return token, file, False
-    token = secrets.token_urlsafe(32)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as opened:
-            opened.write(token + "\n")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = _make(file, secrets.token_urlsafe(32))
+        token = file.read_text(encoding="ascii").strip()
+        file.chmod(0o600)
     except OSError as error:
         raise ServeError(
-            f"The token cannot be kept in {file}: {error.strerror}. Make the folder writable."
+            f"The token cannot be kept in {file}: {error.strerror}. Make that a file which you can read and write."
         ) from error
-    return token, file, True
+    except UnicodeDecodeError:
+        token = ""
+    if not token.isprintable() or not token:
+        raise ServeError(f"{file} holds no token. Delete it: the next start makes another.")
+    return token, file, made
+
+
+def _make(file: Path, token: str) -> bool:
+    """Write a token where there is none yet; of two who do so at once, one wins and both use the same."""
+    empty = file.exists()
+    if empty and file.stat().st_size > 0:
+        return False
+    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".http_token.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as opened:
+            opened.write(token + "\n")
+        if empty:
+            Path(temporary).replace(file)
+        else:
+            os.link(temporary, file)
+    except FileExistsError:
+        return False
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return True
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -66,11 +89,13 @@ def bind(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-    except OSError as error:
+        listener.listen(_BACKLOG)
+    except (OSError, UnicodeError) as error:
         listener.close()
-        raise ServeError(
-            f"Cannot listen at {host}:{port}: {error.strerror or error}. Choose another port."
-        ) from error
+        why = (error.strerror if isinstance(error, OSError) else None) or "this is no name of a machine"
+        taken = isinstance(error, OSError) and error.errno in {errno.EADDRINUSE, errno.EACCES}
+        what = "Choose another port." if taken else "Choose an address of this machine, like 127.0.0.1."
+        raise ServeError(f"Cannot listen at {host}:{port}: {why}. {what}") from error
     return listener
 
 
@@ -91,7 +116,17 @@ async def serve_http(
     )
     guard = Guard(application, token, allowed_hosts(host, config), config.allowed_origins)
     web = uvicorn.Server(
-        uvicorn.Config(guard, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=3)
+        uvicorn.Config(
+            guard,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            timeout_graceful_shutdown=3,
+            # Who asks for a web socket is answered like everybody else, by the guard.
+            ws="none",
+            proxy_headers=False,
+            server_header=False,
+        )
     )
     on_ready()
     await web.serve(sockets=[listener])

@@ -1,6 +1,7 @@
 """Connections to the servers behind Halflap."""
 
 from halflap.upstream.pool import Pool
-from halflap.upstream.upstream import Status, Upstream
+from halflap.upstream.status import Status
+from halflap.upstream.upstream import Upstream
 
 __all__ = ["Pool", "Status", "Upstream"]

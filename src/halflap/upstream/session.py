@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 _MOST_PAGES = 1_000
 _MOST_TOOLS = 20_000
 _MOST_ROUNDS = 10
+_LONGEST_TTL_MS = 10**12
 _CLOSED = ("Connection closed", "SSE stream")
 """How the library's own errors begin when no answer can come any more."""
 
@@ -300,7 +301,9 @@ def _take(definition: Any, definitions: list[Mapping[str, Any]], warnings: list[
 
 
 def _shorter(ttl: float | None, milliseconds: Any) -> float | None:
-    if not isinstance(milliseconds, int | float) or isinstance(milliseconds, bool) or milliseconds < 0:
+    if not isinstance(milliseconds, int | float) or isinstance(milliseconds, bool):
+        return ttl
+    if not 0 <= milliseconds <= _LONGEST_TTL_MS:
         return ttl
     seconds = milliseconds / 1000
     return seconds if ttl is None else min(ttl, seconds)

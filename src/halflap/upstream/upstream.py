@@ -7,8 +7,7 @@ import logging
 import math
 import random
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -17,6 +16,7 @@ from halflap.upstream.handshake import agree
 from halflap.upstream.http import http_streams, sse_streams
 from halflap.upstream.reason import explain, explain_timeout
 from halflap.upstream.session import Session
+from halflap.upstream.status import Status
 from halflap.upstream.stdio import stdio_streams
 from halflap.upstream.wire import REFUSED, RequestFailedError, Wire
 from halflap.values import Result
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.upstream.guardian import Guardian
     from halflap.upstream.log import ServerLog
+    from halflap.upstream.status import State
     from halflap.values import CallContext, Listing
 
-__all__ = ["Status", "Upstream"]
+__all__ = ["Upstream"]
 
 logger = logging.getLogger(__name__)
-
-State = Literal["idle", "starting", "ready", "reconnecting", "failed", "disabled"]
 
 _RECONNECTS = 6
 """So many times in a row a lost server is brought back by itself; then it waits until it is needed."""
@@ -45,21 +44,6 @@ _SETTLE_SECONDS = 0.05
 """A server that announces changes tends to announce several at once."""
 _ATTEMPTS = 3
 """So often at most one call is sent, however often it provably did not arrive."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """How a server is doing."""
-
-    name: str
-    state: State
-    reason: str | None = None
-    start_seconds: float | None = None
-    protocol_version: str | None = None
-    server_info: str | None = None
-    pid: int | None = None
-    starts: int = 0
-    warnings: tuple[str, ...] = ()
 
 
 class Upstream:
@@ -119,10 +103,6 @@ class Upstream:
             warnings=listing.warnings if listing else (),
         )
 
-    async def ready(self, context: CallContext) -> None:
-        """Start the server, or wait for it to come back, if need be."""
-        await self._session(context.deadline)
-
     async def list(self) -> Listing:
         """Start the server if need be and give its tools as they are now."""
         connected = self._state == "ready"
@@ -143,7 +123,13 @@ class Upstream:
         return listing
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any], context: CallContext, *, repeatable: bool
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        context: CallContext,
+        *,
+        repeatable: bool,
+        admit: Callable[[], None],
     ) -> Result:
         """Call a tool. A call that may have reached the server is repeated only if that does no harm."""
         async with self._places:
@@ -151,6 +137,7 @@ class Upstream:
             while True:
                 attempt += 1
                 session = await self._session(context.deadline)
+                admit()
                 try:
                     return Result.from_wire(await self._send(session, tool, arguments, context))
                 except RequestFailedError as failure:

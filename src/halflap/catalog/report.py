@@ -1,0 +1,42 @@
+"""How each server is doing, and what the catalogue has of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from halflap.catalog.snapshot import Snapshot
+    from halflap.upstream import Status, Upstream
+
+__all__ = ["ServerReport", "report"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    """One server as `halflap doctor` shows it."""
+
+    status: Status
+    transport: str
+    tools: int
+    declared_output_schemas: int
+    blocked: int
+    changed: tuple[str, ...]
+    listed_at: float | None
+    log: tuple[str, ...]
+
+
+def report(upstream: Upstream, snapshot: Snapshot) -> ServerReport:
+    """Put a report together; reads the server's log from its file, so call it from a thread."""
+    tools = snapshot.by_server.get(upstream.name, ())
+    kept = snapshot.servers.get(upstream.name)
+    return ServerReport(
+        status=upstream.status(),
+        transport=upstream.config.transport,
+        tools=len(tools),
+        declared_output_schemas=sum(1 for tool in tools if tool.output_schema),
+        blocked=sum(1 for tool in tools if tool.name in snapshot.blocked),
+        changed=tuple(tool.name for tool in tools if tool.name in snapshot.changed),
+        listed_at=None if kept is None else kept.listed_at,
+        log=tuple(upstream.log.tail()),
+    )

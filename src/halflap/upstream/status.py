@@ -1,0 +1,25 @@
+"""How a server is doing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["State", "Status"]
+
+State = Literal["idle", "starting", "ready", "reconnecting", "failed", "disabled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A server's state, and what is known of how it got there."""
+
+    name: str
+    state: State
+    reason: str | None = None
+    start_seconds: float | None = None
+    protocol_version: str | None = None
+    server_info: str | None = None
+    pid: int | None = None
+    starts: int = 0
+    warnings: tuple[str, ...] = ()

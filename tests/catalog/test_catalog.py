@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from catalog.worlds import Clock, catalog, config, definition, listing
+from halflap.catalog import Catalog
+from halflap.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+NAME = "mcp__s__a"
+OTHER = listing("s", definition("a", "Other."))
+
+
+def test_a_collision_is_warned_of(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    living = run(catalog(listing("a-b", "t"), listing("a_b", "t")))
+    (renamed,) = set(living.snapshot.tools) - {"mcp__a_b__t"}
+    assert f"server 'a_b': tool 't' is known as '{renamed}'" in caplog.text
+
+
+def test_a_change_is_warned_of_once(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    run(catalog(listing("s", "a"), OTHER, OTHER))
+    assert caplog.text.count("'mcp__s__a' changed since it was accepted") == 1
+
+
+def test_a_return_to_what_was_accepted_is_not_warned_of(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        living = await catalog(listing("s", "a"), OTHER)
+        caplog.clear()
+        await living.absorb(listing("s", "a"))
+        assert living.snapshot.changed == {}
+
+    run(scenario())
+    assert caplog.text == ""
+
+
+def test_a_change_is_named_with_its_parts(run: Run) -> None:
+    assert run(catalog(listing("s", "a"), OTHER)).snapshot.changed == {NAME: ("description",)}
+
+
+@pytest.mark.parametrize(("pin", "held"), [("off", False), ("warn", False), ("hold", True)])
+def test_a_changed_tool_is_held_only_if_that_was_asked_for(run: Run, pin: str, *, held: bool) -> None:
+    living = run(catalog(listing("s", "a"), OTHER, tools={"pin": pin}))
+    assert (NAME in living.snapshot.held) == held
+    assert (NAME in living.snapshot.callable) != held
+
+
+def test_no_change_is_reported_when_pins_are_off(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    living = run(catalog(listing("s", "a"), OTHER, tools={"pin": "off"}))
+    assert living.snapshot.changed == {}
+    assert caplog.text == ""
+
+
+def test_an_accepted_change_is_none_any_more(run: Run) -> None:
+    async def scenario() -> None:
+        living = await catalog(listing("s", "a"), OTHER, tools={"pin": "hold"})
+        assert await living.accept([NAME, "mcp__s__unknown"]) == (NAME,)
+        assert living.snapshot.callable == (NAME,)
+        assert living.snapshot.changed == {}
+
+    run(scenario())
+
+
+def test_only_the_tools_that_were_named_are_accepted(run: Run) -> None:
+    async def scenario() -> None:
+        both = listing("s", definition("a", "Other."), definition("b", "Other."))
+        living = await catalog(listing("s", "a", "b"), both, tools={"pin": "hold"})
+        await living.accept([NAME])
+        assert living.snapshot.held == {"mcp__s__b"}
+
+    run(scenario())
+
+
+def test_the_next_change_after_an_accepted_one_is_held_again(run: Run) -> None:
+    async def scenario() -> None:
+        living = await catalog(listing("s", "a"), OTHER, tools={"pin": "hold"})
+        await living.accept([NAME])
+        await living.absorb(listing("s", definition("a", "Yet another.")))
+        assert living.snapshot.held == {NAME}
+
+    run(scenario())
+
+
+def test_a_definition_that_was_never_seen_is_not_accepted(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(tmp_path / "store.db")
+        settings = await config("s", tools={"pin": "hold"})
+        here, there = (Catalog(settings, store) for _ in range(2))
+        await here.absorb(listing("s", "a"))
+        await here.absorb(OTHER)
+        await there.absorb(listing("s", definition("a", "Evil.")))
+        assert await here.accept([NAME]) == ()
+        assert here.snapshot.held == {NAME}
+        await store.close()
+
+    run(scenario())
+
+
+def test_the_catalogue_is_there_again_at_the_next_start(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(tmp_path / "store.db")
+        first = Catalog(await config("s"), store)
+        await first.absorb(listing("s", "a", "b", instructions="Be kind."))
+        second = Catalog(await config("s"), store)
+        await second.load()
+        assert second.snapshot.tools == first.snapshot.tools
+        assert second.snapshot.servers == first.snapshot.servers
+        await store.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("change", [{"command": "false"}, {"args": ["x"]}, {"env": {"A": "b"}}, {"cwd": "/"}])
+def test_tools_of_a_server_with_other_settings_are_not_there(
+    run: Run, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    async def scenario() -> None:
+        store = await open_store(tmp_path / "store.db")
+        await Catalog(await config("s"), store).absorb(listing("s", "a"))
+        other = Catalog(await config(mcpServers={"s": {"command": "true", **change}}), store)
+        await other.load()
+        assert other.snapshot.tools == {}
+        assert not other.is_listed("s")
+        await store.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("servers", [{}, {"s": {"command": "true", "disabled": True}}])
+def test_tools_of_a_server_that_is_gone_or_disabled_are_not_there(
+    run: Run, tmp_path: Path, servers: dict[str, Any]
+) -> None:
+    async def scenario() -> None:
+        store = await open_store(tmp_path / "store.db")
+        await Catalog(await config("s"), store).absorb(listing("s", "a"))
+        other = Catalog(await config(mcpServers=servers), store)
+        await other.load()
+        assert other.snapshot.tools == {}
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_server_that_is_gone_keeps_its_names(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(tmp_path / "store.db")
+        await Catalog(await config("a-b"), store).absorb(listing("a-b", "t"))
+        other = Catalog(await config("a_b"), store)
+        await other.load()
+        await other.absorb(listing("a_b", "t"))
+        assert "mcp__a_b__t" not in other.snapshot.tools
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_change_that_came_with_other_settings_is_reported(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        store = await open_store(tmp_path / "store.db")
+        await Catalog(await config("s"), store).absorb(listing("s", "a"))
+        other = Catalog(await config(mcpServers={"s": {"command": "true", "args": ["v2"]}}), store)
+        await other.load()
+        await other.absorb(OTHER)
+        assert other.snapshot.changed == {NAME: ("description",)}
+        await store.close()
+
+    run(scenario())
+    assert "'mcp__s__a' changed since it was accepted" in caplog.text
+
+
+def test_the_catalogue_goes_on_when_the_store_fails(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        store = await open_store(None)
+        living = Catalog(await config("s"), store)
+        await living.absorb(listing("s", "a"))
+        await store.close()
+        await living.absorb(listing("s", definition("a", "Other."), "b"))
+        assert set(living.snapshot.tools) == {NAME, "mcp__s__b"}
+        assert living.snapshot.changed == {NAME: ("description",)}
+
+    run(scenario())
+    assert "The catalogue goes on in memory" in caplog.text
+
+
+def test_names_given_long_ago_are_respected_when_the_store_fails(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(tmp_path / "store.db")
+        await Catalog(await config("a-b"), store).absorb(listing("a-b", "t"))
+        living = Catalog(await config("a_b"), store)
+        await living.load()
+        await store.close()
+        await living.absorb(listing("a_b", "t"))
+        assert "mcp__a_b__t" not in living.snapshot.tools
+
+    run(scenario())
+
+
+def test_a_catalogue_that_cannot_be_read_is_empty_and_says_so(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        store = await open_store(None)
+        await store.close()
+        living = Catalog(await config("s"), store)
+        await living.load()
+        assert living.snapshot.tools == {}
+
+    run(scenario())
+    assert "What was listed before is not known" in caplog.text
+
+
+def stale_after(run: Run, of: str = "list", **more: Any) -> float:
+    """Give the age, in whole seconds, at which a list or a schema is stale."""
+    clock = Clock()
+    ttl = more.pop("ttl_seconds", None)
+    living = run(catalog(listing("s", "a", ttl_seconds=ttl), clock=clock, **more))
+    started = clock.now
+    for age in (0, 1, 59, 60, 119, 120, 299, 300, 3_599, 3_600):
+        clock.now = started + age
+        tool = living.snapshot.tools[NAME]
+        if living.is_stale("s") if of == "list" else living.is_stale_schema(tool):
+            return age
+    return float("inf")
+
+
+def test_a_list_is_fresh_for_five_minutes(run: Run) -> None:
+    assert stale_after(run) == 300
+
+
+def test_a_schema_is_fresh_for_an_hour(run: Run) -> None:
+    assert stale_after(run, "schema") == 3_600
+
+
+def test_the_time_of_a_list_can_be_set(run: Run) -> None:
+    assert stale_after(run, ttl={"list_seconds": 60}) == 60
+
+
+def test_the_time_of_all_schemas_can_be_set(run: Run) -> None:
+    assert stale_after(run, "schema", ttl={"schema_seconds": 60}) == 60
+
+
+def test_the_time_of_one_tools_schema_can_be_set(run: Run) -> None:
+    per_tool = {"mcp__x__*": 1, "mcp__s__*": 120, NAME: 60}
+    assert stale_after(run, "schema", ttl={"per_tool": per_tool}) == 120
+
+
+def test_zero_seconds_mean_each_time(run: Run) -> None:
+    assert stale_after(run, ttl={"list_seconds": 0}) == 0
+
+
+@pytest.mark.parametrize("of", ["list", "schema"])
+def test_a_servers_own_time_counts_when_it_is_shorter(run: Run, of: str) -> None:
+    assert stale_after(run, of, ttl_seconds=60) == 60
+
+
+@pytest.mark.parametrize(("of", "expected"), [("list", 300), ("schema", 3_600)])
+def test_a_servers_own_time_does_not_count_when_it_is_longer(run: Run, of: str, expected: int) -> None:
+    assert stale_after(run, of, ttl_seconds=1e9) == expected
+
+
+def test_a_servers_own_time_counts_against_that_of_one_tool_too(run: Run) -> None:
+    assert stale_after(run, "schema", ttl_seconds=60, ttl={"per_tool": {NAME: 120}}) == 60
+
+
+def test_a_server_that_was_never_listed_is_stale(run: Run) -> None:
+    assert run(catalog()).is_stale("s")
+
+
+def test_a_new_listing_is_fresh_again(run: Run) -> None:
+    async def scenario() -> None:
+        clock = Clock()
+        living = await catalog(listing("s", "a"), clock=clock)
+        clock.now += 300
+        await living.absorb(listing("s", "a"))
+        assert not living.is_stale("s")
+
+    run(scenario())
+
+
+def test_a_listing_from_a_clock_that_went_wrong_is_stale(run: Run) -> None:
+    async def scenario() -> None:
+        clock = Clock()
+        living = await catalog(listing("s", "a"), clock=clock)
+        clock.now -= 1_000
+        assert living.is_stale("s")
+
+    run(scenario())

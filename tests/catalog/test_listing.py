@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog.worlds import definition, listing
+from halflap.catalog.listing import absorb, changed_parts
+from halflap.store import ServerRows
+from halflap.values import Changes, Listing, definition_hash
+
+DEFINITIONS = st.builds(
+    definition, st.sampled_from(["a", "b", "c-d", "c_d"]), st.sampled_from(["One.", "Two.", "Three."])
+)
+LISTINGS = st.lists(DEFINITIONS, max_size=5).map(lambda tools: listing("s", *tools))
+JSON: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def after(*listings: Listing) -> ServerRows:
+    rows = ServerRows()
+    for moment, one in enumerate(listings):
+        rows = absorb(rows, one, "f", float(moment)).rows
+    return rows
+
+
+def present(rows: ServerRows) -> dict[str, str]:
+    return {tool.name: tool.hash for tool in rows.tools if not tool.removed}
+
+
+@given(LISTINGS)
+def test_the_same_listing_again_changes_nothing(one: Listing) -> None:
+    first = absorb(ServerRows(), one, "f", 1.0)
+    again = absorb(first.rows, one, "f", 2.0)
+    assert not again.changes
+    assert again.rows.tools == [replace(tool, last_seen=2.0) for tool in first.rows.tools]
+
+
+@given(st.lists(LISTINGS, max_size=3), LISTINGS)
+def test_changes_are_the_difference_between_before_and_after(history: list[Listing], last: Listing) -> None:
+    rows = after(*history)
+    before = present(rows)
+    absorbed = absorb(rows, last, "f", 9.0)
+    now = present(absorbed.rows)
+    assert absorbed.changes == Changes(
+        added=tuple(sorted(now.keys() - before.keys())),
+        removed=tuple(sorted(before.keys() - now.keys())),
+        changed=tuple(sorted(name for name in now.keys() & before.keys() if now[name] != before[name])),
+    )
+
+
+@given(st.lists(LISTINGS, min_size=1, max_size=4))
+def test_what_is_there_is_what_was_listed_last(history: list[Listing]) -> None:
+    there = [tool.original_name for tool in after(*history).tools if not tool.removed]
+    assert there == list(dict.fromkeys(str(tool["name"]) for tool in history[-1].tools))
+
+
+@given(st.lists(LISTINGS, min_size=1, max_size=4))
+def test_a_name_once_given_is_never_taken_away(history: list[Listing]) -> None:
+    given_names: dict[str, str] = {}
+    for end in range(1, len(history) + 1):
+        names = {tool.original_name: tool.name for tool in after(*history[:end]).tools}
+        assert given_names.items() <= names.items()
+        given_names = names
+
+
+@given(st.lists(LISTINGS, min_size=1, max_size=4))
+def test_the_definition_seen_first_is_the_accepted_one(history: list[Listing]) -> None:
+    first: dict[str, str] = {}
+    for one in history:
+        for tool in one.tools:
+            first.setdefault(str(tool["name"]), definition_hash(tool))
+    assert {tool.original_name: tool.accepted_hash for tool in after(*history).tools} == first
+
+
+def test_a_tool_that_comes_back_has_its_name_and_accepted_definition() -> None:
+    rows = after(listing("s", "a", "b"), listing("s", "b"), listing("s", definition("a", "Other."), "b"))
+    (back,) = [tool for tool in rows.tools if tool.original_name == "a"]
+    assert back.name == "mcp__s__a"
+    assert not back.removed
+    assert back.accepted_hash == definition_hash(definition("a"))
+    assert back.hash != back.accepted_hash
+
+
+def test_of_two_tools_of_one_name_the_first_counts() -> None:
+    (kept,) = after(listing("s", definition("a", "First."), definition("a", "Second."))).tools
+    assert kept.definition["description"] == "First."
+
+
+def test_tools_whose_names_become_the_same_are_told_apart_and_reported() -> None:
+    absorbed = absorb(ServerRows(), listing("s", "c-d", "c_d"), "f", 1.0)
+    first, second = absorbed.rows.tools
+    assert first.name == "mcp__s__c_d"
+    assert second.name.startswith("mcp__s__c_d_")
+    assert absorbed.renamed == (("c_d", second.name),)
+
+
+def test_another_tools_definition_that_is_not_the_accepted_one_is_reported_once() -> None:
+    rows = after(listing("s", "a"))
+    changed = absorb(rows, listing("s", definition("a", "Other.")), "f", 1.0)
+    again = absorb(changed.rows, listing("s", definition("a", "Other.")), "f", 2.0)
+    assert (changed.unaccepted, again.unaccepted) == (("mcp__s__a",), ())
+
+
+def test_a_return_to_the_accepted_definition_is_a_change_but_nothing_to_accept() -> None:
+    rows = after(listing("s", "a"), listing("s", definition("a", "Other.")))
+    back = absorb(rows, listing("s", "a"), "f", 1.0)
+    assert back.changes.changed == ("mcp__s__a",)
+    assert back.unaccepted == ()
+
+
+def test_a_change_is_not_hidden_by_leaving_the_tool_out_for_a_while() -> None:
+    rows = after(listing("s", "a"), listing("s"))
+    back = absorb(rows, listing("s", definition("a", "Other.")), "f", 1.0)
+    assert back.changes.added == ("mcp__s__a",)
+    assert back.unaccepted == ("mcp__s__a",)
+
+
+@given(st.dictionaries(st.sampled_from(["title", "description", "inputSchema", "annotations"]), JSON))
+def test_the_order_of_keys_does_not_matter_to_the_hash(made: dict[str, Any]) -> None:
+    assert definition_hash(made) == definition_hash(_reversed(made))
+
+
+def _reversed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _reversed(value[key]) for key in reversed(value)}
+    return [_reversed(item) for item in value] if isinstance(value, list) else value
+
+
+def test_what_an_agent_does_not_rely_on_is_no_change() -> None:
+    plain, adorned = definition("a"), definition("a", icons=[{"src": "x"}], _meta={"n": 1})
+    assert definition_hash(plain) == definition_hash(adorned)
+
+
+def test_parts_that_changed_are_named_as_a_person_would() -> None:
+    old = definition("a", inputSchema={"default": True})
+    new = definition("a", "Other.", inputSchema={"default": 1}, annotations={"readOnlyHint": True})
+    assert changed_parts(old, new) == ("description", "input schema", "annotations")

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import keyword
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.catalog.naming import choose_name, namespaced
+
+TEXTS = st.text(st.characters(codec=None), max_size=20)
+# Few letters, so that names collide all the time.
+CLOSE = st.text("a-_.é ", max_size=4)
+PAIRS = st.lists(st.tuples(CLOSE, CLOSE), unique=True, max_size=25)
+
+Names = dict[str, tuple[str, str]]
+
+
+def give(pairs: list[tuple[str, str]], taken: Names | None = None) -> Names:
+    names = dict(taken or {})
+    for server, tool in pairs:
+        names[choose_name(server, tool, names)] = (server, tool)
+    return names
+
+
+def test_a_plain_name_says_server_and_tool() -> None:
+    assert namespaced("git", "commit_all") == "mcp__git__commit_all"
+
+
+def test_every_other_character_becomes_an_underscore() -> None:
+    assert namespaced("my-server.v2", "größe/x 🎉") == "mcp__my_server_v2__gr__e_x__"
+
+
+@given(TEXTS, TEXTS)
+def test_every_name_is_an_identifier(server: str, tool: str) -> None:
+    plain = choose_name(server, tool, {})
+    suffixed = choose_name(server, tool, {plain: ("another", "tool")})
+    for name in (plain, suffixed):
+        assert re.fullmatch(r"mcp__[A-Za-z0-9_]+", name, re.ASCII)
+        assert name.isidentifier()
+        assert not keyword.iskeyword(name)
+
+
+@given(PAIRS)
+def test_no_two_tools_share_a_name(pairs: list[tuple[str, str]]) -> None:
+    assert len(give(pairs)) == len(pairs)
+
+
+@given(PAIRS, PAIRS)
+def test_further_tools_rename_nothing(first: list[tuple[str, str]], more: list[tuple[str, str]]) -> None:
+    before = give(first)
+    after = give([pair for pair in more if pair not in first], before)
+    assert {name: after[name] for name in before} == before
+
+
+@given(PAIRS)
+def test_a_tool_gets_its_own_name_again(pairs: list[tuple[str, str]]) -> None:
+    names = give(pairs)
+    assert give(list(names.values()), names) == names
+
+
+@given(PAIRS)
+def test_the_same_tools_in_the_same_order_get_the_same_names(pairs: list[tuple[str, str]]) -> None:
+    assert give(pairs) == give(pairs)
+
+
+@given(PAIRS)
+def test_the_first_of_those_that_collide_has_the_plain_name(pairs: list[tuple[str, str]]) -> None:
+    names = {pair: name for name, pair in give(pairs).items()}
+    seen: set[str] = set()
+    for pair in pairs:
+        plain = namespaced(*pair)
+        if plain not in seen and not any(names[other] == plain for other in pairs[: pairs.index(pair)]):
+            assert names[pair] == plain
+        seen.add(plain)
+
+
+def test_a_suffix_depends_on_nothing_but_the_original_name() -> None:
+    one = choose_name("a_b", "c", {"mcp__a_b__c": ("a-b", "c")})
+    other = choose_name("a_b", "c", {"mcp__a_b__c": ("a.b", "c"), "mcp__x__y": ("x", "y")})
+    assert one == other
+    assert re.fullmatch(r"mcp__a_b__c_[0-9a-f]{6}", one)
+
+
+def test_a_suffix_that_is_taken_grows() -> None:
+    taken = {"mcp__a_b__c": ("a-b", "c")}
+    short = choose_name("a_b", "c", taken)
+    assert re.fullmatch(short + "[0-9a-f]", choose_name("a_b", "c", {**taken, short: ("x", "y")}))

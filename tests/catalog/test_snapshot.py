@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from catalog.worlds import catalog, definition, listing
+from halflap.catalog import Snapshot, matches
+from halflap.errors import ToolNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from halflap.values import Listing
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+ECHO = listing("echo", "add", "echo", "sleep", "cancelled_count", "env")
+OTHERS = (listing("git", "git_log", "git_status", "git_commit"), listing("my-files", "read_file", "add"))
+
+
+async def snapshot(*listings: Listing, **more: Any) -> Snapshot:
+    return (await catalog(*listings, **more)).snapshot
+
+
+def suggestions(run: Run, name: str) -> tuple[str, ...]:
+    with pytest.raises(ToolNotFoundError) as caught:
+        run(snapshot(ECHO, *OTHERS)).find(name)
+    return caught.value.suggestions
+
+
+@pytest.mark.parametrize("part", ["tools", "blocked", "changed", "servers"])
+def test_nothing_can_be_put_into_a_snapshot(run: Run, part: str) -> None:
+    for one in (Snapshot(), run(snapshot(ECHO))):
+        with pytest.raises(TypeError):
+            getattr(one, part)["new"] = "value"
+
+
+def test_nothing_can_be_taken_out_of_a_snapshot(run: Run) -> None:
+    with pytest.raises(TypeError):
+        del run(snapshot(ECHO)).tools["mcp__echo__add"]
+
+
+def test_no_part_of_a_snapshot_can_be_replaced(run: Run) -> None:
+    with pytest.raises(FrozenInstanceError):
+        run(snapshot(ECHO)).held = frozenset()
+
+
+def test_no_part_of_a_tool_can_be_replaced(run: Run) -> None:
+    with pytest.raises(FrozenInstanceError):
+        run(snapshot(ECHO)).find("mcp__echo__add").description = "Other."
+
+
+def test_a_snapshot_stays_as_it_was_when_tools_come_and_go(run: Run) -> None:
+    async def scenario() -> None:
+        living = await catalog(ECHO)
+        before = living.snapshot
+        names = set(before.tools)
+        await living.absorb(listing("echo", "new"))
+        assert set(before.tools) == names
+        assert set(living.snapshot.tools) == {"mcp__echo__new"}
+
+    run(scenario())
+
+
+def test_each_snapshot_has_a_higher_number(run: Run) -> None:
+    async def scenario() -> None:
+        living = await catalog(ECHO)
+        before = living.snapshot.number
+        await living.absorb(ECHO)
+        assert living.snapshot.number > before
+
+    run(scenario())
+
+
+def test_callable_names_are_sorted(run: Run) -> None:
+    names = run(snapshot(*OTHERS, ECHO)).callable
+    assert list(names) == sorted(names)
+    assert len(names) == 10
+
+
+def test_a_servers_tools_are_in_its_own_order(run: Run) -> None:
+    tools = run(snapshot(ECHO)).by_server["echo"]
+    assert [tool.original_name for tool in tools] == ["add", "echo", "sleep", "cancelled_count", "env"]
+
+
+def test_a_blocked_tool_is_known_with_the_rule_but_not_callable(run: Run) -> None:
+    one = run(snapshot(ECHO, tools={"block": ["mcp__echo__s*"]}))
+    assert one.blocked == {"mcp__echo__sleep": "`tools.block: mcp__echo__s*`"}
+    assert "mcp__echo__sleep" in one.tools
+    assert "mcp__echo__sleep" not in one.callable
+
+
+def test_what_is_not_on_the_list_of_the_allowed_is_blocked(run: Run) -> None:
+    one = run(snapshot(ECHO, tools={"allow": ["mcp__echo__add", "mcp__echo__e*"]}))
+    assert one.callable == ("mcp__echo__add", "mcp__echo__echo", "mcp__echo__env")
+    assert set(one.blocked) == {"mcp__echo__sleep", "mcp__echo__cancelled_count"}
+
+
+def test_an_empty_list_of_the_allowed_blocks_everything(run: Run) -> None:
+    assert run(snapshot(ECHO, tools={"allow": []})).callable == ()
+
+
+@pytest.mark.parametrize(
+    ("glob", "fits"),
+    [
+        ("mcp__echo__add", True),
+        ("mcp__echo__ad", False),
+        ("mcp__echo__*", True),
+        ("*__add", True),
+        ("mcp__echo__a?d", True),
+        ("mcp__echo__[a-c]dd", True),
+        ("MCP__ECHO__ADD", False),
+        ("", False),
+    ],
+)
+def test_a_rule_is_a_name_or_a_glob(glob: str, *, fits: bool) -> None:
+    assert (matches("mcp__echo__add", [glob]) is not None) == fits
+
+
+def test_a_definition_that_says_anything_at_all_makes_a_tool(run: Run) -> None:
+    odd = definition(
+        "odd", annotations={"readOnlyHint": "yes", "title": 5}, title=[], _meta="x", outputSchema=1
+    )
+    tool = run(snapshot(listing("s", odd))).find("mcp__s__odd")
+    assert tool.annotations.read_only is None
+    assert (tool.title, tool.annotations.title, tool.meta, tool.output_schema) == (None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("mcp__echo__ad", "mcp__echo__add"),
+        ("mcp__echo__slep", "mcp__echo__sleep"),
+        ("mcp__ehco__sleep", "mcp__echo__sleep"),
+        ("mcp__other__git_status", "mcp__git__git_status"),
+        ("sleep", "mcp__echo__sleep"),
+        ("cancelledCount", "mcp__echo__cancelled_count"),
+        ("echo.sleep", "mcp__echo__sleep"),
+        ("echo.add", "mcp__echo__add"),
+        ("mcp_echo_add", "mcp__echo__add"),
+        ("echo__add", "mcp__echo__add"),
+        ("MCP__ECHO__ADD", "mcp__echo__add"),
+        ("mcp__my-files__read_file", "mcp__my_files__read_file"),
+        ("read file", "mcp__my_files__read_file"),
+    ],
+)
+def test_a_mistyped_name_finds_the_one_that_was_meant(run: Run, typed: str, meant: str) -> None:
+    assert suggestions(run, typed)[0] == meant
+
+
+def test_a_tool_asked_for_on_the_wrong_server_is_found_on_the_right_one(run: Run) -> None:
+    assert "mcp__my_files__read_file" in suggestions(run, "mcp__echo__read_file")
+
+
+@pytest.mark.parametrize("typed", ["", "zzzzzzzz", "mcp__", "mcp____", "🎉", "\ud800"])
+def test_a_name_like_no_other_gets_no_suggestion(run: Run, typed: str) -> None:
+    assert suggestions(run, typed) == ()
+
+
+def test_there_are_at_most_three_suggestions(run: Run) -> None:
+    alike = listing("s", *(f"tool_{number}" for number in range(20)))
+    with pytest.raises(ToolNotFoundError) as caught:
+        run(snapshot(alike)).find("mcp__s__tool_x")
+    assert len(caught.value.suggestions) == 3
+
+
+def test_what_may_not_be_called_is_not_suggested(run: Run) -> None:
+    one = run(snapshot(ECHO, tools={"block": ["mcp__echo__sleep"]}))
+    with pytest.raises(ToolNotFoundError) as caught:
+        one.find("mcp__echo__slep")
+    assert "mcp__echo__sleep" not in str(caught.value)
+
+
+def test_a_miss_names_the_tools_of_the_server_that_was_meant(run: Run) -> None:
+    with pytest.raises(
+        ToolNotFoundError, match=r"Server 'git' has: mcp__git__git_commit, mcp__git__git_log,"
+    ):
+        run(snapshot(ECHO, *OTHERS)).find("mcp__git__push")
+
+
+def test_a_miss_on_a_server_that_is_not_there_says_why(run: Run) -> None:
+    with pytest.raises(ToolNotFoundError, match=r"Server 'down' is not available: it broke\."):
+        run(snapshot(ECHO)).find("mcp__down__x", ["echo", "down"], {"down": "it broke."})
+
+
+def test_the_server_that_was_meant_is_the_one_with_the_longest_fitting_name(run: Run) -> None:
+    with pytest.raises(ToolNotFoundError) as caught:
+        run(snapshot(listing("a", "x"), listing("a__b", "y"))).find("mcp__a__b__z")
+    assert caught.value.server == "a__b"

@@ -1,0 +1,136 @@
+"""The real program, run as people and their shells run it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from support import HALFLAP, python_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+OLD = python_server("old", "legacy.py", protocol="legacy")
+ECHO = python_server("echo", "echo.py")
+PLAIN = {
+    "name": "plain",
+    "command": sys.executable,
+    "args": [str(Path(__file__).with_name("plain.py"))],
+    "protocol": "legacy",
+}
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Give an environment in which nothing of the user's is read or written."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HALFLAP", "COLUMNS"))}
+    return {
+        **kept,
+        "HALFLAP_CONFIG_DIR": str(home / "config"),
+        "HALFLAP_DATA_DIR": str(home / "data"),
+        "TERM": "xterm-256color",
+    }
+
+
+def configure(folder: Path, *servers: Mapping[str, Any], **more: Any) -> str:
+    """Write a configuration; gives its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "halflap-test.json"
+    file.write_text(json.dumps({"servers": servers, **more}, indent=1))
+    return str(file)
+
+
+def definitions(folder: Path, *tools: Mapping[str, Any], name: str = "replay") -> dict[str, Any]:
+    """Configure a server that offers tools of these definitions, to the letter."""
+    file = folder / f"{name}-definitions.json"
+    file.write_text(json.dumps({name: {"tools": tools}}))
+    return python_server(name, "replay.py", str(file), protocol="legacy")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a run of the program left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def halflap(
+    *arguments: str, home: Path, cwd: Path | None = None, stdin: bytes = b"", **variables: str
+) -> Done:
+    """Run the program away from any terminal."""
+    process = subprocess.run(
+        [HALFLAP, *arguments],
+        input=stdin,
+        capture_output=True,
+        env={**environment(home), **variables},
+        cwd=home if cwd is None else cwd,
+        timeout=60,
+        check=False,
+    )
+    return Done(process.returncode, process.stdout.decode(), process.stderr.decode())
+
+
+def at_once(runs: Mapping[str, Sequence[str]], home: Path) -> dict[str, Done]:
+    """Run the program several times side by side: most of a run is waiting for it to start."""
+    return side_by_side({name: partial(halflap, *arguments, home=home) for name, arguments in runs.items()})
+
+
+def side_by_side(jobs: Mapping[str, Callable[[], Done]]) -> dict[str, Done]:
+    with ThreadPoolExecutor(4) as pool:
+        waiting = {name: pool.submit(job) for name, job in jobs.items()}
+        return {name: job.result() for name, job in waiting.items()}
+
+
+def in_terminal(
+    *arguments: str,
+    home: Path,
+    cwd: Path | None = None,
+    columns: int = 80,
+    answers: Mapping[str, str] | None = None,
+) -> Done:
+    """Run the program on a terminal; each question gets its answer when it has been asked."""
+    waiting = dict(answers or {})
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    with subprocess.Popen(
+        [HALFLAP, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(home),
+        cwd=home if cwd is None else cwd,
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        seen = ""
+        with contextlib.closing(os.fdopen(ours, "r+b", buffering=0)) as terminal:
+            while True:
+                try:
+                    data = terminal.read(65536)
+                except OSError as error:
+                    assert error.errno == errno.EIO  # noqa: PT017 -- how Linux says that the other side is closed
+                    break
+                if not data:
+                    break
+                seen += data.decode(errors="replace")
+                for question in [question for question in waiting if question in seen]:
+                    terminal.write(waiting.pop(question).encode())
+        return Done(process.wait(30), seen.replace("\r\n", "\n"), "")

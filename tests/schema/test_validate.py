@@ -1,0 +1,266 @@
+"""A schema is written by somebody else: it may be wrong, or made to do harm."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.schema import compile_schema
+
+if TYPE_CHECKING:
+    from halflap.errors import ArgumentProblem
+
+QUICK_SECONDS = 1.5
+"""Far more than any check takes, far less than one that got out of hand."""
+
+
+def problems(schema: dict[str, Any], value: Any) -> list[ArgumentProblem]:
+    began = time.perf_counter()
+    validator = compile_schema(schema)
+    found = [] if validator is None else validator.problems(value)
+    assert time.perf_counter() - began < QUICK_SECONDS
+    return found
+
+
+def of_type(kind: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": {"type": kind}}}
+
+
+def branching(levels: int, leaf: dict[str, Any]) -> dict[str, Any]:
+    """Make a small schema whose last part is reached in 2 ** levels ways."""
+    parts: dict[str, Any] = {"d0": leaf}
+    for level in range(1, levels + 1):
+        below = {"$ref": f"#/$defs/d{level - 1}"}
+        parts[f"d{level}"] = {"allOf": [below, dict(below)]}
+    return {"$defs": parts, "properties": {"a": {"$ref": f"#/$defs/d{levels}"}, "b": {"type": "string"}}}
+
+
+def nested(levels: int, value: Any = 1) -> Any:
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_everything_that_is_wrong_is_listed() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"items": {"type": "string"}}},
+        "required": ["c"],
+    }
+    found = problems(schema, {"a": "x", "b": ["y", 1]})
+    assert {problem.path for problem in found} == {"", "a", "b[1]"}
+
+
+def test_true_is_not_an_integer() -> None:
+    assert len(problems(of_type("integer"), {"a": True})) == 1
+
+
+@pytest.mark.parametrize("value", [1, 1.0, -5, 10**30])
+def test_a_whole_number_is_an_integer_however_it_is_written(value: float) -> None:
+    assert problems(of_type("integer"), {"a": value}) == []
+
+
+def test_one_is_not_true() -> None:
+    assert len(problems(of_type("boolean"), {"a": 1})) == 1
+
+
+@pytest.mark.parametrize("place", ["properties", "$defs", "items"])
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_a_reference_to_elsewhere_is_never_followed(place: str, scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.05)
+        port = listener.getsockname()[1]
+        target = "file:///etc/hostname" if scheme == "file" else f"http://127.0.0.1:{port}/x.json"
+        reference = {"$ref": target}
+        part: Any = reference if place == "items" else {"a": reference}
+        assert problems({"type": "object", place: part}, {"a": 1}) == []
+        with pytest.raises(TimeoutError):
+            listener.accept()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "nonsense"},
+        {"properties": [1, 2]},
+        {"properties": {"a": 5}},
+        {"required": "a"},
+        {"$ref": 7},
+        {"$ref": "#/nowhere"},
+        {"pattern": "("},
+        {"properties": {"a": {"pattern": "(?<=a+)("}}},
+        {"$schema": "http://127.0.0.1:9/unknown"},
+        {"$id": "::"},
+        {"properties": {"\ud800": {"const": "\ud800"}}},
+        {"minimum": "three"},
+        {"properties": {"a": {"pattern": "((a{100}){100}){100}"}}},
+    ],
+)
+def test_what_is_no_schema_is_held_against_nobody(schema: dict[str, Any]) -> None:
+    assert problems(schema, {"a": 1}) == []
+
+
+def test_a_schema_nested_without_end_is_held_against_nobody() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(5_000):
+        schema = {"allOf": [schema]}
+    assert problems(schema, {"a": 1}) == []
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^(a+)+$", r"^(a|a)*\1$", r"^(a|aa)+(?!x)\1$", r"(?=(a+)+b)\1", "(x+x+)+y"]
+)
+def test_a_pattern_made_to_run_for_ever_does_not(pattern: str) -> None:
+    value = {"a": "a" * 5_000 + "!", "b": "x" * 5_000}
+    problems({"properties": {"a": {"pattern": pattern}, "b": {"pattern": pattern}}}, value)
+
+
+def test_many_patterns_made_to_run_for_ever_do_not() -> None:
+    schema = {"properties": {"a": {"items": {"pattern": r"^(a|aa)+(?!x)\1$"}}}}
+    problems(schema, {"a": ["a" * 1_000 + "!"] * 20_000})
+
+
+def test_a_pattern_that_was_given_up_on_is_held_against_nobody() -> None:
+    schema = {"properties": {"a": {"pattern": r"^(a|a)*\1$"}}}
+    assert problems(schema, {"a": "a" * 100 + "!"}) == []
+
+
+def test_what_else_is_wrong_is_still_listed_beside_a_pattern_that_was_given_up_on() -> None:
+    schema = {"properties": {"a": {"pattern": r"^(a|a)*\1$"}, "b": {"type": "string"}}}
+    assert [problem.path for problem in problems(schema, {"a": "a" * 100 + "!", "b": 1})] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+        {"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "string"}]}}, "$ref": "#/$defs/a"},
+        {"$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"},
+        {
+            "$defs": {
+                f"d{one}": {"oneOf": [{"$ref": f"#/$defs/d{other}"} for other in range(14) if other != one]}
+                for one in range(14)
+            },
+            "$ref": "#/$defs/d0",
+        },
+    ],
+)
+def test_references_in_a_circle_come_to_an_end(schema: dict[str, Any]) -> None:
+    assert problems(schema, {"a": 1}) == []
+
+
+@pytest.mark.parametrize("levels", [10, 16, 20, 30, 60])
+@pytest.mark.parametrize("value", [1, "x"])
+def test_a_small_schema_that_means_endless_work_does_not_cause_it(levels: int, value: Any) -> None:
+    problems(branching(levels, {"type": "string"}), {"a": value})
+
+
+def test_endless_work_elsewhere_in_a_schema_does_not_keep_a_value_from_being_checked() -> None:
+    assert [problem.path for problem in problems(branching(60, {}), {"b": 1})] == ["b"]
+
+
+@pytest.mark.parametrize("items", ["items", "prefixItems", "contains"])
+def test_work_that_doubles_with_each_level_of_a_value_does_not_run_for_ever(items: str) -> None:
+    inner: Any = [{"$ref": "#"}] if items == "prefixItems" else {"$ref": "#"}
+    problems({"allOf": [{items: inner}, {items: inner}], "not": {"type": "string"}}, nested(60))
+
+
+def test_unevaluated_properties_at_each_level_do_not_run_for_ever() -> None:
+    schema: dict[str, Any] = {"properties": {"z": {"type": "string"}}}
+    for _ in range(40):
+        schema = {"allOf": [schema], "unevaluatedProperties": {"type": "integer"}}
+    problems(schema, {"z": "x"})
+
+
+def test_a_chain_of_references_of_any_length_comes_to_an_end() -> None:
+    parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(5_000)}
+    problems({"$defs": {**parts, "d5000": {"type": "string"}}, "$ref": "#/$defs/d0"}, {"a": 1})
+
+
+TREE = {
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {
+                "value": {"type": "integer"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+            },
+            "required": ["value"],
+        }
+    },
+    "properties": {"root": {"$ref": "#/$defs/node"}},
+}
+
+
+def test_a_schema_that_refers_to_itself_is_followed_down_the_value() -> None:
+    value = {"root": {"value": 1, "children": [{"value": 2}, {"value": 3, "children": [{"value": "x"}]}]}}
+    (problem,) = problems(TREE, value)
+    assert problem.path == "root.children[1].children[0].value"
+
+
+@pytest.mark.parametrize("reference", ["#", "#/definitions/a~1b", "#/definitions/c%20d", "#named"])
+def test_references_within_the_schema_are_followed(reference: str) -> None:
+    definitions = {
+        "a/b": {"type": "string"},
+        "c d": {"type": "string"},
+        "e": {"$anchor": "named", "type": "string"},
+    }
+    schema = {
+        "definitions": definitions,
+        "properties": {"a": {"$ref": reference}},
+        "type": ["object", "string"],
+    }
+    assert len(problems(schema, {"a": 1})) == 1
+
+
+def test_a_big_value_with_many_mistakes_is_refused_quickly() -> None:
+    (problem,) = problems({"items": {"type": "string"}}, [1] * 500_000)
+    assert problem.path == "[0]"
+
+
+def test_at_most_twenty_problems_are_listed() -> None:
+    assert len(problems({"items": {"type": "string"}}, [1] * 100)) == 20
+
+
+def test_a_value_that_fills_a_page_is_not_repeated_whole() -> None:
+    (problem,) = problems(of_type("integer"), {"a": "x" * 100_000})
+    assert len(problem.message) < 500
+
+
+def test_a_deeply_nested_value_is_checked_or_let_through() -> None:
+    assert problems(of_type("integer"), {"b": nested(900)}) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+WORDS = st.sampled_from(
+    ["type", "properties", "items", "allOf", "anyOf", "not", "$ref", "$defs", "pattern", "required", "enum",
+     "unevaluatedProperties", "dependentSchemas", "prefixItems", "patternProperties", "$id", "$anchor"]
+)  # fmt: skip
+SCHEMAS: Any = st.recursive(
+    st.booleans() | st.sampled_from(["#", "#/$defs", "string", "object", "a"]) | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=15,
+).filter(lambda schema: isinstance(schema, dict))
+
+
+@given(SCHEMAS, JSON)
+def test_no_schema_and_no_value_make_it_crash(schema: dict[str, Any], value: Any) -> None:
+    validator = compile_schema(schema)
+    if validator is not None:
+        validator.problems(value)
+
+
+@given(JSON)
+def test_an_empty_schema_fits_everything(value: Any) -> None:
+    assert problems({}, value) == []

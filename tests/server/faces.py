@@ -1,0 +1,80 @@
+"""What the tests of both faces share: `halflap serve`, and who talks to it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from cli.program import environment
+from support import HALFLAP
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+HANDSHAKE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+@asynccontextmanager
+async def stdio_face(config: str, home: Path, *, mode: str, errors: TextIO) -> AsyncIterator[Client]:
+    """Give a client of `halflap serve` over stdio."""
+    parameters = StdioServerParameters(
+        command=HALFLAP, args=["serve", "-c", config], env=environment(home), cwd=home
+    )
+    async with Client(stdio_client(parameters, errlog=errors), mode=mode) as client:
+        yield client
+
+
+class Wire:
+    """`halflap serve` over stdio with nothing in between, for what a well-behaved client never does."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._last = 0
+
+    def send(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a request and give its answer, whatever else comes before it."""
+        assert self.process.stdout is not None
+        self._last += 1
+        request = {"jsonrpc": "2.0", "id": f"test-{self._last}", "method": method, "params": params}
+        self.send(json.dumps(request).encode())
+        for line in self.process.stdout:
+            message: dict[str, Any] = json.loads(line)
+            if message.get("id") == request["id"]:
+                return message
+        raise AssertionError(f"the program ended without an answer to {method}")
+
+    def greet(self) -> None:
+        assert "result" in self.ask("initialize", **HANDSHAKE)
+        self.send(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+
+
+@contextmanager
+def wired(config: str, home: Path) -> Iterator[Wire]:
+    """Start `halflap serve` over stdio."""
+    with subprocess.Popen(
+        [HALFLAP, "serve", "-c", config],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(home),
+        cwd=home,
+    ) as process:
+        try:
+            yield Wire(process)
+        finally:
+            process.kill()

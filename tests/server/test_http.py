@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import socket
+import stat
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from cli.program import OLD, at_once, configure, environment
+from halflap.config import HttpConfig
+from halflap.errors import ServeError, UsageError
+from halflap.server.http import Guard, allowed_hosts, keep_token, parse_address
+from server.faces import HANDSHAKE
+from support import HALFLAP, alive, children_of, eventually
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+
+    from cli.program import Done
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+@dataclass(frozen=True)
+class Served:
+    process: subprocess.Popen[str]
+    url: str
+    said: str
+    """What it said when it started."""
+    token: str
+
+    @property
+    def port(self) -> int:
+        return int(self.url.split(":")[2].split("/", maxsplit=1)[0])
+
+    def ask(self, path: str = "/mcp", method: str = "POST", **headers: str) -> httpx2.Response:
+        given = {"Authorization": f"Bearer {self.token}"} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE}
+        return httpx2.request(
+            method,
+            f"http://127.0.0.1:{self.port}{path}",
+            headers={"Accept": "application/json, text/event-stream", **given},
+            json=request if method == "POST" else None,
+            timeout=10,
+            trust_env=False,
+            verify=False,
+        )
+
+
+@contextmanager
+def served(home: Path, *servers: dict[str, Any], address: str = ":0", **more: Any) -> Iterator[Served]:
+    with subprocess.Popen(
+        [HALFLAP, "serve", "-c", configure(home, *servers, **more), "--http", address],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment(home),
+        cwd=home,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = ""
+            for line in process.stderr:
+                said += line
+                if "oken is in" in line or line.startswith("  "):
+                    break
+            found = re.search(r"Serving at (http://\S+)", said)
+            assert found is not None, said
+            yield Served(process, found[1], said, (home / "data" / "http_token").read_text().strip())
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def face(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    home = tmp_path_factory.mktemp("face")
+    http = {"allowed_hosts": ["halflap.example"], "allowed_origins": ["https://app.example"]}
+    with served(home, OLD, http=http) as face:
+        yield face
+
+
+@asynccontextmanager
+async def client_of(face: Served, mode: str) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {face.token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False, verify=False) as http,
+        Client(streamable_http_client(face.url, http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+def test_the_token_lets_in(face: Served) -> None:
+    assert face.ask().status_code == 200
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        "",
+        "Bearer",
+        "Bearer wrong",
+        "Basic {token}",
+        "{token}",
+        "Bearer {token}x",
+        "Bearer x{token}",
+    ],
+)
+def test_without_the_token_nobody_gets_in(face: Served, authorization: str) -> None:
+    answer = face.ask(Authorization=authorization.format(token=face.token))
+    assert answer.status_code == 401
+    assert answer.json()["code"] == "token"
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
+@pytest.mark.parametrize("path", ["/", "/mcp", "/mcp/", "/docs", "//mcp", "/%6dcp"])
+def test_every_path_and_method_is_guarded(face: Served, path: str, method: str) -> None:
+    assert face.ask(path, method, Authorization="Bearer wrong").status_code == 401
+
+
+def test_a_web_socket_is_guarded_too(face: Served) -> None:
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
+    answer = face.ask("/mcp", "GET", Authorization="", Sec_WebSocket_Key="dGhlIHNhbXBsZQ==", **upgrade)
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8765", "", "[::1"])
+def test_a_foreign_host_is_refused_even_with_the_token(face: Served, host: str) -> None:
+    assert face.ask(Host=host).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1:1", "LOCALHOST:8765", "[::1]:80", "halflap.example"]
+)
+def test_an_own_or_configured_host_is_accepted(face: Served, host: str) -> None:
+    assert face.ask(Host=host).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "http://localhost.evil.example",
+        "file://",
+        "",
+        "http://127.0.0.1@evil.example",
+    ],
+)
+def test_a_foreign_origin_is_refused_even_with_the_token(face: Served, origin: str) -> None:
+    assert face.ask(Origin=origin).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:5173", "https://app.example"]
+)
+def test_a_loopback_or_configured_origin_is_accepted(face: Served, origin: str) -> None:
+    assert face.ask(Origin=origin).status_code == 200
+
+
+def test_the_token_is_compared_in_constant_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return one == other
+
+    monkeypatch.setattr("halflap.server.http.secrets.compare_digest", compare)
+    sent: list[Any] = []
+
+    async def nothing(*_: Any) -> Any:
+        return {}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    guard = Guard(nothing, "right", allowed_hosts("127.0.0.1", HttpConfig()), ())
+    headers = [(b"host", b"localhost"), (b"authorization", b"Bearer wrong")]
+    run(guard({"type": "http", "headers": headers}, nothing, send))
+    assert compared == [(b"wrong", b"right")]
+    assert sent[0]["status"] == 401
+
+
+def test_the_token_file_is_the_owners_alone(face: Served, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    _, file, _ = keep_token(folder)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert face.token not in file.read_text()
+
+
+def test_a_token_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    _, file, _ = keep_token(tmp_path)
+    file.chmod(0o644)
+    keep_token(tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_an_empty_token_file_does_not_mean_no_token(tmp_path: Path) -> None:
+    (tmp_path / "http_token").touch()
+    token, _, made = keep_token(tmp_path)
+    assert made
+    assert len(token) >= 40
+
+
+def test_the_token_is_shown_at_the_first_start(face: Served) -> None:
+    assert face.token in face.said
+
+
+def test_it_listens_on_this_machine_alone_at_a_free_port(face: Served) -> None:
+    assert face.url == f"http://127.0.0.1:{face.port}/mcp"
+    assert face.port > 0
+    listening = Path("/proc/net/tcp").read_text()
+    assert f"0100007F:{face.port:04X} 00000000:0000 0A" in listening
+
+
+def test_the_token_stays_the_same_and_is_not_shown_again(tmp_path: Path) -> None:
+    token, _, _ = keep_token(tmp_path / "data")
+    with served(tmp_path) as face:
+        assert face.token == token
+        assert token not in face.said
+        assert str(tmp_path / "data" / "http_token") in face.said
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_of_either_era_gets_the_tools(run: Run, face: Served, mode: str) -> None:
+    async def scenario() -> None:
+        async with client_of(face, mode) as client:
+            assert client.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["list_callable_tools"]
+            listed = await client.call_tool("list_callable_tools", {})
+            names = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
+            assert listed.structured_content == {"result": names}
+
+    run(scenario())
+
+
+def test_several_clients_are_served_at_once(run: Run, face: Served) -> None:
+    async def one(mode: str, everybody: asyncio.Barrier) -> int:
+        async with client_of(face, mode) as client:
+            await everybody.wait()
+            listed = await client.call_tool("list_callable_tools", {})
+            await everybody.wait()
+            assert isinstance(listed.structured_content, dict)
+            return len(listed.structured_content["result"])
+
+    async def scenario() -> list[int]:
+        everybody = asyncio.Barrier(8)
+        return await asyncio.gather(*(one(mode, everybody) for mode in ["auto", "legacy"] * 4))
+
+    assert run(scenario()) == [3] * 8
+
+
+def test_a_signal_ends_it_soon_although_a_client_holds_a_stream_open(run: Run, tmp_path: Path) -> None:
+    with served(tmp_path, OLD, {**OLD, "name": "other"}) as face:
+
+        async def scenario() -> list[int]:
+            async with client_of(face, "legacy") as client:
+                await client.call_tool("list_callable_tools", {})
+                children = children_of(face.process.pid)
+                await asyncio.sleep(0.3)
+                face.process.send_signal(signal.SIGTERM)
+                began = time.monotonic()
+                assert await asyncio.to_thread(face.process.wait, 10) == 0
+                assert time.monotonic() - began < 6
+                return children
+
+        children = run(scenario())
+        assert len(children) >= 3
+        assert eventually(lambda: not any(alive(pid) for pid in children), 3)
+        assert face.process.stderr is not None
+        assert "Traceback" not in face.process.stderr.read()
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done]]:
+    home = tmp_path_factory.mktemp("refused")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        addresses = {
+            "taken": f"127.0.0.1:{taken.getsockname()[1]}",
+            "no such name": "no-such-host.invalid:8765",
+            "no address": ":" + "9" * 5000,
+        }
+        yield at_once({name: ["serve", "--http", address] for name, address in addresses.items()}, home)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("taken", "Choose another port."),
+        ("no such name", "Choose an address of this machine"),
+    ],
+)
+def test_an_address_that_cannot_be_had_is_a_failure(refused: dict[str, Done], name: str, advice: str) -> None:
+    assert (refused[name].code, refused[name].out) == (1, "")
+    assert refused[name].err.startswith("Error: Cannot listen at ")
+    assert advice in refused[name].err
+
+
+def test_what_is_no_address_is_a_mistake(refused: dict[str, Done]) -> None:
+    assert (refused["no address"].code, refused["no address"].out) == (2, "")
+    assert "Write host:port, like 127.0.0.1:8765." in refused["no address"].err
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["localhost", "", ":65536", ":http", "http://127.0.0.1:8765/mcp", ":-1", ":٣", ":1_0", "1.2.3.4"],
+)
+def test_an_address_needs_a_port(address: str) -> None:
+    with pytest.raises(UsageError, match="is not an address to listen at"):
+        parse_address(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "meaning"),
+    [
+        ("127.0.0.1:8765", ("127.0.0.1", 8765)),
+        (":8765", ("127.0.0.1", 8765)),
+        ("8765", ("127.0.0.1", 8765)),
+        ("[::1]:0", ("::1", 0)),
+        ("localhost:80", ("localhost", 80)),
+    ],
+)
+def test_an_address_without_a_host_is_this_machine(address: str, meaning: tuple[str, int]) -> None:
+    assert parse_address(address) == meaning
+
+
+@pytest.mark.parametrize("spoilt", ["a folder", "not text"])
+def test_a_token_file_that_cannot_be_used_is_told_of(tmp_path: Path, spoilt: str) -> None:
+    file = tmp_path / "http_token"
+    if spoilt == "a folder":
+        file.mkdir()
+    else:
+        file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ServeError, match="http_token"):
+        keep_token(tmp_path)
+
+
+def test_two_that_start_at_once_have_the_same_token(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        tokens = {token for token, _, _ in pool.map(keep_token, [tmp_path / "data"] * 8)}
+    assert len(tokens) == 1
+    assert [file.name for file in (tmp_path / "data").iterdir()] == ["http_token"]

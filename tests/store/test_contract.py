@@ -1,0 +1,357 @@
+"""What every store does, whichever database it is on."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.errors import StoreError, StoreTooNewError
+from halflap.store import ServerRows, StoredCatalog, StoredTool, open_store
+from halflap.store.migrations import MIGRATIONS, Migration
+from halflap.store.sql import SqlStore
+from store import rows
+from store.rows import DEFINITION, call, growing, hammer, noting, putting, server, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+MORE = Migration(2, "a note", ("CREATE TABLE notes (words TEXT)", "INSERT INTO notes VALUES ('hello')"))
+BAD = Migration(2, "a mistake", ("CREATE TABLE notes (words TEXT)", "INSERT INTO nowhere VALUES (1)"))
+
+
+async def written(place: str | Path, *tools: StoredTool, **more: Any) -> StoredCatalog:
+    """Write a server's tools with one store, and read everything with another."""
+    store = await open_store(place)
+    await store.update_server("one", putting(server(**more), *tools))
+    await store.close()
+    return await read(place)
+
+
+async def read(place: str | Path) -> StoredCatalog:
+    store = await open_store(place)
+    try:
+        return await store.load_catalog()
+    finally:
+        await store.close()
+
+
+def test_a_new_store_is_empty(run: Run, place: str | Path) -> None:
+    catalog = run(read(place))
+    assert (catalog.servers, catalog.tools, catalog.names) == ({}, [], {})
+
+
+def test_what_was_written_is_read_by_the_next_store(run: Run, place: str | Path) -> None:
+    about: dict[str, Any] = {
+        "ttl_seconds": 60.5,
+        "protocol_version": "2025-11-25",
+        "server_info": "one 1.0",
+        "instructions": "Be kind.",
+    }
+    changed = tool("changed", accepted={**DEFINITION, "description": "Before."}, position=1)
+    gone = tool("gone", position=2, removed=True)
+    catalog = run(written(place, tool(), changed, gone, **about))
+    assert catalog == StoredCatalog(
+        {"one": server(**about)},
+        [tool(), changed, gone],
+        {f"mcp__one__{name}": ("one", name) for name in ("t", "changed", "gone")},
+    )
+
+
+def test_tools_come_back_in_their_servers_order(run: Run, place: str | Path) -> None:
+    catalog = run(written(place, tool("b", position=1), tool("c", position=0), tool("a", position=2)))
+    assert [kept.original_name for kept in catalog.tools] == ["c", "b", "a"]
+
+
+ODD_TEXTS = ["grüße 你好 🎉", "a\0b", "\ud800 alone \udfff", "\\u0000 \\ \\\\", "", "'; DROP TABLE tools; --"]
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_any_text_in_a_definition_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
+    definition = {**DEFINITION, "description": text, "inputSchema": {"properties": {text: {}}}}
+    (kept,) = run(written(place, tool(definition=definition))).tools
+    assert kept.definition == definition
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_any_text_as_a_tools_name_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
+    catalog = run(written(place, tool(text, name="mcp__one__odd")))
+    assert catalog.names == {"mcp__one__odd": ("one", text)}
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_any_text_that_a_server_says_of_itself_comes_back_as_it_was(
+    run: Run, place: str | Path, text: str
+) -> None:
+    catalog = run(written(place, server_info=text, instructions=text))
+    assert catalog.servers["one"] == server(server_info=text, instructions=text)
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_a_server_of_any_name_is_found_again(run: Run, place: str | Path, text: str) -> None:
+    async def scenario() -> None:
+        store = await open_store(place)
+        await store.update_server(text, putting(server(text), tool(of=text, name="mcp__odd__t")))
+        seen: list[ServerRows] = []
+        await store.update_server(text, noting(seen))
+        assert seen[0].server == server(text)
+        assert len(seen[0].tools) == 1
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_definition_of_several_megabytes_comes_back_as_it_was(run: Run, place: str | Path) -> None:
+    definition = {**DEFINITION, "description": "x\0é" * 1_000_000}
+    (kept,) = run(written(place, tool(definition=definition))).tools
+    assert kept.definition == definition
+
+
+def test_a_deeply_nested_definition_comes_back_as_it_was(run: Run, place: str | Path) -> None:
+    inner: dict[str, Any] = {}
+    for _ in range(400):
+        inner = {"items": inner}
+    definition = {**DEFINITION, "inputSchema": inner}
+    (kept,) = run(written(place, tool(definition=definition))).tools
+    assert kept.definition == definition
+
+
+def test_an_update_gets_the_names_of_all_servers(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(place)
+        await store.update_server("one", putting(server(), tool()))
+        seen: list[ServerRows] = []
+        await store.update_server("two", noting(seen))
+        assert seen == [ServerRows(None, [], {"mcp__one__t": ("one", "t")})]
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_change_that_fails_leaves_everything_as_it_was(run: Run, place: str | Path) -> None:
+    def fail(_before: ServerRows) -> ServerRows:
+        raise ZeroDivisionError
+
+    async def scenario() -> None:
+        before = await written(place, tool())
+        store = await open_store(place)
+        with pytest.raises(ZeroDivisionError):
+            await store.update_server("one", fail)
+        assert await store.load_catalog() == before
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_change_that_is_half_possible_is_not_half_made(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        before = await written(place, tool())
+        store = await open_store(place)
+        taken = tool("other", "two", name="mcp__one__t")
+        with pytest.raises(StoreError):
+            await store.update_server("two", putting(server("two"), tool("fine", "two"), taken))
+        assert await store.load_catalog() == before
+        await store.close()
+
+    run(scenario())
+
+
+def test_the_newest_calls_come_first(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(place)
+        await store.record_calls([call(number) for number in (2, 5, 1, 4, 3)])
+        assert await store.recent_calls(3) == [call(5), call(4), call(3)]
+        await store.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_a_call_with_any_text_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
+    async def scenario() -> None:
+        store = await open_store(place)
+        record = call(1, run=text, parent=text, principal=text, tool=text, breach=text)
+        await store.record_calls([record])
+        assert await store.recent_calls(1) == [record]
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_call_recorded_twice_is_there_once(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(place)
+        for _ in range(2):
+            await store.record_calls([call(1)])
+        assert await store.recent_calls(9) == [call(1)]
+        await store.close()
+
+    run(scenario())
+
+
+def test_two_stores_at_once_lose_nothing_and_share_no_name(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        stores = [await open_store(place) for _ in range(2)]
+        await asyncio.gather(
+            *(hammer(store, f"s{number}", 30) for number, store in enumerate(stores)),
+        )
+        catalog = await stores[0].load_catalog()
+        assert len(catalog.names) == len(catalog.tools) == 60
+        assert len(await stores[1].recent_calls(100)) == 60
+        for store in stores:
+            await store.close()
+
+    run(scenario())
+
+
+def test_several_processes_that_create_one_store_at_once_lose_nothing(run: Run, place: str | Path) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, rows.__file__, str(place), f"s{number}", "15"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    complaints = [process.communicate(timeout=60)[1] for process in processes]
+    assert complaints == [""] * 4
+    catalog = run(read(place))
+    assert len(catalog.names) == len(catalog.tools) == 60
+
+
+def test_a_closed_store_says_so(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(place)
+        await store.close()
+        with pytest.raises(StoreError, match="is closed"):
+            await store.load_catalog()
+
+    run(scenario())
+
+
+def test_a_store_can_be_closed_twice(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(place)
+        await store.close()
+        await store.close()
+
+    run(scenario())
+
+
+def test_what_was_asked_for_before_closing_is_done(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(place)
+        under_way = [asyncio.create_task(store.record_calls([call(number)])) for number in range(20)]
+        await asyncio.sleep(0)
+        await store.close()
+        await asyncio.gather(*under_way)
+        store = await open_store(place)
+        assert len(await store.recent_calls(99)) == 20
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_further_migration_runs_once(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        await written(place, tool())
+        for _ in range(2):
+            store = SqlStore(place, [*MIGRATIONS, MORE])
+            await store.open()
+            notes = await _texts(store, "SELECT words FROM notes")
+            assert notes == ["hello"]
+            assert [kept.original_name for kept in (await store.load_catalog()).tools] == ["t"]
+            await store.close()
+
+    run(scenario())
+
+
+async def _texts(store: SqlStore, query: str) -> list[Any]:
+    def work() -> list[Any]:
+        with store._transaction() as connection:
+            return list(connection.exec_driver_sql(query).scalars())
+
+    return await store._run(work)
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        before = await written(place, tool())
+        with pytest.raises(StoreError, match="nowhere"):
+            await SqlStore(place, [*MIGRATIONS, BAD]).open()
+        assert await read(place) == before
+        store = SqlStore(place, [*MIGRATIONS, MORE])
+        await store.open()
+        assert await _texts(store, "SELECT words FROM notes") == ["hello"]
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_migration_that_fails_keeps_those_before_it(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        bad = replace(BAD, number=3)
+        with pytest.raises(StoreError, match=r"nowhere|already exists"):
+            await SqlStore(place, [*MIGRATIONS, MORE, bad]).open()
+        store = SqlStore(place, [*MIGRATIONS, MORE])
+        await store.open()
+        numbers = await _texts(store, "SELECT number FROM halflap_version ORDER BY 1")
+        assert numbers == [1, 2]
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_store_of_a_newer_version_is_refused_with_what_to_do(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = SqlStore(place, [*MIGRATIONS, MORE])
+        await store.open()
+        await store.close()
+        with pytest.raises(
+            StoreTooNewError, match=r"newer Halflap \(its version is 2, this one knows 1\)\. Upgrade Halflap"
+        ):
+            await open_store(place)
+
+    run(scenario())
+
+
+def test_a_store_of_a_newer_version_is_not_changed_by_being_refused(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = SqlStore(place, [*MIGRATIONS, MORE])
+        await store.open()
+        await store.update_server("one", growing("one", "t"))
+        before = await store.load_catalog()
+        await store.close()
+        with pytest.raises(StoreTooNewError):
+            await open_store(place)
+        store = SqlStore(place, [*MIGRATIONS, MORE])
+        await store.open()
+        assert await store.load_catalog() == before
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_url_is_shown_without_the_password() -> None:
+    url = "postgresql+psycopg://me:geheim@host/db?password=streng&sslmode=require"
+    assert SqlStore(url).place == "postgresql+psycopg://me:***@host/db"
+
+
+@pytest.mark.parametrize("url", ["geheim", "postgresql+psycopg://me:geheim@host:port/db"])
+def test_a_url_that_is_none_is_refused_without_being_shown(url: str) -> None:
+    with pytest.raises(StoreError, match="not the URL of a database") as caught:
+        SqlStore(url)
+    assert "geheim" not in str(caught.value)
+
+
+def test_a_database_that_cannot_be_reached_is_an_error_with_the_reason(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be used"):
+        run(open_store(f"postgresql+psycopg://me@/db?host={tmp_path}"))

@@ -1,0 +1,429 @@
+"""The store as a file: who can read it, what is kept beside it, and what becomes of it in bad times."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import Gateway
+from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError
+from halflap.store import open_store
+from halflap.store.migrations import MIGRATIONS, Migration
+from halflap.store.sql import SqlStore
+from store import rows
+from store.rows import call, putting, server, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+@pytest.fixture
+def permissive_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def note(number: int) -> Migration:
+    return Migration(number, f"note {number}", (f"CREATE TABLE note{number} (words TEXT)",))
+
+
+def modes(folder: Path) -> dict[str, str]:
+    return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in folder.iterdir()}
+
+
+def tables(file: Path) -> set[str]:
+    with closing(sqlite3.connect(file)) as connection:
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+async def write(file: Path, *migrations: Migration) -> None:
+    store = SqlStore(file, [*MIGRATIONS, *migrations])
+    await store.open()
+    await store.update_server("one", putting(server(), tool(), *(tool(f"t{n}") for n in range(50))))
+    await store.close()
+
+
+def test_folders_on_the_way_to_the_file_are_made(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a" / "b" / "c.db"
+    run(write(file))
+    assert file.exists()
+
+
+@pytest.mark.parametrize("name", ["per%20cent.db", "what?.db", "sharp#.db", "sp ace é.db", "a'b\"c.db"])
+def test_the_file_has_exactly_the_name_that_was_given(run: Run, tmp_path: Path, name: str) -> None:
+    run(write(tmp_path / "data" / name))
+    assert [path.name for path in (tmp_path / "data").iterdir()] == [name]
+
+
+@pytest.mark.usefixtures("permissive_umask")
+def test_nobody_else_can_read_the_files_while_it_is_open(run: Run, file: Path) -> None:
+    async def scenario() -> dict[str, str]:
+        store = await open_store(file)
+        await store.update_server("one", putting(server(), tool()))
+        found = modes(file.parent)
+        await store.close()
+        return found
+
+    assert run(scenario()) == dict.fromkeys(("halflap.db", "halflap.db-wal", "halflap.db-shm"), "0o600")
+
+
+@pytest.mark.usefixtures("permissive_umask")
+def test_nobody_else_can_enter_the_folder_that_was_made_for_it(run: Run, file: Path) -> None:
+    run(write(file))
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.usefixtures("permissive_umask")
+def test_nobody_else_can_read_the_backups(run: Run, file: Path) -> None:
+    run(write(file))
+    run(write(file, note(2)))
+    assert set(modes(file.parent).values()) == {"0o600"}
+    assert len(modes(file.parent)) == 2
+
+
+def test_a_file_that_others_could_read_is_made_private(run: Run, file: Path) -> None:
+    run(write(file))
+    file.chmod(0o644)
+    run(write(file))
+    assert modes(file.parent) == {"halflap.db": "0o600"}
+
+
+def test_readers_do_not_wait_for_writers(run: Run, file: Path) -> None:
+    run(write(file))
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_new_store_needs_no_backup(run: Run, file: Path) -> None:
+    run(write(file, note(2), note(3)))
+    assert [path.name for path in file.parent.iterdir()] == ["halflap.db"]
+
+
+def test_a_backup_holds_what_was_there_before_the_migration(run: Run, file: Path) -> None:
+    run(write(file))
+    before = tables(file)
+    run(write(file, note(2)))
+    (backup,) = file.parent.glob("*.bak")
+    assert tables(backup) == before
+    assert tables(file) == before | {"note2"}
+    assert backup.name.startswith("halflap.db.v1-")
+
+
+def test_a_backup_can_be_used_as_the_store(run: Run, file: Path) -> None:
+    run(write(file))
+    run(write(file, note(2)))
+    (backup,) = file.parent.glob("*.bak")
+
+    async def scenario() -> int:
+        store = await open_store(backup)
+        tools = (await store.load_catalog()).tools
+        await store.close()
+        return len(tools)
+
+    assert run(scenario()) == 51
+
+
+def test_each_of_several_migrations_has_a_backup_of_its_own_before(run: Run, file: Path) -> None:
+    run(write(file))
+    before = tables(file)
+    run(write(file, note(2), note(3)))
+    backups = {path.name.split("-")[0]: tables(path) for path in file.parent.glob("*.bak")}
+    assert backups == {"halflap.db.v1": before, "halflap.db.v2": before | {"note2"}}
+
+
+def test_the_last_three_backups_are_kept(run: Run, file: Path) -> None:
+    run(write(file))
+    for number in range(2, 7):
+        run(write(file, *(note(one) for one in range(2, number + 1))))
+    assert sorted(path.name.split("-")[0] for path in file.parent.glob("*.bak")) == [
+        "halflap.db.v3",
+        "halflap.db.v4",
+        "halflap.db.v5",
+    ]
+
+
+GARBAGE = b"This is my diary. Dear diary, today " * 300
+
+
+def spoiled(file: Path, content: bytes) -> Path:
+    file.parent.mkdir()
+    file.write_bytes(content)
+    return file
+
+
+def test_a_file_that_is_no_store_is_refused_with_what_to_do(run: Run, file: Path) -> None:
+    spoiled(file, GARBAGE)
+    with pytest.raises(StoreBrokenError, match=r"is damaged .*Move the file away and start again"):
+        run(open_store(file))
+
+
+def test_a_file_that_is_no_store_is_not_touched(run: Run, file: Path) -> None:
+    spoiled(file, GARBAGE)
+    with pytest.raises(StoreBrokenError):
+        run(open_store(file))
+    assert file.read_bytes() == GARBAGE
+    assert [path.name for path in file.parent.iterdir()] == ["halflap.db"]
+
+
+@pytest.mark.parametrize("kept", [50, 1_000, 4_096, 10_000, 20_000])
+def test_a_truncated_file_is_refused_and_not_touched(run: Run, file: Path, kept: int) -> None:
+    run(write(file))
+    content = file.read_bytes()[:kept]
+    file.write_bytes(content)
+
+    async def scenario() -> None:
+        store = await open_store(file)
+        try:
+            await store.load_catalog()
+        finally:
+            await store.close()
+
+    with pytest.raises(StoreBrokenError, match="Move the file away"):
+        run(scenario())
+    assert file.read_bytes() == content
+
+
+def test_a_gateway_does_not_replace_a_damaged_store(run: Run, file: Path) -> None:
+    spoiled(file, GARBAGE)
+
+    async def scenario() -> None:
+        async with Gateway.open({"store": {"path": str(file)}}):
+            pass
+
+    with pytest.raises(StoreBrokenError):
+        run(scenario())
+
+
+def test_a_gateway_does_not_go_on_without_a_store_of_a_newer_version(run: Run, file: Path) -> None:
+    run(write(file, note(2)))
+
+    async def scenario() -> None:
+        async with Gateway.open({"store": {"path": str(file)}}):
+            pass
+
+    with pytest.raises(StoreTooNewError):
+        run(scenario())
+
+
+def test_the_database_of_another_program_is_refused(run: Run, file: Path) -> None:
+    file.parent.mkdir()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE photos (name TEXT)")
+    with pytest.raises(StoreBrokenError, match=r"another program: it has the table 'photos'"):
+        run(open_store(file))
+    assert tables(file) == {"photos"}
+
+
+def test_a_folder_in_the_place_of_the_file_keeps_its_rights(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o755)
+    with pytest.raises(StoreError, match="not a file"):
+        run(open_store(folder))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/full"])
+def test_a_device_in_the_place_of_the_file_keeps_its_rights(run: Run, device: str) -> None:
+    before = Path(device).stat().st_mode
+    with pytest.raises(StoreError, match="not a file"):
+        run(open_store(Path(device)))
+    assert Path(device).stat().st_mode == before
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_with_the_reason(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match=r"cannot be used: .*file"):
+        run(open_store(tmp_path / "file" / "halflap.db"))
+
+
+def test_a_gateway_whose_store_cannot_be_made_goes_on_in_memory_and_says_so(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    async def scenario() -> None:
+        settings = {"store": {"path": str(tmp_path / "file" / "halflap.db")}}
+        async with Gateway.open(settings) as gateway:
+            assert await gateway.tools() == ()
+            assert "cannot be used" in (gateway.store_trouble or "")
+            assert gateway.store_place == "memory"
+
+    run(scenario())
+    assert "Going on in memory" in caplog.text
+
+
+UNPRIVILEGED = """
+import asyncio, os, sys
+from pathlib import Path
+from halflap.store import open_store
+from halflap.errors import StoreError
+
+async def main():
+    # Loads all that is needed, which the user that we become may not be able to read.
+    await (await open_store(None)).close()
+    if os.geteuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    await open_store(Path(sys.argv[1]))
+
+try:
+    asyncio.run(main())
+except StoreError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_folder_that_may_not_be_written_to_is_an_error_with_the_reason() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o555)
+        ended = subprocess.run(
+            [sys.executable, "-c", UNPRIVILEGED, str(Path(folder, "halflap.db"))],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert ended.stderr == ""
+    assert ended.stdout.startswith("StoreError The store ")
+    assert "denied" in ended.stdout
+
+
+FULL = """
+import asyncio, resource, signal, sys
+from pathlib import Path
+from store.rows import putting, server, tool
+from halflap.errors import StoreError
+from halflap.store import open_store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+async def main():
+    if sys.argv[2] == "before":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+    store = await open_store(Path(sys.argv[1]))
+    await store.update_server("one", putting(server(), tool()))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    big = {"description": "x" * 1_000_000}
+    try:
+        await store.update_server("one", putting(server(), tool(), tool("big", definition=big)))
+    finally:
+        print([kept.original_name for kept in (await store.load_catalog()).tools])
+        await store.close()
+
+try:
+    asyncio.run(main())
+except StoreError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def on_a_full_disk(file: Path, when: str) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL, str(file), when],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(rows.__file__).parent.parent)},
+    )
+    assert ended.stderr == ""
+    return ended.stdout
+
+
+def test_a_disk_that_is_full_from_the_start_is_an_error_with_the_reason(file: Path) -> None:
+    assert on_a_full_disk(file, "before").startswith(f"StoreError The store {file} cannot be used: ")
+
+
+def test_a_disk_that_gets_full_costs_only_what_did_not_fit(file: Path) -> None:
+    kept, error = on_a_full_disk(file, "later").splitlines()
+    assert kept == "['t']"
+    assert error.startswith(f"StoreError The store {file} cannot be used: ")
+
+
+def test_a_backup_that_does_not_fit_stops_the_migration(run: Run, file: Path) -> None:
+    run(write(file))
+    before = tables(file)
+    script = """
+import asyncio, resource, signal, sys
+from pathlib import Path
+from halflap.errors import StoreError
+from halflap.store.migrations import MIGRATIONS, Migration
+from halflap.store.sql import SqlStore
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (33_000, 33_000))
+try:
+    asyncio.run(SqlStore(Path(sys.argv[1]), [*MIGRATIONS, Migration(2, "", ["CREATE TABLE n (a TEXT)"])]).open())
+except StoreError as error:
+    print("StoreError", error)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script, str(file)], capture_output=True, text=True, check=False
+    )
+    assert ended.stderr == ""
+    assert ended.stdout.startswith("StoreError")
+    assert tables(file) == before
+    assert list(file.parent.glob("*.bak*")) == []
+
+
+def test_a_store_whose_writer_was_killed_opens_with_all_that_was_done(run: Run, file: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, rows.__file__, str(file), "one", "100000"], stdout=subprocess.PIPE, text=True
+    ) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        with closing(sqlite3.connect(file)) as connection:
+            while not connection.execute("SELECT count(*) > 20 FROM calls").fetchone()[0]:
+                pass
+        writer.send_signal(signal.SIGKILL)
+
+    async def scenario() -> None:
+        store = await open_store(file)
+        calls = await store.recent_calls(100_000)
+        tools = (await store.load_catalog()).tools
+        # The writer adds a tool, then a call.
+        assert 0 <= len(tools) - len(calls) <= 1
+        assert len(calls) > 20
+        await store.record_calls([call(1)])
+        await store.close()
+
+    run(scenario())
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_opening_that_is_cancelled_leaves_no_thread_behind(run: Run, file: Path) -> None:
+    async def scenario() -> None:
+        store = SqlStore(file)
+        opening = asyncio.create_task(store.open())
+        await asyncio.sleep(0)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        with pytest.raises(StoreError, match="is closed"):
+            await store.load_catalog()
+
+    run(scenario())
+
+
+def test_nothing_is_kept_of_a_store_in_memory(run: Run) -> None:
+    async def scenario() -> None:
+        store = await open_store(None)
+        await store.update_server("one", putting(server(), tool()))
+        assert len((await store.load_catalog()).tools) == 1
+        await store.close()
+        store = await open_store(None)
+        assert (await store.load_catalog()).tools == []
+        await store.close()
+
+    run(scenario())
