@@ -72,7 +72,8 @@ class ConfigProblem:
     suggestion: str | None = None
 
     def __str__(self) -> str:
-        where = "" if self.file is None else f"{self.file}:{self.line or 1}: "
+        line = "" if self.line is None else f":{self.line}"
+        where = "" if self.file is None else f"{self.file}{line}: "
         then = "" if self.suggestion is None else f" {self.suggestion}"
         return f"{where}{self.message}{then}"
 
@@ -138,6 +139,8 @@ class ToolNotFoundError(ToolError):
         self.available = tuple(available)
         self.unavailable_reason = unavailable_reason
         lines = [f"There is no tool named {name!r}."]
+        if unavailable_reason is not None:
+            lines = [f"Whether there is a tool {name!r} is not known."]
         if self.suggestions:
             lines.append("Did you mean " + " or ".join(repr(name) for name in self.suggestions) + "?")
         if unavailable_reason is not None:

@@ -10,7 +10,7 @@ from halflap.config.servers import FOREIGN_KEYS
 from halflap.config.table import SERVER_SETTINGS, SETTINGS, Setting
 
 if TYPE_CHECKING:
-    from tests.config.conftest import Desk
+    from config.conftest import Desk
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```(yaml|json)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

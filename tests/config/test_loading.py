@@ -12,7 +12,7 @@ from halflap.config.table import SETTINGS
 from halflap.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tests.config.conftest import Desk
+    from config.conftest import Desk
 
 
 def test_without_a_file_the_configuration_is_empty(desk: Desk) -> None:
@@ -57,7 +57,7 @@ def test_of_several_files_in_the_folder_the_first_counts_with_a_warning(desk: De
 
 
 def test_a_file_that_was_asked_for_must_exist(desk: Desk) -> None:
-    with pytest.raises(ConfigError, match=r"none\.yaml:1: there is no such file"):
+    with pytest.raises(ConfigError, match=r"none\.yaml: there is no such file"):
         desk.load("none.yaml")
 
 

@@ -22,7 +22,7 @@ from halflap.errors import ConfigError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.config.conftest import Desk
+    from config.conftest import Desk
 
 ADDS_ONE = "servers: {local: {command: '${TOOL:-tool}'}}\n"
 

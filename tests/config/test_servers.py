@@ -11,7 +11,7 @@ from halflap.config.servers import FOREIGN_KEYS
 from halflap.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tests.config.conftest import Desk
+    from config.conftest import Desk
 
 SECRET = "hunter2-correct-horse"
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls.record import new_id
@@ -14,7 +15,7 @@ from halflap.schema import Validator, compile_schema, signature
 from halflap.store import CallRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from halflap.calls.policy import Policy
     from halflap.calls.record import Recorder
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Calls"]
 
+_DEEPEST = 100
+"""Deeper arguments than this are refused: libraries on the way give up at some depth, each at its own."""
 _COMPILED = 1_000
 """So many compiled schemas are kept."""
 
@@ -131,10 +134,27 @@ class Calls:
 def _size(tool: Tool, arguments: Mapping[str, Any]) -> int:
     """Measure the arguments as they would be sent; refuse what cannot be."""
     try:
+        if _is_deeper(arguments, _DEEPEST):
+            raise ValueError(f"nested more than {_DEEPEST} levels deep")  # noqa: TRY301 -- reported below
         return len(json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         problem = ArgumentProblem("", f"not JSON: {error}")
         raise InvalidArgumentsError(tool.name, [problem], signature(tool.name, tool.input_schema)) from error
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Say whether something is nested deeper than so many levels, without following it all the way."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [
+            inner
+            for outer in layer
+            if isinstance(outer, Mapping | list | tuple)
+            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
+        ]
+        if not layer:
+            return False
+    return True
 
 
 def _result_size(result: Result) -> int:

@@ -24,6 +24,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.setting import opened, read_config
 from halflap.config import find_project_files, forget_project_file, preview, trust_project_file
+from halflap.config.project import PROJECT_FILES
 from halflap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from halflap.config import Config, ProjectFile, ServerConfig
 
 __all__ = ["trust"]
-
-_NAMES = ("halflap.yaml", "halflap.yml", ".mcp.json")
 
 
 @reported
@@ -79,18 +78,18 @@ def trust(
 
 def _here() -> list[Path]:
     """Give the project files of this folder, readable or not."""
-    there = [Path.cwd() / name for name in _NAMES if os.path.lexists(name)]
+    there = [Path.cwd() / name for name in PROJECT_FILES if os.path.lexists(name)]
     if not there:
         raise UsageError(
-            f"There is no {', '.join(_NAMES[:-1])} or {_NAMES[-1]} in this folder. Name the file, or go where it is."
+            f"There is no {', '.join(PROJECT_FILES[:-1])} or {PROJECT_FILES[-1]} in this folder. Name the file, or go where it is."
         )
     return there
 
 
 def _project_files(file: Path | None) -> Sequence[ProjectFile]:
-    if file is not None and file.name not in _NAMES:
+    if file is not None and file.name not in PROJECT_FILES:
         raise UsageError(
-            f"{file} cannot be a project file: those are named {', '.join(_NAMES[:-1])} or {_NAMES[-1]}. "
+            f"{file} cannot be a project file: those are named {', '.join(PROJECT_FILES[:-1])} or {PROJECT_FILES[-1]}. "
             "A file of your own needs no trust: pass it with --config."
         )
     found = find_project_files(None if file is None else file.parent)

@@ -30,7 +30,7 @@ def file_bytes(path: Path, problems: Problems, *, regular: bool = False) -> byte
                 return None
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        problems.add(None, "there is no such file.")
+        problems.add(None, "there is no such file. Check its path.")
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "its name is not valid"

@@ -80,7 +80,9 @@ def read_yaml(text: str, problems: Problems) -> Node | None:
         )
         problems.add(mark.line + 1 if mark else None, *_explained(error, mark))
     except (ValueError, OverflowError):
-        problems.add(None, r"an escape such as `\U00110000` names no character.")
+        found = re.search(r"\\U(?!000|0010)", text)
+        line = None if found is None else text.count("\n", 0, found.start()) + 1
+        problems.add(line, r"an escape such as `\U00110000` names no character.")
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 from contextlib import asynccontextmanager
@@ -174,8 +175,8 @@ async def _read_messages(
             if not line.strip():
                 continue
             try:
-                message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
+                message = _parsed(line)
+            except (ValueError, RecursionError):
                 # Not ours to refuse: many servers print a greeting. It belongs with their stderr.
                 await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
                 continue
@@ -189,6 +190,15 @@ async def _read_messages(
             wire.unread = process.unread_input()
             wire.trouble = wire.trouble or f"its process ended {_how(process.returncode)}."
     wire.broken.set()
+
+
+def _parsed(line: bytes) -> types.JSONRPCMessage:
+    try:
+        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        # It may be half of a surrogate pair, which JSON can name and text cannot hold.
+        text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
+        return types.jsonrpc_message_adapter.validate_json(text.encode(errors="replace"), by_name=False)
 
 
 async def _write_messages(
