@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := tests/real/node_modules/.ready
-PYTEST := $(BIN)/python -m pytest
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .PHONY: demo test test-all check bench format setup clean help
 

@@ -105,7 +105,7 @@ MISTAKES = {
     "no command": "Usage: halflap",
     "wrong command": "No such command 'lsit'. Did you mean 'list'?",
     "wrong option": "No such option: --jsno",
-    "no such file": "nowhere.yaml:1: there is no such file.",
+    "no such file": "nowhere.yaml: there is no such file. Check its path.",
     "a folder": "Is a directory",
 }
 

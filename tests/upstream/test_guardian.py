@@ -51,6 +51,12 @@ def released(process: GuardedProcess) -> None:
         os.close(descriptor)
 
 
+def guarded(guardian: Guardian) -> list[int]:
+    """Give the supervisors and all that runs under them."""
+    assert guardian._process is not None
+    return children_of(guardian._process.pid)
+
+
 def gateway(*commands: list[str]) -> tuple[subprocess.Popen[str], list[int]]:
     """Run a process that starts servers through a guardian; gives all processes there are then."""
     process = subprocess.Popen(
@@ -119,8 +125,8 @@ def test_stopping_a_stubborn_server_ends_all_that_it_started() -> None:
         guardian = Guardian()
         process = await guardian.start(["sh", "-c", STUBBORN], PATH, None)
         await asyncio.to_thread(os.read, process.stdout, 100)
-        assert eventually(lambda: len(children_of(os.getpid())) >= 7)
-        started = children_of(os.getpid())
+        assert eventually(lambda: len(guarded(guardian)) >= 6)
+        started = guarded(guardian)
         await process.stop(0.1)
         released(process)
         assert not alive(process.pid)
@@ -194,11 +200,12 @@ def test_a_supervisor_that_is_killed_leaves_its_server_to_the_guardian() -> None
         guardian = Guardian()
         process = await guardian.start(["sh", "-c", STUBBORN], PATH, None)
         await asyncio.to_thread(os.read, process.stdout, 100)
-        started = children_of(os.getpid())
+        assert eventually(lambda: len(guarded(guardian)) >= 6)
+        started = guarded(guardian)
         fields = (await asyncio.to_thread(_stat, process.pid)).rpartition(")")[2].split()
         os.kill(int(fields[1]), signal.SIGKILL)
         await process.exited.wait()
-        assert eventually(lambda: sum(alive(pid) for pid in started) <= 1, 4)
+        assert eventually(lambda: not any(alive(pid) for pid in started), 4)
         await process.stop(0)
         released(process)
         await guardian.close()

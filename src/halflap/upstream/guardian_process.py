@@ -167,10 +167,11 @@ class Supervisor:
         os.setsid()
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_DFL)
-        if hasattr(signal, "SIGXFSZ"):
-            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        # What we, or whoever started us, ignore is none of the server's business.
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            with contextlib.suppress(OSError, ValueError):
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         for target, descriptor in enumerate(self.stdio):
             os.dup2(descriptor, target, inheritable=True)
         if self.request["cwd"] is not None:
