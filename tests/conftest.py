@@ -5,12 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 from blockbuster import blockbuster_ctx
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
+
+
+# A machine that is busy with other tests is no reason to fail one.
+hypothesis.settings.register_profile(
+    "halflap", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("halflap")
 
 
 @pytest.fixture(autouse=True)

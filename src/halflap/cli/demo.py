@@ -52,7 +52,7 @@ async def _demo(config: Config, console: Console) -> dict[str, Any]:
             status = report.status
             _expect(status.state == "ready", f"server {status.name!r} is {status.state}: {status.reason}")
             console.print(
-                f"  {status.name:<15} {report.tools} tools, {report.declared_output_schemas} with an output schema, "
+                f"  {status.name:<15} {report.tools} {'tool' if report.tools == 1 else 'tools'}, {report.declared_output_schemas} with an output schema, "
                 f"protocol {status.protocol_version}, started in {status.start_seconds or 0:.2f} s"
             )
         console.print(f"  All of them after {seconds:.2f} s.", style="dim")
