@@ -69,7 +69,7 @@ def test_the_demo_succeeds_quietly(done: Done) -> None:
 @pytest.mark.parametrize(
     "shown",
     [
-        "financial_data  1 tools, 1 with an output schema",
+        "financial_data  1 tool, 1 with an output schema",
         "doc_retrieval   2 tools, 0 with an output schema",
         "sales           6 tools, 6 with an output schema",
         "mcp__financial_data__query_financials",
