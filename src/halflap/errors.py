@@ -25,7 +25,7 @@ should look at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,13 +179,20 @@ class ToolHeldError(ToolError):
 
 @dataclass(frozen=True, slots=True)
 class ArgumentProblem:
-    """One argument that does not fit the tool's input schema."""
+    """One argument that does not fit the tool's input schema: where, what was expected, what came."""
 
     path: str
-    message: str
+    expected: str
+    received: str
+    what: Literal["wrong", "missing", "unknown"] = "wrong"
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}" if self.path else self.message
+        where = f"{self.path}: " if self.path else ""
+        if self.what == "missing":
+            return f"{where}missing; expected {self.expected}"
+        if self.what == "unknown":
+            return f"{where}{self.expected}"
+        return f"{where}expected {self.expected}, received {self.received}"
 
 
 class InvalidArgumentsError(ToolError):

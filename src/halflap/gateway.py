@@ -14,35 +14,29 @@ from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
 from halflap.calls import Calls, Policy, Recorder, describe
-from halflap.catalog import Catalog, ServerReport, Snapshot, namespaced, report
+from halflap.catalog import FIRST_LISTING_SECONDS, Catalog, Listings, ServerReport, Snapshot, report
 from halflap.config import Config, load_config
 from halflap.errors import (
     StoreBrokenError,
     StoreError,
     StoreTooNewError,
     ToolHeldError,
-    ToolNotFoundError,
-    UpstreamError,
-    UsageError,
 )
+from halflap.schema import ToolSchema, parse_schema
 from halflap.store import open_store
 from halflap.values import CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from halflap.errors import ArgumentProblem
     from halflap.store import CallRecord, Store
     from halflap.upstream import Pool
-    from halflap.values import Listing, Result, Tool
+    from halflap.values import Result, Tool
 
-__all__ = ["Gateway"]
+__all__ = ["FIRST_LISTING_SECONDS", "Gateway"]
 
 logger = logging.getLogger(__name__)
-
-FIRST_LISTING_SECONDS = 10.0
-"""So long after it was asked for its tools, at most, an answer waits for a server never listed before."""
-QUIET_SECONDS = 2.0
-"""When there is something to say, and for so long no further server has come up, the rest is left out."""
 
 
 class Gateway:
@@ -67,9 +61,7 @@ class Gateway:
         self._recorder: Recorder | None = None
         self._pool: Pool | None = None
         self._connecting = asyncio.Lock()
-        self._listings: dict[str, asyncio.Task[None]] = {}
-        self._asked_at: dict[str, float] = {}
-        self._failures: dict[str, str] = {}
+        self._listings: Listings | None = None
         self._roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
 
     @classmethod
@@ -97,6 +89,8 @@ class Gateway:
         self._store = await self._open_store()
         self._catalog = Catalog(self.config, self._store)
         await self._catalog.load()
+        enabled = [server.name for server in self.config.servers if not server.disabled]
+        self._listings = Listings(self._catalog, enabled, self._connections)
         self._recorder = Recorder(self._store)
         self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
 
@@ -112,7 +106,7 @@ class Gateway:
                     version=__version__,
                     log_folder=self.config.data_dir / "logs",
                     list_roots=self._list_roots,
-                    on_listing=self._absorb,
+                    on_listing=(await self._asker()).absorb,
                     spoke={name: server.protocol_version for name, server in self.snapshot.servers.items()},
                 )
                 for source in self._pool:
@@ -134,10 +128,11 @@ class Gateway:
 
     async def close(self) -> None:
         """Stop every server and write down what is left to write."""
-        tasks = [*self._listings.values(), *([self._opening] if self._opening is not None else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.wait([self._opening])
+        if self._listings is not None:
+            await self._listings.close()
         if self._pool is not None:
             await self._pool.close()
         if self._recorder is not None:
@@ -149,10 +144,6 @@ class Gateway:
     def snapshot(self) -> Snapshot:
         """The catalogue as it is now."""
         return Snapshot() if self._catalog is None else self._catalog.snapshot
-
-    @property
-    def _enabled(self) -> list[str]:
-        return [server.name for server in self.config.servers if not server.disabled]
 
     # What there is -----------------------------------------------------------------------------------
 
@@ -168,43 +159,12 @@ class Gateway:
         return tuple(self._registered(snapshot.tools[name], reasons) for name in snapshot.callable)
 
     async def settle(self, *, wait_seconds: float, behind: bool = True) -> None:
-        """List the servers that were never listed, and wait for them; `behind` that, the stale ones too.
-
-        The time counts from when a server was asked, so one that hangs is waited for once, not by
-        everybody who comes after.
-        """
-        await self.prepare()
-        assert self._catalog is not None
-        awaited: dict[asyncio.Task[None], float] = {}
-        for name in self._enabled:
-            listed = self._catalog.is_listed(name)
-            if listed and not (behind and self._catalog.is_stale(name)):
-                continue
-            again = name in self._failures
-            task = self._list_behind(name)
-            if not (again or listed):
-                awaited[task] = self._asked_at[name]
-        loop = asyncio.get_running_loop()
-        last = max(awaited.values(), default=0.0)
-        pending = set(awaited)
-        while pending:
-            until = max(awaited[task] for task in pending) + wait_seconds
-            if self.snapshot.servers:
-                until = min(until, last + QUIET_SECONDS)
-            done, pending = await asyncio.wait(
-                pending, timeout=max(0.0, until - loop.time()), return_when=asyncio.FIRST_COMPLETED
-            )
-            if not done:
-                break
-            last = loop.time()
+        """List the servers that were never listed, and wait for them; `behind` that, the stale ones too."""
+        await (await self._asker()).settle(wait_seconds=wait_seconds, behind=behind)
 
     async def warm_up(self) -> None:
         """Open, and list behind the servers that nothing is known of yet; the others wait until needed."""
-        await self.prepare()
-        assert self._catalog is not None
-        for name in self._enabled:
-            if not self._catalog.is_listed(name):
-                self._list_behind(name)
+        (await self._asker()).ask_unlisted()
 
     async def refresh(self, server: str | None = None) -> Changes:
         """List one server or all of them anew, and say what was added, removed and changed.
@@ -212,43 +172,35 @@ class Gateway:
         A server that cannot be listed keeps the tools it had. If only one was asked for, its
         `UpstreamError` is raised.
         """
-        await self.prepare()
-        before = self.snapshot
-        names = self._enabled
-        if server is not None:
-            if server not in names:
-                raise UsageError(
-                    f"There is no server named {server!r}. There are: {', '.join(names) or 'none'}."
-                )
-            names = [server]
-        if names:
-            await asyncio.wait([self._list_behind(name) for name in names])
-        if server is not None and server in self._failures:
-            raise UpstreamError(server, self._failures[server])
-        return before.changes_to(self.snapshot, names)
+        return await (await self._asker()).refresh(server)
 
     async def inspect(self, name: str) -> dict[str, Any]:
         """Say what a tool takes and returns, who serves it, and what its server says of itself."""
-        await self.prepare()
-        tool = await self._find(name)
-        assert self._catalog is not None
+        tool, _ = await self._look_up(name)
         assert self._calls is not None
-        if self._catalog.is_stale_schema(tool):
-            self._list_behind(tool.server)
         return describe(tool, self.snapshot, self._calls.policy, self.unavailable().get(tool.server))
+
+    async def get_schema(self, tool_name: str) -> ToolSchema:
+        """Give a tool's schema, parsed. One past its time is given marked stale, and asked for anew behind."""
+        tool, stale = await self._look_up(tool_name)
+        return parse_schema(tool, stale=stale)
+
+    async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
+        """Give several; an unknown name raises `ToolNotFoundError` after all others are resolved."""
+        names = list(dict.fromkeys(tool_names))
+        found = await asyncio.gather(*(self.get_schema(name) for name in names), return_exceptions=True)
+        for one in found:
+            if isinstance(one, BaseException):
+                raise one
+        return {schema.tool_name: schema for schema in found if isinstance(schema, ToolSchema)}
+
+    async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
+        """Say everything that is wrong with these arguments, without calling anything."""
+        return (await self.get_schema(tool_name)).validate_arguments(arguments)
 
     def unavailable(self) -> dict[str, str]:
         """Say which servers cannot be reached at the moment, and why."""
-        reasons = dict(self._failures)
-        for upstream in self._pool or ():
-            status = upstream.status()
-            if status.state == "ready":
-                reasons.pop(upstream.name, None)
-            elif status.state == "failed" and status.reason is not None:
-                reasons[upstream.name] = status.reason
-            elif status.state == "starting" and upstream.name not in self.snapshot.servers:
-                reasons.setdefault(upstream.name, "it is still starting.")
-        return reasons
+        return {} if self._listings is None else self._listings.unavailable(self._pool or ())
 
     async def reports(self) -> tuple[ServerReport, ...]:
         """Give every server's state, in the order of the configuration."""
@@ -278,8 +230,7 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping, on somebody's behalf."""
-        await self._connections()
-        await self._find(name)
+        await (await self._asker()).find(name, await self._connections())
         assert self._calls is not None
         assert self._catalog is not None
         try:
@@ -308,41 +259,20 @@ class Gateway:
 
     # Within ------------------------------------------------------------------------------------------
 
-    async def _absorb(self, listing: Listing) -> None:
+    async def _asker(self) -> Listings:
+        await self.prepare()
+        assert self._listings is not None
+        return self._listings
+
+    async def _look_up(self, name: str) -> tuple[Tool, bool]:
+        """Find a tool, and say whether its definition is past its time; if so, it is asked for behind."""
+        listings = await self._asker()
+        tool = await listings.find(name, self._pool or ())
         assert self._catalog is not None
-        await self._catalog.absorb(listing)
-        self._failures.pop(listing.server, None)
-
-    def _list_behind(self, server: str) -> asyncio.Task[None]:
-        """List a server; if that is under way already, join it."""
-        task = self._listings.get(server)
-        if task is None or task.done():
-            task = asyncio.create_task(self._list(server), name=f"list {server}")
-            self._listings[server] = task
-            self._asked_at[server] = asyncio.get_running_loop().time()
-        return task
-
-    async def _list(self, server: str) -> None:
-        upstream = (await self._connections()).get(server)
-        assert upstream is not None
-        try:
-            await upstream.list()
-        except UpstreamError as error:
-            self._failures[server] = error.reason
-            logger.warning("%s", error)
-
-    async def _find(self, name: str) -> Tool:
-        """Look a tool up; a miss lists the servers that it may belong to, once, before it is an error."""
-        assert self._catalog is not None
-        servers = self._enabled
-        try:
-            return self.snapshot.find(name, servers, self.unavailable())
-        except ToolNotFoundError:
-            candidates = [server for server in servers if name.startswith(namespaced(server, ""))]
-            missed = [self._list_behind(server) for server in candidates]
-            if missed:
-                await asyncio.wait(missed)
-            return self.snapshot.find(name, servers, self.unavailable())
+        stale = self._catalog.is_stale_schema(tool)
+        if stale:
+            listings.ask(tool.server)
+        return tool, stale
 
     def _registered(self, tool: Tool, reasons: Mapping[str, str]) -> RegisteredTool:
         return RegisteredTool(

@@ -93,7 +93,7 @@ def test_what_failed_exits_with_1(done: dict[str, Done], name: str) -> None:
 
 MISTAKES = {
     "list of one server": "There is no server named 'plane'. There are: plain.",
-    "call without an argument": '"b" is a required property',
+    "call without an argument": "b: missing; expected integer",
     "call of nothing": "Did you mean 'mcp__plain__echo'?",
     "no equals sign": "--arg 'text' is not of the form KEY=VALUE.",
     "twice": "--arg 'text' is given twice.",

@@ -75,7 +75,7 @@ def test_the_demo_succeeds_quietly(done: Done) -> None:
         "mcp__financial_data__query_financials",
         "2025-12-31: revenue 6,455,000,000",
         "keys of the first hit: title, content, score, doc_id",
-        '- statement: "profits" is not one of "income", "balance" or "cashflow"',
+        '- statement: expected one of "income", "balance", "cashflow", received "profits"',
         "Next: name your own servers in a file",
     ],
 )

@@ -53,7 +53,7 @@ def test_everything_that_is_wrong_is_listed() -> None:
         "required": ["c"],
     }
     found = problems(schema, {"a": "x", "b": ["y", 1]})
-    assert {problem.path for problem in found} == {"", "a", "b[1]"}
+    assert {problem.path for problem in found} == {"c", "a", "b[1]"}
 
 
 def test_true_is_not_an_integer() -> None:
@@ -231,7 +231,7 @@ def test_at_most_twenty_problems_are_listed() -> None:
 
 def test_a_value_that_fills_a_page_is_not_repeated_whole() -> None:
     (problem,) = problems(of_type("integer"), {"a": "x" * 100_000})
-    assert len(problem.message) < 500
+    assert len(str(problem)) < 500
 
 
 def test_a_deeply_nested_value_is_checked_or_let_through() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls.record import new_id
 from halflap.errors import ArgumentProblem, HalflapError, InvalidArgumentsError, ToolFailedError
-from halflap.schema import Validator, compile_schema, signature
+from halflap.schema import Validator, compile_schema, parse_schema
 from halflap.store import CallRecord
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Calls:
         validator = self._validator(tool, "input", tool.input_schema)
         problems = [] if validator is None else validator.problems(dict(arguments))
         if problems:
-            raise InvalidArgumentsError(tool.name, problems, signature(tool.name, tool.input_schema))
+            raise InvalidArgumentsError(tool.name, problems, parse_schema(tool).format_compact())
 
     def _breach(self, tool: Tool, result: Result) -> str | None:
         """Say where a result breaks what its tool declares. It is delivered all the same."""
@@ -138,8 +138,8 @@ def _size(tool: Tool, arguments: Mapping[str, Any]) -> int:
             raise ValueError(f"nested more than {_DEEPEST} levels deep")  # noqa: TRY301 -- reported below
         return len(json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
-        problem = ArgumentProblem("", f"not JSON: {error}")
-        raise InvalidArgumentsError(tool.name, [problem], signature(tool.name, tool.input_schema)) from error
+        problem = ArgumentProblem("", "JSON", f"what is not JSON: {error}")
+        raise InvalidArgumentsError(tool.name, [problem], parse_schema(tool).format_compact()) from error
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

@@ -2,8 +2,19 @@
 
 from halflap.catalog.catalog import Catalog
 from halflap.catalog.listing import changed_parts
+from halflap.catalog.listings import FIRST_LISTING_SECONDS, Listings
 from halflap.catalog.naming import namespaced
 from halflap.catalog.report import ServerReport, report
 from halflap.catalog.snapshot import Snapshot, matches
 
-__all__ = ["Catalog", "ServerReport", "Snapshot", "changed_parts", "matches", "namespaced", "report"]
+__all__ = [
+    "FIRST_LISTING_SECONDS",
+    "Catalog",
+    "Listings",
+    "ServerReport",
+    "Snapshot",
+    "changed_parts",
+    "matches",
+    "namespaced",
+    "report",
+]

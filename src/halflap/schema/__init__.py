@@ -1,6 +1,17 @@
 """What JSON Schema means to us."""
 
-from halflap.schema.signature import signature
+from halflap.schema.clean import clean, clean_deep
+from halflap.schema.tool import Parameter, ToolSchema, is_wrapped, parse_schema, says_something
 from halflap.schema.validate import Validator, compile_schema
 
-__all__ = ["Validator", "compile_schema", "signature"]
+__all__ = [
+    "Parameter",
+    "ToolSchema",
+    "Validator",
+    "clean",
+    "clean_deep",
+    "compile_schema",
+    "is_wrapped",
+    "parse_schema",
+    "says_something",
+]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from halflap.errors import ArgumentProblem
+from halflap.schema.problem import problems_of
 from halflap.schema.weight import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from halflap.errors import ArgumentProblem
 
 __all__ = ["Validator", "compile_schema"]
 
 _MOST_PROBLEMS = 20
 _BACKTRACKING_STEPS = 10_000
 _PATTERN_BYTES = 1_000_000
-_LONGEST_VALUE = 80
 _MOST_WORK = 5_000_000
 """What is more work to check than this is not checked: our time is not the schema's author's to spend."""
 _WORK_FOR_ALL = 50_000
@@ -27,18 +29,18 @@ _WORK_FOR_ALL = 50_000
 class Validator:
     """A compiled schema; `problems` lists everything that is wrong with a value, not only the first."""
 
-    def __init__(self, compiled: jsonschema_rs.Validator, scale: Scale) -> None:
+    def __init__(self, compiled: jsonschema_rs.Validator, schema: Mapping[str, Any]) -> None:
         self._compiled = compiled
-        self._scale = scale
+        self._schema = schema
+        self._scale = Scale(schema, _MOST_WORK)
 
     def problems(self, value: Any) -> list[ArgumentProblem]:
         """Say what is wrong; what cannot be decided within reason is not wrong."""
         try:
-            return [
-                ArgumentProblem(_path(error.instance_path), _short(error.message))
-                for error in self._errors(value)
-                if not isinstance(error.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded)
-            ][:_MOST_PROBLEMS]
+            errors = self._errors(value)
+            return list(
+                islice((one for error in errors for one in problems_of(error, self._schema)), _MOST_PROBLEMS)
+            )
         except (ValueError, RecursionError):
             return []
 
@@ -69,18 +71,4 @@ def compile_schema(schema: Mapping[str, Any]) -> Validator | None:
         )
     except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
         return None
-    return Validator(compiled, Scale(schema, _MOST_WORK))
-
-
-def _path(parts: list[str | int]) -> str:
-    text = ""
-    for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text
-
-
-def _short(message: str) -> str:
-    """Keep the library's words, but not a value that fills a page."""
-    if len(message) <= 4 * _LONGEST_VALUE:
-        return message
-    return f"{message[:_LONGEST_VALUE]} … {message[-2 * _LONGEST_VALUE :]}"
+    return Validator(compiled, schema)
