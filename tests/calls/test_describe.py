@@ -47,8 +47,8 @@ def test_a_tool_with_an_output_schema_has_no_such_note() -> None:
 def test_claims_are_told_apart_from_what_counts() -> None:
     told = described()["annotations"]
     assert told["claimed"]["readOnlyHint"] is True
-    assert told["readOnly"] is False
-    assert told["trusted"] is False
+    assert told["readOnly"] is None
+    assert told["vouchedBy"] is None
 
 
 def test_a_servers_instructions_are_shown() -> None:

@@ -27,6 +27,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     "list --json --all": ("list", "-c", "halflap-test.json", "--json", "--all"),
     "list of one server": ("list", "-c", "halflap-test.json", "--server", "plane"),
     "inspect": ("inspect", "-c", "halflap-test.json", "mcp__plain__add"),
+    "inspect --compact": ("inspect", "-c", "halflap-test.json", "mcp__plain__add", "--compact"),
     "inspect --json": ("inspect", "-c", "halflap-test.json", "mcp__plain__add", "--json"),
     "inspect what is not there": ("inspect", "-c", "halflap-test.json", "mcp__plain__ad", "--json"),
     "call": (*CALL, "mcp__plain__add", "--arg", "a=1", "--arg", "b=2"),
@@ -158,8 +159,12 @@ def test_a_list_as_json_has_the_blocked_tools_too_when_asked(done: dict[str, Don
 def test_inspect_shows_what_a_tool_takes_and_returns(done: dict[str, Done]) -> None:
     out = done["inspect"].out
     assert out.startswith("mcp__plain__add\n  Add two numbers.\n")
-    assert "Takes:\n  {\n" in out
-    assert "Returns:\n  {\n" in out
+    assert "Takes:\n  - a (integer, required)\n  - b (integer, required)\n" in out
+    assert "Returns:\n  integer\n" in out
+
+
+def test_inspect_in_one_line(done: dict[str, Done]) -> None:
+    assert done["inspect --compact"].out == "mcp__plain__add(a: integer, b: integer) -> integer\n"
 
 
 def test_inspect_as_json_has_both_schemas(done: dict[str, Done]) -> None:

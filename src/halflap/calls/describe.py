@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
+
+from halflap.schema import clean, clean_deep, is_wrapped
 
 if TYPE_CHECKING:
     from halflap.calls.policy import Policy
@@ -18,29 +19,36 @@ NO_OUTPUT_SCHEMA = (
     "(e.g., print(type(result), result[:1])) to determine the structure."
 )
 
+UNWRAPPED = "The declared object is a wrapper: in a program, the value is what stands under 'result', without the wrapper."
+_LONGEST_TEXT = 20_000
+_LONGEST_PART = 4_000
+
 
 def describe(tool: Tool, snapshot: Snapshot, policy: Policy, unavailable: str | None) -> dict[str, Any]:
     """Say what a tool takes and returns, who serves it, what it does, and what keeps it from being called."""
+    output = tool.output_schema or None
     described: dict[str, Any] = {
         "name": tool.name,
-        "description": tool.description,
-        # Copies: what a caller does to them must not reach the catalogue.
-        "inputSchema": deepcopy(tool.input_schema),
-        "outputSchema": deepcopy(tool.output_schema) if tool.output_schema else None,
+        "description": clean(tool.description, _LONGEST_TEXT),
+        "inputSchema": clean_deep(tool.input_schema, _LONGEST_PART),
+        "outputSchema": None if output is None else clean_deep(output, _LONGEST_PART),
     }
-    if not tool.output_schema:
+    if output is None:
         described["note"] = NO_OUTPUT_SCHEMA
+    elif is_wrapped(output):
+        described["note"] = UNWRAPPED
     described["server"] = tool.server
     described["originalName"] = tool.original_name
     described["annotations"] = {
-        "readOnly": policy.is_read_only(tool),
-        "destructive": policy.is_destructive(tool),
+        # True, or not known: that a tool is harmless is never known from nobody having said otherwise.
+        "readOnly": policy.is_read_only(tool) or None,
+        "destructive": policy.is_destructive(tool) or None,
+        "vouchedBy": policy.voucher(tool),
         "claimed": _claims(tool),
-        "trusted": policy.is_trusted(tool),
     }
     server = snapshot.servers.get(tool.server)
     if server is not None and server.instructions:
-        described["instructions"] = server.instructions
+        described["instructions"] = clean(server.instructions, _LONGEST_TEXT)
     if tool.name in snapshot.blocked:
         described["blocked"] = snapshot.blocked[tool.name]
     if tool.name in snapshot.changed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from halflap.catalog import matches
 from halflap.errors import ToolBlockedError, ToolHeldError
@@ -53,6 +53,12 @@ class Policy:
             and tool.annotations.idempotent is True
             and matches(tool.name, self._tools.destructive) is None
         )
+
+    def voucher(self, tool: Tool) -> Literal["user", "server"] | None:
+        """Say on whose word the tool's effects are known: the user's, a trusted server's, or nobody's."""
+        if matches(tool.name, (*self._tools.destructive, *self._tools.read_only)) is not None:
+            return "user"
+        return "server" if self.is_trusted(tool) else None
 
     def is_trusted(self, tool: Tool) -> bool:
         """Say whether the claims of the tool's server count."""

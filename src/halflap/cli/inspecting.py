@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,9 +21,11 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
+from halflap.schema import compact
 
 if TYPE_CHECKING:
     from halflap.config import Config
+    from halflap.schema import ToolSchema
 
 __all__ = ["inspect"]
 
@@ -32,26 +33,35 @@ __all__ = ["inspect"]
 @reported
 def inspect(
     name: Annotated[str, typer.Argument(help="The tool's namespaced name.", autocompletion=tool_names)],
+    brief: Annotated[
+        bool, typer.Option("--compact", help="One line: how to call it, what it returns.")
+    ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Show what a tool takes and returns, who serves it, and what its server says of itself."""
+    """Show what a tool takes and returns, who serves it, and what its server says of itself.
+
+    With --json, the schemas are shown whole.
+    """
     set_up_logging(verbose=verbose, tells_of_servers=True)
-    described = asyncio.run(_inspect(read_config(config), name))
+    described, schema = asyncio.run(_inspect(read_config(config), name))
     if as_json:
-        print_json(described)
+        print_json({"compact": schema.format_compact()} if brief else described)
+    elif brief:
+        sys.stdout.write(harmless(schema.format_compact()) + "\n")
+        sys.stdout.flush()
     else:
-        _show(described)
+        _show(described, schema)
 
 
-async def _inspect(config: Config, name: str) -> dict[str, Any]:
+async def _inspect(config: Config, name: str) -> tuple[dict[str, Any], ToolSchema]:
     async with opened(config) as gateway:
         with working(f"Looking for {one_line(name)}"):
-            return await gateway.inspect(name)
+            return await gateway.inspect(name), await gateway.get_schema(name)
 
 
-def _show(described: dict[str, Any]) -> None:
+def _show(described: dict[str, Any], schema: ToolSchema) -> None:
     lines = [described["name"], f"  {one_line(described['description'], 500)}", ""]
     lines.append(f"Server: {described['server']} (there it is {described['originalName']!r})")
     effects = described["annotations"]
@@ -60,19 +70,29 @@ def _show(described: dict[str, Any]) -> None:
     ]
     claims = [key for key, value in effects["claimed"].items() if value is True]
     if claims:
-        trust = "trusted" if effects["trusted"] else "not trusted; see trust_annotations"
+        trust = (
+            "trusted"
+            if effects["vouchedBy"] == "server"
+            else "which counts for nothing; see trust_annotations"
+        )
         known.append(f"the server claims {', '.join(claims)} ({trust})")
     if known:
         lines.append(f"Effects: {'; '.join(known)}")
     lines += [
-        f"{key.capitalize()}: {described[key]}" for key in ("blocked", "unavailable") if key in described
+        f"{key.capitalize()}: {described[key]}"
+        for key in ("blocked", "held", "unavailable")
+        if key in described
     ]
     if "changed" in described:
         lines.append(f"Changed since it was accepted: {', '.join(described['changed']) or 'its definition'}")
-    lines += ["", "Takes:", _indented(described["inputSchema"]), "", "Returns:"]
-    lines.append(
-        _indented(described["outputSchema"]) if described["outputSchema"] else f"  {described['note']}"
-    )
+    takes = schema.format_for_llm().partition("\n\n")[2].partition("\n")[2].splitlines()
+    lines += ["", "Takes:", *(f"  {line}" for line in takes or ["nothing"]), "", "Returns:"]
+    if schema.output_type is not None:
+        lines.append(f"  {compact(schema.output_type)}")
+    elif described["outputSchema"] is not None:
+        lines.append("  The server declares an output schema that says nothing of what is in it.")
+    if "note" in described:
+        lines.append(f"  {described['note']}")
     if "instructions" in described:
         lines += [
             "",
@@ -81,7 +101,3 @@ def _show(described: dict[str, Any]) -> None:
         ]
     sys.stdout.write(harmless("\n".join(lines)) + "\n")
     sys.stdout.flush()
-
-
-def _indented(schema: Any) -> str:
-    return "\n".join(f"  {line}" for line in json.dumps(schema, indent=2, ensure_ascii=False).splitlines())

@@ -146,6 +146,7 @@ def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(level=level, handlers=[handler], force=True)
     if tells_of_servers and not verbose:
-        logging.getLogger("halflap.catalog.listings").setLevel(logging.ERROR)
+        for name in ("halflap.catalog.listings", "halflap.gateway"):
+            logging.getLogger(name).setLevel(logging.ERROR)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING if verbose else logging.CRITICAL)

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 _INSTRUCTIONS = """\
 Halflap stands in front of this person's MCP servers. list_callable_tools names all the tools that they \
-offer, as mcp__<server>__<tool>."""
+offer, as mcp__<server>__<tool>; inspect_tool shows what one of them takes and returns."""
 
 _TOOLS_TTL_MS = 3_600_000
 _ROOTS_SECONDS = 5.0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.server.family import Answer, FrontTool
+from halflap.server.inspection import inspect_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,5 +60,6 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
             },
             read_only=True,
             handler=list_callable_tools,
-        )
+        ),
+        inspect_tool(gateway),
     ]

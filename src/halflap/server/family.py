@@ -24,6 +24,7 @@ class Answer:
     text: str
     structured: Any = None
     note: str | None = None
+    is_error: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,5 +67,7 @@ class FrontTool:
         texts = [answer.text] if answer.note is None else [answer.text, answer.note]
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text) for text in texts]
         if answer.structured is None:
-            return types.CallToolResult(content=content)
-        return types.CallToolResult(content=content, structured_content=answer.structured)
+            return types.CallToolResult(content=content, is_error=answer.is_error)
+        return types.CallToolResult(
+            content=content, structured_content=answer.structured, is_error=answer.is_error
+        )

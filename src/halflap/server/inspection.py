@@ -1,0 +1,88 @@
+"""`inspect_tool`: what a tool takes and returns."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from halflap.errors import ToolNotFoundError
+from halflap.server.family import Answer, FrontTool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halflap.gateway import Gateway
+
+__all__ = ["inspect_tool"]
+
+_DESCRIPTION = (
+    "Returns the schema and description of a tool available in execute_program. Includes outputSchema if the "
+    "upstream MCP server defines one. Call this before writing a script if you need to understand a tool's "
+    "return format."
+)
+
+
+def inspect_tool(gateway: Gateway) -> FrontTool:
+    """Give the tool, bound to a gateway."""
+
+    async def answer(arguments: Mapping[str, Any]) -> Answer:
+        name = arguments["tool_name"]
+        try:
+            described = await gateway.inspect(name)
+        except ToolNotFoundError as error:
+            return Answer(_not_found(name, str(error).partition("\n")[2]), is_error=True)
+        if "blocked" in described:
+            return Answer(
+                _not_found(name, f"{described['blocked']} keeps it from being called."), is_error=True
+            )
+        return Answer(json.dumps(described, indent=2, ensure_ascii=False), described)
+
+    return FrontTool(
+        name="inspect_tool",
+        title="Inspect a tool",
+        description=_DESCRIPTION,
+        input_schema={
+            "type": "object",
+            "properties": {
+                "tool_name": {
+                    "type": "string",
+                    "description": "Namespaced tool name (e.g., mcp__financial_data__query_financials)",
+                }
+            },
+            "required": ["tool_name"],
+        },
+        output_schema={
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "description": {"type": "string"},
+                "inputSchema": {"type": "object"},
+                "outputSchema": {
+                    "type": ["object", "null"],
+                    "description": "As the server declares it, or null",
+                },
+                "note": {
+                    "type": "string",
+                    "description": "What to know about the value that the tool returns",
+                },
+                "server": {"type": "string"},
+                "originalName": {"type": "string", "description": "The tool's name at its server"},
+                "annotations": {
+                    "type": "object",
+                    "description": "What is known of its effects, what the server claims, and whether that counts",
+                },
+                "instructions": {
+                    "type": "string",
+                    "description": "What the server says about using its tools",
+                },
+            },
+            "required": ["name", "description", "inputSchema", "outputSchema"],
+        },
+        read_only=True,
+        handler=answer,
+    )
+
+
+def _not_found(name: str, more: str) -> str:
+    first = f"[Tool not found] '{name}' is not available in execute_program"
+    return f"{first}\n{more}" if more else first

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import time
+import unicodedata
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.schema import clean, clean_deep
+
+
+@given(st.text(), st.integers(min_value=20, max_value=200))
+def test_nothing_that_cannot_be_seen_is_left(text: str, longest: int) -> None:
+    cleaned = clean(text, longest)
+    assert len(cleaned) <= longest
+    assert not {letter for letter in cleaned if unicodedata.category(letter) in {"Cc", "Cf", "Cs"}} - {
+        "\n",
+        "\t",
+    }
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Zs"])))
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert clean(text, 10**9) == text
+
+
+def test_what_is_cut_has_a_mark() -> None:
+    assert clean("x" * 100, 30).endswith("… (cut)")
+
+
+def test_keys_stay_and_values_are_cleaned() -> None:
+    assert clean_deep({"a\u200b": ["x\u202e", 1, None, {"b": True}]}, 100) == {
+        "a\u200b": ["x", 1, None, {"b": True}]
+    }
+
+
+def test_what_is_too_deep_or_too_much_is_left_out_with_a_mark() -> None:
+    deep: Any = "bottom"
+    for _ in range(1000):
+        deep = [deep]
+    assert "… (cut)" in str(clean_deep(deep, 100))
+    began = time.perf_counter()
+    wide = clean_deep({f"k{number}": {"type": "string"} for number in range(200_000)}, 100)
+    assert time.perf_counter() - began < 1.0
+    assert wide["… (cut)"].endswith(" more")

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+from halflap.schema import Parameter, ToolSchema, is_wrapped, parse_schema
+from halflap.values import Tool
+from support import shared_data
+
+
+def tool(input_schema: dict[str, Any], output_schema: dict[str, Any] | None = None, **more: Any) -> Tool:
+    settings = {
+        "name": "get_orders",
+        "server": "s",
+        "original_name": "get_orders",
+        "description": "Get orders",
+        **more,
+    }
+    return Tool(input_schema=input_schema, output_schema=output_schema, **settings)
+
+
+READ_FILE = tool(
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "File path to read"},
+            "encoding": {
+                "type": "string",
+                "description": "File encoding",
+                "default": "utf-8",
+                "enum": ["utf-8", "ascii", "latin-1"],
+            },
+        },
+        "required": ["path"],
+    },
+    name="read_file",
+    description="Read contents of a file",
+)
+
+ORDERS = tool(
+    {
+        "type": "object",
+        "properties": {"customer_id": {"type": "string"}, "limit": {"type": "integer", "default": 10}},
+        "required": ["customer_id"],
+    },
+    {
+        "type": "object",
+        "properties": {
+            "orders": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"order_id": {"type": "string"}, "total": {"type": "number"}},
+                },
+            },
+            "has_more": {"type": "boolean"},
+        },
+    },
+)
+
+
+def test_the_text_for_a_model_is_to_the_letter() -> None:
+    assert parse_schema(READ_FILE).format_for_llm() == (
+        "Tool: read_file\n"
+        "Description: Read contents of a file\n"
+        "\n"
+        "Parameters:\n"
+        "- path (string, required): File path to read\n"
+        "- encoding (string, optional): File encoding. Default: utf-8. Values: utf-8, ascii, latin-1"
+    )
+
+
+def test_the_compact_line_is_to_the_letter() -> None:
+    assert parse_schema(ORDERS).format_compact() == (
+        "get_orders(customer_id: string, limit?: integer = 10) -> "
+        "{orders: [{order_id: string, total: number}], has_more: boolean}"
+    )
+
+
+def test_the_fields_that_a_schema_is_known_by_come_first() -> None:
+    assert [field.name for field in fields(Parameter)][:6] == [
+        "name", "type", "description", "required", "default", "enum",
+    ]  # fmt: skip
+    assert [field.name for field in fields(ToolSchema)][:5] == [
+        "tool_name", "description", "parameters", "required_params", "raw_schema",
+    ]  # fmt: skip
+
+
+def test_parameters_are_parsed() -> None:
+    path, encoding = parse_schema(READ_FILE).parameters
+    assert (path.name, path.type, path.required, path.enum) == ("path", "string", True, None)
+    assert (encoding.default, encoding.enum) == ("utf-8", ["utf-8", "ascii", "latin-1"])
+    assert parse_schema(READ_FILE).required_params == ["path"]
+
+
+def test_nested_parameters_are_indented_under_theirs() -> None:
+    nested = tool(
+        {
+            "type": "object",
+            "properties": {
+                "flights": {
+                    "type": "array",
+                    "description": "All flights.",
+                    "items": {
+                        "type": "object",
+                        "properties": {"number": {"type": "string", "description": "Flight number"}},
+                        "required": ["number"],
+                    },
+                }
+            },
+            "required": ["flights"],
+        }
+    )
+    text = parse_schema(nested).format_for_llm()
+    assert (
+        "- flights (array of object, required): All flights\n  - number (string, required): Flight number"
+        in text
+    )
+    assert parse_schema(nested).format_compact() == "get_orders(flights: [{number: string}])"
+
+
+def test_a_tool_without_parameters_says_so() -> None:
+    assert parse_schema(tool({"type": "object"})).format_for_llm().endswith("\n\nParameters: none")
+    assert parse_schema(tool({"type": "object"})).format_compact() == "get_orders()"
+
+
+def test_a_wrapper_is_taken_off_in_the_compact_line() -> None:
+    wrapped = {"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}}}
+    assert is_wrapped(wrapped)
+    assert parse_schema(tool({}, wrapped)).format_compact() == "get_orders() -> [string]"
+
+
+def test_a_declaration_that_says_nothing_is_left_out_of_the_compact_line() -> None:
+    empty: list[dict[str, Any]] = [
+        {},
+        {"type": "object"},
+        {"properties": {"result": {}}},
+        {"type": "array", "items": {}},
+    ]
+    for nothing in empty:
+        assert parse_schema(tool({}, nothing)).format_compact() == "get_orders()"
+
+
+def test_defaults_are_not_filled_in() -> None:
+    arguments: dict[str, Any] = {"customer_id": "C1"}
+    assert parse_schema(ORDERS).validate_arguments(arguments) == []
+    assert arguments == {"customer_id": "C1"}
+
+
+def test_all_problems_come_at_once_with_path_expected_and_received() -> None:
+    schema = parse_schema(
+        tool(
+            {
+                "type": "object",
+                "properties": {
+                    "customer_id": {"type": "string"},
+                    "limit": {"type": "integer", "minimum": 1},
+                    "mode": {"enum": ["fast", "slow"]},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["customer_id"],
+                "additionalProperties": False,
+            }
+        )
+    )
+    problems = schema.validate_arguments(
+        {"limit": True, "mode": "medium", "tags": ["a", 1], "custmer_id": "C1"}
+    )
+    assert {(one.path, one.expected, one.received) for one in problems} == {
+        ("customer_id", "string", "nothing"),
+        ("limit", "integer", "true"),
+        ("mode", 'one of "fast", "slow"', '"medium"'),
+        ("tags[1]", "string", "1"),
+        ("custmer_id", "no such key; did you mean 'customer_id'?", '"C1"'),
+    }
+
+
+def test_texts_of_a_definition_are_shown_without_what_cannot_be_seen() -> None:
+    hostile = tool(
+        {"properties": {"a\u200bb": {"description": "ok\x1b[31m\u202e hidden\U000e0041"}}},
+        description="\x00ignore\u2066",
+    )
+    text = parse_schema(hostile).format_for_llm()
+    assert "Description: ignore\n" in text
+    assert "- ab (any, optional): ok hidden" in text
+
+
+def test_every_real_tool_is_parsed_and_written() -> None:
+    catalogue = json.loads(shared_data("live_tools.json").read_text())
+    count = 0
+    for entry in catalogue.values():
+        for definition in entry["tools"]:
+            schema = parse_schema(
+                tool(
+                    definition["inputSchema"],
+                    definition.get("outputSchema"),
+                    name=f"mcp__s__{definition['name']}",
+                )
+            )
+            properties = definition["inputSchema"].get("properties") or {}
+            assert [one.name for one in schema.parameters] == list(properties)
+            assert set(schema.required_params) == set(definition["inputSchema"].get("required", [])) & set(
+                properties
+            )
+            assert schema.format_for_llm().count("\n- ") == len(properties)
+            assert schema.format_compact().startswith(f"mcp__s__{definition['name']}(")
+            missing = {one.path for one in schema.validate_arguments({}) if one.what == "missing"}
+            assert missing <= set(definition["inputSchema"].get("required", []))
+            count += 1
+    assert count == 527

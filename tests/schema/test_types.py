@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.schema.types import Type, read_type
+from halflap.schema.write import compact, type_name
+
+
+def written(schema: Any) -> str:
+    return compact(read_type(schema))
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "string"}, "string"),
+        ({"type": ["string", "null"]}, "string | null"),
+        ({"type": "string", "nullable": True}, "string | null"),
+        ({"enum": ["a", 1, None]}, '"a" | 1 | null'),
+        ({"const": "x"}, '"x"'),
+        ({"anyOf": [{"const": "a"}, {"const": "b"}]}, '"a" | "b"'),
+        (
+            {"oneOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]},
+            "integer | [integer]",
+        ),
+        ({"type": "array"}, "array"),
+        (
+            {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "number"}}}},
+            "[{a: number}]",
+        ),
+        ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}, "[string | integer]"),
+        (
+            {"type": "array", "items": [{"type": "string"}], "additionalItems": {"type": "null"}},
+            "[string | null]",
+        ),
+        ({"type": "object"}, "object"),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, "{[key]: integer}"),
+        ({"type": "object", "patternProperties": {"^x": {"type": "string"}}}, "{[key]: string}"),
+        ({"properties": {"a": {}, "b": {"type": "string"}}, "required": ["b"]}, "{a?: any, b: string}"),
+        ({"properties": {"odd name": {"type": "string"}}}, '{"odd name": string}'),
+        ({}, "any"),
+        (True, "any"),
+        ({"type": "nonsense"}, "any"),
+        (
+            {"allOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": {"type": "null"}}}]},
+            "{a: string, b: null}",
+        ),
+        (
+            {"type": "object", "properties": {"k": {"type": "string"}}, "oneOf": [{"required": ["k"]}]},
+            "{k: string}",
+        ),
+        ({"$ref": "#/$defs/id", "$defs": {"id": {"type": "string", "format": "uuid"}}}, "string"),
+        ({"$ref": "#/definitions/id", "definitions": {"id": {"type": "integer"}}}, "integer"),
+        ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "integer"}}}, "integer"),
+        ({"$ref": "https://example.com/schema.json"}, "any"),
+        ({"$ref": "#/nowhere"}, "any"),
+    ],
+)
+def test_a_schema_is_read_as_a_type(schema: Any, text: str) -> None:
+    assert written(schema) == text
+
+
+def test_a_type_that_contains_itself_ends() -> None:
+    tree = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#"}}},
+    }
+    assert written(tree) == "{name: string, children: [… ]}".replace("… ", "…")
+
+
+def test_a_circle_of_references_ends() -> None:
+    assert (
+        written({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}})
+        == "…"
+    )
+
+
+def test_a_wide_schema_is_cut_with_a_mark() -> None:
+    wide = {"type": "object", "properties": {f"p{number}": {"type": "string"} for number in range(100_000)}}
+    began = time.perf_counter()
+    read = read_type(wide)
+    assert time.perf_counter() - began < 1.0
+    assert len(read.fields) < 5_000
+    assert read.fields[-1].name == "…"
+    assert written(wide).endswith("…}")
+
+
+def test_a_deep_schema_is_cut_with_a_mark() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(500):
+        schema = {"type": "array", "items": schema}
+    assert "…" in written(schema)
+
+
+def test_references_that_fan_out_are_bounded() -> None:
+    definitions: dict[str, Any] = {"d0": {"type": "string"}}
+    for level in range(1, 40):
+        inner = {"$ref": f"#/$defs/d{level - 1}"}
+        definitions[f"d{level}"] = {"type": "object", "properties": {"a": inner, "b": inner}}
+    began = time.perf_counter()
+    read_type({"$ref": "#/$defs/d39", "$defs": definitions})
+    assert time.perf_counter() - began < 1.0
+
+
+def test_a_description_beside_a_reference_counts() -> None:
+    schema = {
+        "$ref": "#/$defs/id",
+        "description": "The customer",
+        "$defs": {"id": {"type": "string", "description": "An id"}},
+    }
+    assert read_type(schema).description == "The customer"
+
+
+def test_what_is_closed_is_known_to_be() -> None:
+    assert read_type({"type": "object", "additionalProperties": False}).closed
+    assert not read_type({"type": "object"}).closed
+
+
+def test_names_of_types_are_words() -> None:
+    assert type_name(read_type({"type": "array", "items": {"enum": ["a", "b"]}})) == "array of string"
+    assert type_name(read_type({"anyOf": [{"type": "integer"}, {"type": "null"}]})) == "integer | null"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
+        st.sampled_from(["type", "properties", "items", "anyOf", "allOf", "$ref", "enum", "const", "required",
+                         "additionalProperties", "description", "default", "x"]), inner, max_size=5),
+    max_leaves=30,
+)  # fmt: skip
+
+
+@given(json_values)
+def test_reading_never_fails_whatever_is_said(schema: Any) -> None:
+    read = read_type(schema)
+    assert isinstance(read, Type)
+    assert compact(read)
+    assert type_name(read)
