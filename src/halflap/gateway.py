@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
 from halflap.calls import Calls, Policy, Recorder, describe
-from halflap.catalog import FIRST_LISTING_SECONDS, Catalog, Listings, ServerReport, Snapshot, report
+from halflap.catalog import (
+    FIRST_LISTING_SECONDS,
+    Catalog,
+    Finder,
+    Hit,
+    Listings,
+    ServerReport,
+    Snapshot,
+    report,
+)
 from halflap.config import Config, load_config
 from halflap.errors import (
     StoreBrokenError,
@@ -62,6 +71,7 @@ class Gateway:
         self._pool: Pool | None = None
         self._connecting = asyncio.Lock()
         self._listings: Listings | None = None
+        self._finder: Finder | None = None
         self._roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
 
     @classmethod
@@ -90,6 +100,7 @@ class Gateway:
         self._catalog = Catalog(self.config, self._store)
         await self._catalog.load()
         enabled = [server.name for server in self.config.servers if not server.disabled]
+        self._finder = Finder(self._catalog)
         self._listings = Listings(self._catalog, enabled, self._connections)
         self._recorder = Recorder(self._store)
         self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
@@ -179,6 +190,14 @@ class Gateway:
         tool, _ = await self._look_up(name)
         assert self._calls is not None
         return describe(tool, self.snapshot, self._calls.policy, self.unavailable().get(tool.server))
+
+    async def search(
+        self, query: str, *, limit: int = 10, server: str | None = None, behind: bool = True
+    ) -> list[Hit]:
+        """Find callable tools by what they do, best first; an exact name is always first."""
+        await self.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=behind)
+        assert self._finder is not None
+        return await self._finder.search(query, limit, server)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Give a tool's schema, parsed. One past its time is given marked stale, and asked for anew behind."""

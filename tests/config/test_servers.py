@@ -103,7 +103,9 @@ def test_a_url_without_a_transport_leaves_it_open() -> None:
         ({"command": "x", "max_concurrent_calls": 1.5}, "must be a whole number greater than 0, not 1.5"),
         ({"command": "x", "call_timeout_seconds": 900}, "Raise `max_call_timeout_seconds` too."),
         ({"command": "x", "name": "that"}, "name is not the key"),
-        ({"command": "x", "timeout": 30}, "write `call_timeout_seconds`"),
+        ({"command": "x", "disabledTools": ["a"]}, "Write them in `tools.block`."),
+        ({"command": "x", "sandboxEnabled": True}, "Halflap does not confine servers."),
+        ({"url": "https://x.example", "headers": {"A": "ü"}}, "a character that a header cannot carry"),
         ({"command": "x", "disabledTools": []}, "`tools.block`"),
         ({"command": "x", "arg": []}, "unknown key `arg` in `mcpServers.it`. Did you mean `args`?"),
         ({"url": "ftp://h"}, "must be an address that starts with http:// or https://"),
@@ -297,3 +299,21 @@ def test_what_json_writes_is_what_the_mapping_says(desk: Desk) -> None:
     entry = {"command": "x", "args": ["a"], "env": {"A": 1}, "cwd": "/tmp", "protocol": "modern"}
     path = desk.user(json.dumps({"mcpServers": {"it": entry}}), "config.json")
     assert desk.load().servers[0] == replace(one(entry), source=path)
+
+
+@pytest.mark.parametrize(("key", "form"), [("serverUrl", "mcpServers"), ("httpUrl", "servers")])
+def test_other_clients_names_for_an_address_are_understood(key: str, form: str) -> None:
+    (server,) = Config.from_mapping({form: {"x": {key: "https://x.example/mcp"}}}).servers
+    assert server.url == "https://x.example/mcp"
+
+
+@pytest.mark.parametrize("key", ["timeout", "oauth", "auth", "headersHelper"])
+def test_what_other_clients_have_and_we_have_not_is_a_warning(key: str) -> None:
+    config = Config.from_mapping({"mcpServers": {"x": {"url": "https://x.example", key: {}}}})
+    assert len(config.servers) == 1
+    assert any(f"x.{key} has no effect" in warning for warning in config.warnings)
+
+
+def test_what_a_client_keeps_beside_its_servers_is_left_alone() -> None:
+    beside = {"globalShortcut": "", "preferences": {"theme": "dark"}}
+    assert len(Config.from_mapping({"mcpServers": {"x": {"command": "x"}}, **beside}).servers) == 1

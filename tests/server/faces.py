@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
+import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
-from cli.program import environment
+from cli.program import configure, environment
 from support import HALFLAP
 
 if TYPE_CHECKING:
@@ -78,3 +82,66 @@ def wired(config: str, home: Path) -> Iterator[Wire]:
             yield Wire(process)
         finally:
             process.kill()
+
+
+@dataclass(frozen=True)
+class Served:
+    process: subprocess.Popen[str]
+    url: str
+    said: str
+    """What it said when it started."""
+    token: str
+
+    @property
+    def port(self) -> int:
+        return int(self.url.split(":")[2].split("/", maxsplit=1)[0])
+
+    def ask(self, path: str = "/mcp", method: str = "POST", **headers: str) -> httpx2.Response:
+        given = {"Authorization": f"Bearer {self.token}"} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE}
+        return httpx2.request(
+            method,
+            f"http://127.0.0.1:{self.port}{path}",
+            headers={"Accept": "application/json, text/event-stream", **given},
+            json=request if method == "POST" else None,
+            timeout=10,
+            trust_env=False,
+            verify=False,
+        )
+
+
+@contextmanager
+def served(home: Path, *servers: dict[str, Any], address: str = ":0", **more: Any) -> Iterator[Served]:
+    with subprocess.Popen(
+        [HALFLAP, "serve", "-c", configure(home, *servers, **more), "--http", address],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment(home),
+        cwd=home,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = ""
+            for line in process.stderr:
+                said += line
+                if "oken is in" in line or line.startswith("  "):
+                    break
+            found = re.search(r"Serving at (http://\S+)", said)
+            assert found is not None, said
+            yield Served(process, found[1], said, (home / "data" / "http_token").read_text().strip())
+        finally:
+            process.kill()
+
+
+@asynccontextmanager
+async def client_of(face: Served, mode: str) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {face.token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False, verify=False) as http,
+        Client(streamable_http_client(face.url, http_client=http), mode=mode) as client,
+    ):
+        yield client

@@ -1,89 +1,29 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 import socket
 import stat
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from cli.program import OLD, at_once, configure, environment
+from cli.program import OLD, at_once
 from halflap.config import HttpConfig
 from halflap.errors import ServeError, UsageError
 from halflap.server.http import Guard, allowed_hosts, keep_token, parse_address
-from server.faces import HANDSHAKE
-from support import HALFLAP, alive, children_of, eventually
+from server.faces import Served, client_of, served
+from support import alive, children_of, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from cli.program import Done
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
-
-
-@dataclass(frozen=True)
-class Served:
-    process: subprocess.Popen[str]
-    url: str
-    said: str
-    """What it said when it started."""
-    token: str
-
-    @property
-    def port(self) -> int:
-        return int(self.url.split(":")[2].split("/", maxsplit=1)[0])
-
-    def ask(self, path: str = "/mcp", method: str = "POST", **headers: str) -> httpx2.Response:
-        given = {"Authorization": f"Bearer {self.token}"} | {
-            name.replace("_", "-"): value for name, value in headers.items()
-        }
-        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE}
-        return httpx2.request(
-            method,
-            f"http://127.0.0.1:{self.port}{path}",
-            headers={"Accept": "application/json, text/event-stream", **given},
-            json=request if method == "POST" else None,
-            timeout=10,
-            trust_env=False,
-            verify=False,
-        )
-
-
-@contextmanager
-def served(home: Path, *servers: dict[str, Any], address: str = ":0", **more: Any) -> Iterator[Served]:
-    with subprocess.Popen(
-        [HALFLAP, "serve", "-c", configure(home, *servers, **more), "--http", address],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=environment(home),
-        cwd=home,
-        text=True,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            said = ""
-            for line in process.stderr:
-                said += line
-                if "oken is in" in line or line.startswith("  "):
-                    break
-            found = re.search(r"Serving at (http://\S+)", said)
-            assert found is not None, said
-            yield Served(process, found[1], said, (home / "data" / "http_token").read_text().strip())
-        finally:
-            process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -92,16 +32,6 @@ def face(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     http = {"allowed_hosts": ["halflap.example"], "allowed_origins": ["https://app.example"]}
     with served(home, OLD, http=http) as face:
         yield face
-
-
-@asynccontextmanager
-async def client_of(face: Served, mode: str) -> AsyncIterator[Client]:
-    headers = {"Authorization": f"Bearer {face.token}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False, verify=False) as http,
-        Client(streamable_http_client(face.url, http_client=http), mode=mode) as client,
-    ):
-        yield client
 
 
 def test_the_token_lets_in(face: Served) -> None:
@@ -242,7 +172,7 @@ def test_a_client_of_either_era_gets_the_tools(run: Run, face: Served, mode: str
     async def scenario() -> None:
         async with client_of(face, mode) as client:
             assert client.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
-            assert [tool.name for tool in (await client.list_tools()).tools] == ["list_callable_tools"]
+            assert "list_callable_tools" in {tool.name for tool in (await client.list_tools()).tools}
             listed = await client.call_tool("list_callable_tools", {})
             names = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
             assert listed.structured_content == {"result": names}

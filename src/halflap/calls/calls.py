@@ -26,6 +26,7 @@ __all__ = ["Calls"]
 
 _DEEPEST = 100
 """Deeper arguments than this are refused: libraries on the way give up at some depth, each at its own."""
+_LARGE = 200_000
 _COMPILED = 1_000
 """So many compiled schemas are kept."""
 
@@ -158,8 +159,12 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def _result_size(result: Result) -> int:
+    """Measure a result: to the byte if it is small, by its texts if it is large, which takes no time."""
+    texts = sum(len(text) for block in result.content for text in block.values() if isinstance(text, str))
+    if texts > _LARGE:
+        return texts
     try:
         return len(json.dumps(result.to_wire(), ensure_ascii=False, default=str).encode(errors="replace"))
     except (TypeError, ValueError, RecursionError):
         # A result that cannot be measured is delivered all the same.
-        return 0
+        return texts

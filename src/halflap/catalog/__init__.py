@@ -1,6 +1,7 @@
 """What tools there are."""
 
 from halflap.catalog.catalog import Catalog
+from halflap.catalog.finder import Finder, Hit
 from halflap.catalog.listing import changed_parts
 from halflap.catalog.listings import FIRST_LISTING_SECONDS, Listings
 from halflap.catalog.naming import namespaced
@@ -10,6 +11,8 @@ from halflap.catalog.snapshot import Snapshot, matches
 __all__ = [
     "FIRST_LISTING_SECONDS",
     "Catalog",
+    "Finder",
+    "Hit",
     "Listings",
     "ServerReport",
     "Snapshot",

@@ -59,21 +59,25 @@ def call(
     if arguments and json_arguments is not None:
         raise UsageError("Give the arguments with --arg or with --json-args, not both.")
     given = _json_object(json_arguments) if json_arguments is not None else None
-    result = asyncio.run(_call(read_config(config), name, arguments or [], given))
-    if as_json:
-        print_json(result.to_wire())
-    else:
-        _show(result)
+    result = asyncio.run(_call(read_config(config), name, arguments or [], given, as_json=as_json))
     if result.is_error:
         raise typer.Exit(1)
 
 
-async def _call(config: Config, name: str, pairs: Sequence[str], given: Mapping[str, Any] | None) -> Result:
+async def _call(
+    config: Config, name: str, pairs: Sequence[str], given: Mapping[str, Any] | None, *, as_json: bool
+) -> Result:
     async with opened(config) as gateway:
         with working(f"Calling {one_line(name)}"):
             if given is None:
                 given = _arguments(pairs, (await gateway.inspect(name))["inputSchema"] if pairs else {})
-            return await gateway.call_tool(name, given)
+            result = await gateway.call_tool(name, given)
+        # Before the servers are stopped: that may take longer than the call.
+        if as_json:
+            print_json(result.to_wire())
+        else:
+            _show(result)
+        return result
 
 
 def _json_object(text: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -133,17 +134,31 @@ def _servers(count: int) -> str:
 
 def _what_it_does(server: ServerConfig) -> str:
     """Say it in full: what is cut off or cannot be seen is where somebody would hide something."""
-    claims = (
-        ", and takes its word for what its tools do (trust_annotations)" if server.trust_annotations else ""
-    )
-    idle = ", once it is no longer disabled" if server.disabled else ""
+    parts = []
     if server.command is not None:
-        words = visible(shlex.join((server.command, *server.args)))
-        names = f" with {visible(', '.join(sorted(server.env)))} set" if server.env else ""
-        folder = f" in {visible(server.cwd)}" if server.cwd is not None else ""
-        return f"runs `{words}`{folder}{names}{claims}{idle}"
-    names = f" with {visible(', '.join(sorted(server.headers)))} sent" if server.headers else ""
-    return f"connects to {visible(server.url or '')}{names}{claims}{idle}"
+        parts.append(f"runs `{visible(shlex.join((server.command, *server.args)))}`")
+        if server.cwd is not None:
+            parts.append(f"in {visible(server.cwd)}")
+        parts += [f"with {visible(f'{name}={shlex.quote(value)}')} set" for name, value in server.env.items()]
+        if server.env_file is not None:
+            parts.append(f"with the variables of the file {visible(server.env_file)} set")
+    else:
+        parts.append(f"connects to {visible(server.url or '')}")
+        parts += [f"sends {visible(f'{name}: {value}')}" for name, value in server.headers.items()]
+    texts = [server.command or "", server.url or "", server.cwd or "", server.env_file or ""]
+    read = re.findall(r"(?<!\$)\$\{(?:env:)?(\w+)", " ".join([*texts, *server.args, *_values(server)]))
+    own = sorted(set(read) - {"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"})
+    if own:
+        parts.append(f"is given your environment's {visible(', '.join(own))}")
+    if server.trust_annotations:
+        parts.append("takes its word for what its tools do (trust_annotations)")
+    if server.disabled:
+        parts.append("once it is no longer disabled")
+    return "\n    ".join(parts)
+
+
+def _values(server: ServerConfig) -> list[str]:
+    return [*server.env.values(), *server.headers.values()]
 
 
 async def _accept(config: Config, names: list[str], *, all_tools: bool) -> list[dict[str, Any]]:

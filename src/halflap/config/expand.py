@@ -61,9 +61,15 @@ def expand(text: str, scope: Scope) -> tuple[str, list[Flaw]]:
 def _value(body: str | None, scope: Scope) -> str | Flaw:
     if body is None:
         return Flaw("a `${` is never closed by `}`.", "Write `$${` for a literal `${`.")
-    folder = {"workspaceFolder": scope.workspace, "userHome": scope.home}.get(body)
-    if folder is not None:
-        return str(folder)
+    named = {
+        "workspaceFolder": str(scope.workspace),
+        "workspaceFolderBasename": scope.workspace.name,
+        "userHome": str(scope.home),
+        "pathSeparator": os.sep,
+        "/": os.sep,
+    }.get(body)
+    if named is not None:
+        return named
     if body.startswith("input:"):
         return Flaw(
             "Halflap cannot ask for the inputs of VS Code (`${input:…}`).",

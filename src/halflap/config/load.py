@@ -25,7 +25,7 @@ from halflap.config.settings import (
     TtlConfig,
     UpstreamDefaults,
 )
-from halflap.config.table import SECTIONS, SETTINGS, TOP_LEVEL, guess, read_section
+from halflap.config.table import FOREIGN_TOP_LEVEL, SECTIONS, SETTINGS, TOP_LEVEL, guess, read_section
 from halflap.errors import ConfigError, ConfigProblem
 
 __all__ = ["Config", "load_config"]
@@ -157,7 +157,7 @@ class _UserReader:
 
     def read(self, root: Node) -> Config:
         for key, node in root.mapping.items():
-            if key not in TOP_LEVEL and key != "$schema":
+            if key not in TOP_LEVEL and key not in FOREIGN_TOP_LEVEL:
                 self.problems.add(node.line, f"unknown key `{shown(key)}`.", guess(key, TOP_LEVEL))
         sections = {section: read_section(root, section, self.problems) for section in SECTIONS}
         upstream = UpstreamDefaults(**sections["upstream"])

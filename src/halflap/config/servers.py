@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -27,16 +27,23 @@ FOREIGN_KEYS = frozenset(
 )
 """Keys that other clients write for themselves and that change nothing about the server."""
 
+_WITHOUT_EFFECT = {
+    "timeout": "Its unit differs between clients; `call_timeout_seconds` is ours.",
+    "oauth": "Halflap does not sign in by itself; give credentials as `headers`.",
+    "auth": "Halflap does not sign in by itself; give credentials as `headers`.",
+    "headersHelper": "Halflap runs no helper for headers; give them as `headers`.",
+}
+"""Keys of other clients that Halflap has no such thing for, and what there is instead."""
+_ALIASES = {"serverUrl": "url", "httpUrl": "url", "environment": "env"}
+
 _INSTEAD = {
-    "timeout": "Its unit differs between clients: write `call_timeout_seconds`.",
     "disabledTools": "Write them in `tools.block`.",
     "excludeTools": "Write them in `tools.block`.",
     "enabledTools": "Write them in `tools.allow`.",
     "includeTools": "Write them in `tools.allow`.",
     "tools": "Write them in `tools.allow` at the top of the file.",
-    "httpUrl": "Write `url`, and `transport: http`.",
-    "serverUrl": "Write `url`.",
-    "environment": "Write `env`.",
+    "sandbox": "Halflap does not confine servers. Leave it out if that is all right with you.",
+    "sandboxEnabled": "Halflap does not confine servers. Leave it out if that is all right with you.",
 }
 _LONGEST_NAME = 64
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
@@ -140,8 +147,10 @@ class ServerReader:
             )
             return None
         before = len(self.problems.found)
+        entry = self._in_our_words(entry)
+        ignored = FOREIGN_KEYS | _WITHOUT_EFFECT.keys()
         values = read_keys(
-            entry.node, entry.where, SERVER_SETTINGS, self.problems, ignored=FOREIGN_KEYS, instead=_INSTEAD
+            entry.node, entry.where, SERVER_SETTINGS, self.problems, ignored=ignored, instead=_INSTEAD
         )
         disabled = values.get("disabled", False) or not values.get("enabled", True)
         transport = self._transport(entry, values)
@@ -163,6 +172,7 @@ class ServerReader:
             cwd=settled.cwd(),
             url=settled.url(),
             headers=settled.headers(),
+            env_file=values.get("envFile"),
             trust_annotations=values.get("trust_annotations", False),
             disabled=disabled,
             protocol=cast("Protocol", values.get("protocol", "auto")),
@@ -170,6 +180,21 @@ class ServerReader:
             **limits,
         )
         return server if len(self.problems.found) == before else None
+
+    def _in_our_words(self, entry: _Entry) -> _Entry:
+        """Read the names that other clients have for the same thing; warn of what has no effect here."""
+        members = entry.node.mapping
+        for key in members.keys() & _WITHOUT_EFFECT.keys():
+            self.warnings.append(
+                f"{self.problems.file or 'configuration'}: {entry.where}.{key} has no effect. {_WITHOUT_EFFECT[key]}"
+            )
+        if not members.keys() & _ALIASES.keys():
+            return entry
+        renamed = {
+            key if _ALIASES.get(key, key) in members else _ALIASES[key]: member
+            for key, member in members.items()
+        }
+        return replace(entry, node=replace(entry.node, value=renamed))
 
     def _line(self, entry: _Entry, key: str) -> int | None:
         return entry.node.mapping.get(key, entry.node).line
@@ -322,6 +347,12 @@ class _Settled:
                 self.reader.problems.add(line, f"{where}: `{shown(name)}` cannot be the name of a header.")
             if "\n" in value or "\r" in value:
                 self.reader.problems.add(line, f"{where}.{shown(name)} holds a line break.")
+            elif not value.isascii():
+                self.reader.problems.add(
+                    line,
+                    f"{where}.{shown(name)} holds a character that a header cannot carry.",
+                    "Use ASCII alone.",
+                )
         return headers
 
     def url(self) -> str | None:

@@ -61,6 +61,8 @@ class ServerConfig:
     cwd: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=_no_texts, hash=False)
+    env_file: str | None = None
+    """The file that some of `env` came from, as it is written."""
     trust_annotations: bool = False
     disabled: bool = False
     protocol: Protocol = "auto"

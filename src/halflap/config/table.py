@@ -142,6 +142,9 @@ SECTIONS: Mapping[str, tuple[Setting, ...]] = {
     )
 }
 
+FOREIGN_TOP_LEVEL = frozenset({"$schema", "globalShortcut", "preferences"})
+"""What other clients keep beside their servers, in the same file."""
+
 TOP_LEVEL = ("mcpServers", "servers", "inputs", *SECTIONS, "roots")
 
 

@@ -20,7 +20,7 @@ __all__ = ["Validator", "compile_schema"]
 _MOST_PROBLEMS = 20
 _BACKTRACKING_STEPS = 10_000
 _PATTERN_BYTES = 1_000_000
-_MOST_WORK = 5_000_000
+_MOST_WORK = 1_000_000
 """What is more work to check than this is not checked: our time is not the schema's author's to spend."""
 _WORK_FOR_ALL = 50_000
 """Beyond this, only the first problem is looked for."""

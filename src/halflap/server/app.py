@@ -27,8 +27,9 @@ __all__ = ["Front"]
 logger = logging.getLogger(__name__)
 
 _INSTRUCTIONS = """\
-Halflap stands in front of this person's MCP servers. list_callable_tools names all the tools that they \
-offer, as mcp__<server>__<tool>; inspect_tool shows what one of them takes and returns."""
+Halflap stands in front of this person's MCP servers. search_tools finds a tool among all that they offer \
+by what it does; inspect_tool shows what one of them takes and returns; list_callable_tools names them all, \
+as mcp__<server>__<tool>."""
 
 _TOOLS_TTL_MS = 3_600_000
 _ROOTS_SECONDS = 5.0

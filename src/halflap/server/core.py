@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.server.family import Answer, FrontTool
 from halflap.server.inspection import inspect_tool
+from halflap.server.search import search_tools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,4 +63,5 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
             handler=list_callable_tools,
         ),
         inspect_tool(gateway),
+        search_tools(gateway),
     ]

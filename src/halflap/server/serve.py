@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ async def _run(gateway: Gateway, front: Front, serving: Awaitable[None]) -> None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, stopped.set)
+            loop.add_signal_handler(number, _told_to_stop, stopped)
     tasks = [
         asyncio.ensure_future(serving),
         asyncio.create_task(stopped.wait()),
@@ -77,6 +78,13 @@ async def _run(gateway: Gateway, front: Front, serving: Awaitable[None]) -> None
     for outcome in outcomes:
         if isinstance(outcome, Exception):
             raise outcome
+
+
+def _told_to_stop(stopped: asyncio.Event) -> None:
+    """Stop in order; told again, stop now: the guardian ends the servers."""
+    if stopped.is_set():
+        os._exit(1)
+    stopped.set()
 
 
 async def _warm_up(gateway: Gateway, front: Front) -> None:

@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import socket
 import struct
 import sys
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["GuardedProcess", "Guardian"]
 
 _SCRIPT = Path(__file__).with_name("guardian_process.py")
+
+_SENDING_SECONDS = 10.0
+"""How long the guardian may take to read a request."""
+
+_CLOSING_SECONDS = 5.0
+"""How long it may take to end."""
 
 _AFTER_TERM_SECONDS = 4.0
 """How long a supervisor may need, after the server's grace, to end everything the hard way."""
@@ -82,20 +89,19 @@ class Guardian:
         mine, theirs = _descriptors()
         control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         control.setblocking(False)
+        body = json.dumps({"argv": list(argv), "env": dict(env), "cwd": cwd}).encode()
         try:
-            body = json.dumps({"argv": list(argv), "env": dict(env), "cwd": cwd}).encode()
-            await self._request(body, [*theirs, other.fileno()])
-            for descriptor in theirs:
-                os.close(descriptor)
-            theirs = []
-            other.close()
-            answer = await _receive(control)
-            pid = _process_id(answer, argv[0])
+            try:
+                await self._request(body, [*theirs, other.fileno()])
+            finally:
+                for descriptor in theirs:
+                    os.close(descriptor)
+                other.close()
+            pid = _process_id(await _receive(control), argv[0])
         except BaseException:
-            for descriptor in (*mine, *theirs):
+            for descriptor in mine:
                 os.close(descriptor)
             control.close()
-            other.close()
             raise
         return GuardedProcess(pid, mine, control)
 
@@ -104,41 +110,76 @@ class Guardian:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-        if self._process is not None:
-            await self._process.wait()
-            self._process = None
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            # A server may have stopped it; it could not see that we are gone.
+            process.send_signal(signal.SIGCONT)
+        try:
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            # Somebody whom it may not kill keeps it waiting. The supervisors see to the rest.
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
 
     async def _request(self, body: bytes, descriptors: list[int]) -> None:
-        loop = asyncio.get_running_loop()
+        """Send a request whole: one that is cut short would spoil all that come after it."""
         async with self._lock:
-            for attempt in (0, 1):
-                requests = await self._connected()
-                try:
-                    socket.send_fds(requests, [struct.pack("!I", len(body))], descriptors)
-                    await loop.sock_sendall(requests, body)
-                except OSError:
-                    # Somebody killed the guardian. Its supervisors live on without it; start another.
-                    await self.close()
-                    if attempt:
-                        raise
-                else:
-                    return
+            sending = asyncio.ensure_future(self._send(body, descriptors))
+            try:
+                await asyncio.shield(sending)
+            except asyncio.CancelledError:
+                await asyncio.wait([sending])
+                raise
+
+    async def _send(self, body: bytes, descriptors: list[int]) -> None:
+        for attempt in (0, 1):
+            requests = await self._connected()
+            try:
+                await asyncio.to_thread(_send_whole, requests, body, descriptors)
+            except OSError:
+                # Somebody killed or stopped the guardian. Its supervisors live on without it; start another.
+                await self._abandon()
+                if attempt:
+                    raise
+            else:
+                return
+
+    async def _abandon(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+            self._process = None
 
     async def _connected(self) -> socket.socket:
         if self._socket is None:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-            ours.setblocking(False)
+            ours.settimeout(_SENDING_SECONDS)
             try:
                 # Its own session: a Ctrl-C in the terminal is for the gateway, which then stops it in order.
                 self._process = await asyncio.create_subprocess_exec(
                     sys.executable, "-I", "-S", str(_SCRIPT), str(theirs.fileno()),
                     stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+                    stderr=asyncio.subprocess.DEVNULL,
                     env=_environment(), pass_fds=[theirs.fileno()], start_new_session=True,
                 )  # fmt: skip
             finally:
                 theirs.close()
             self._socket = ours
         return self._socket
+
+
+def _send_whole(requests: socket.socket, body: bytes, descriptors: list[int]) -> None:
+    """Send the length with the descriptors riding on it, then the body; waits while the guardian is busy."""
+    socket.send_fds(requests, [struct.pack("!I", len(body))], descriptors)
+    requests.sendall(body)
 
 
 def _environment() -> dict[str, str]:

@@ -40,6 +40,9 @@ _LINUX = sys.platform == "linux"
 TERM_SECONDS = 1.5
 """How long a server may take to end after SIGTERM."""
 
+KILL_SECONDS = 3.0
+"""How long to go on killing what does not end: all that we may kill is gone far sooner."""
+
 ORPHANED_GRACE_SECONDS = 0.3
 """How long a server may take to end by itself, on end of input, when the gateway is gone."""
 
@@ -206,10 +209,12 @@ class Supervisor:
         self._signal_all(signal.SIGTERM)
         if self._wait(TERM_SECONDS):
             return
-        while True:
+        until = time.monotonic() + KILL_SECONDS
+        while time.monotonic() < until:
             self._signal_all(signal.SIGKILL)
             if self._wait(0.05):
                 return
+        # What is left runs as somebody whom we may not kill.
 
     def _signal_all(self, number: int) -> None:
         if self.server is not None and self.status is None:
@@ -229,6 +234,8 @@ class Guardian:
 
     def run(self) -> None:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        # A server can stop us. When the gateway dies then, we are woken, and see that it is gone.
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
         waker, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(waker, False)
@@ -248,6 +255,9 @@ class Guardian:
         # one that is killed meanwhile are still ours to end.
         self.requests.close()
         while self.supervisors:
+            for pid in self.supervisors:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGCONT)
             self._reap()
             time.sleep(0.02)
 

@@ -6,7 +6,9 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx2
+import mcp_types as types
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -25,6 +27,8 @@ _CONNECT_SECONDS = 30.0
 _SILENCE_SECONDS = 3600.0
 """How long a stream may say nothing. Calls have their own, shorter limits."""
 
+_FAREWELL_SECONDS = 1.5
+_ERROR = 400
 _UNAUTHORISED = 401
 _FORBIDDEN = 403
 _GONE = 404
@@ -45,6 +49,11 @@ class _ReportingClient(httpx2.AsyncClient):
         self._breaks = breaks
 
     async def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
+        if request.method == "DELETE":
+            # A farewell: a courtesy that nobody waits long for.
+            with anyio.move_on_after(_FAREWELL_SECONDS):
+                return await super().send(request, **settings)
+            return self._in_place_of(request, LOST, "it did not answer our farewell.")
         try:
             response = await super().send(request, **settings)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
@@ -53,8 +62,14 @@ class _ReportingClient(httpx2.AsyncClient):
             )
         except httpx2.TransportError as error:
             return self._in_place_of(request, LOST, f"the connection broke: {_words(error)}.")
-        if response.status_code in {_UNAUTHORISED, _FORBIDDEN}:
+        told = self._judged(request, response)
+        if told is not response:
             await response.aclose()
+        return told
+
+    def _judged(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Look at an answer's status; what says no more than that is put into words."""
+        if response.status_code in {_UNAUTHORISED, _FORBIDDEN}:
             return self._in_place_of(
                 request,
                 REFUSED,
@@ -62,10 +77,13 @@ class _ReportingClient(httpx2.AsyncClient):
                 "Give them as `headers:` (for example `Authorization: Bearer ${TOKEN}`) in the configuration.",
             )
         if response.status_code == _GONE and "mcp-session-id" in request.headers:
-            await response.aclose()
             return self._in_place_of(request, NOT_SENT, "it no longer knows our session; it was restarted.")
         if request.method == "POST" and response.status_code in _ONLY_SSE:
             self._wire.fallback_to_sse = True
+        tells = response.headers.get("content-type", "").lower().startswith("application/json")
+        if request.method == "POST" and response.status_code >= _ERROR and not tells:
+            said = f"it answered {response.status_code} {response.reason_phrase}".rstrip()
+            return self._in_place_of(request, types.INTERNAL_ERROR, f"{said}.")
         return response
 
     def _in_place_of(self, request: httpx2.Request, code: int, reason: str) -> httpx2.Response:

@@ -39,8 +39,11 @@ _MOST_PAGES = 1_000
 _MOST_TOOLS = 20_000
 _MOST_ROUNDS = 10
 _LONGEST_TTL_MS = 10**12
-_CLOSED = ("Connection closed", "SSE stream")
+_SESSION_CLOSED = "Connection closed"
+_CLOSED = (_SESSION_CLOSED, "SSE stream")
 """How the library's own errors begin when no answer can come any more."""
+_ANSWERED = {"content": [], "resultType": "complete"}
+"""What the library gets to see of a result of a call: it would validate the whole, which may be large."""
 
 
 @dataclass(slots=True)
@@ -73,7 +76,7 @@ class _Tap(JSONRPCDispatcher[TransportContext]):
             return await super().send_raw_request(method, params, opts, **private)
         options: CallOptions = {**(opts or {}), "request_id": slot.request_id}
         slot.raw = await super().send_raw_request(method, params, options, **private)
-        return slot.raw
+        return dict(_ANSWERED) if method == "tools/call" else slot.raw
 
     async def run(
         self,
@@ -191,14 +194,15 @@ class Session:
             raw = await self._request(request, types.CallToolResult, progress)
             if raw.get("resultType") != "input_required":
                 return raw
-            asked = types.InputRequiredResult.model_validate(raw)
+            try:
+                asked = types.InputRequiredResult.model_validate(raw)
+            except ValidationError as error:
+                words = "it asked for input in a form that is not the protocol's"
+                raise RequestFailedError(types.INTERNAL_ERROR, words) from error
             responses = await self._answer_questions(asked)
             state = asked.request_state
         raise RequestFailedError(
-            types.INTERNAL_ERROR,
-            f"it asked for more input {_MOST_ROUNDS} times in a row",
-            lost=False,
-            sent=True,
+            types.INTERNAL_ERROR, f"it asked for more input {_MOST_ROUNDS} times in a row"
         )
 
     async def _request(
@@ -224,11 +228,13 @@ class Session:
         """Say whether the connection is lost with it, and whether the server may have acted on it."""
         # The library's code for a closed connection is one that servers use for errors of their own.
         closed = error.code == types.CONNECTION_CLOSED and error.message.startswith(_CLOSED)
-        lost = closed or error.code in {NOT_SENT, LOST}
+        # Over HTTP each call has a connection of its own: one that broke says nothing of the others.
+        gone = error.code == NOT_SENT or (closed and error.message.startswith(_SESSION_CLOSED))
         sent = error.code not in {NOT_SENT, REFUSED}
         if closed:
             sent = self.wire.may_have_arrived(slot.request_id)
-        return RequestFailedError(error.code, error.message, lost=lost, sent=sent)
+        lost = closed or error.code in {NOT_SENT, LOST}
+        return RequestFailedError(error.code, error.message, lost=lost, gone=gone, sent=sent)
 
     def _next_id(self) -> int:
         return 1_000_000 + next(self._ids)
@@ -241,8 +247,6 @@ class Session:
                 raise RequestFailedError(
                     types.INVALID_REQUEST,
                     f"it asked for {question.method}, which Halflap does not offer to servers",
-                    lost=False,
-                    sent=True,
                 )
             answers[key] = await self._roots()
         return answers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from halflap.errors import UpstreamUnavailableError
+from halflap.upstream.message import read_message
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["minimal_environment", "stdio_streams"]
 
-MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """A server that writes a longer line than this is cut off: it would fill our memory."""
 
 STOP_GRACE_SECONDS = 1.0
 """How long a server may take to end by itself once its stdin is closed, as the protocol asks."""
+
+_LARGE_BYTES = 256 * 1024
 
 _LAST_WORDS_SECONDS = 0.5
 """How long we listen for the rest of what an ended server said."""
@@ -174,9 +176,8 @@ async def _read_messages(
                 break
             if not line.strip():
                 continue
-            try:
-                message = _parsed(line)
-            except (ValueError, RecursionError):
+            message = await _read(line)
+            if message is None:
                 # Not ours to refuse: many servers print a greeting. It belongs with their stderr.
                 await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
                 continue
@@ -192,13 +193,12 @@ async def _read_messages(
     wire.broken.set()
 
 
-def _parsed(line: bytes) -> types.JSONRPCMessage:
+async def _read(line: bytes) -> types.JSONRPCMessage | None:
     try:
-        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValueError:
-        # It may be half of a surrogate pair, which JSON can name and text cannot hold.
-        text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
-        return types.jsonrpc_message_adapter.validate_json(text.encode(errors="replace"), by_name=False)
+        # A large one is read in a thread: it takes its time, and others are waiting.
+        return await asyncio.to_thread(read_message, line) if len(line) > _LARGE_BYTES else read_message(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 async def _write_messages(

@@ -15,6 +15,7 @@ from halflap.errors import CallTimeoutError, ToolFailedError, UpstreamLostError,
 from halflap.upstream.handshake import agree
 from halflap.upstream.http import http_streams, sse_streams
 from halflap.upstream.reason import explain, explain_timeout
+from halflap.upstream.sending import send
 from halflap.upstream.session import Session
 from halflap.upstream.status import Status
 from halflap.upstream.stdio import stdio_streams
@@ -42,6 +43,8 @@ _STABLE_SECONDS = 30.0
 """A connection that held so long starts counting anew when it is lost."""
 _SETTLE_SECONDS = 0.05
 """A server that announces changes tends to announce several at once."""
+_CLOSING_SECONDS = 8.0
+"""How long a server may take to be stopped in order; its supervisor takes four of them at most."""
 _ATTEMPTS = 3
 """So often at most one call is sent, however often it provably did not arrive."""
 
@@ -132,23 +135,36 @@ class Upstream:
         admit: Callable[[], None],
     ) -> Result:
         """Call a tool. A call that may have reached the server is repeated only if that does no harm."""
-        async with self._places:
+        await self._take_place(tool, context)
+        try:
             attempt = 0
             while True:
                 attempt += 1
                 session = await self._session(context.deadline)
                 admit()
                 try:
-                    return Result.from_wire(await self._send(session, tool, arguments, context))
+                    return Result.from_wire(await send(session, self.config, tool, arguments, context))
                 except RequestFailedError as failure:
                     if failure.code == REFUSED:
                         raise UpstreamUnavailableError(self.name, failure.message) from failure
                     if not failure.lost:
                         raise ToolFailedError(tool, self.name, failure.code, failure.message) from failure
-                    self._lose(session)
+                    if failure.gone:
+                        self._lose(session)
                     if attempt < _ATTEMPTS and (repeatable or not failure.sent):
                         continue
                     raise self._lost_error(tool, failure, session) from failure
+        finally:
+            self._places.release()
+
+    async def _take_place(self, tool: str, context: CallContext) -> None:
+        """Wait for one of the places of this server, but not beyond the deadline."""
+        with anyio.CancelScope(deadline=math.inf if context.deadline is None else context.deadline):
+            await self._places.acquire()
+            return
+        raise CallTimeoutError(
+            self.name, f"{tool!r} had to wait for other calls until the deadline; it was not sent."
+        )
 
     def _lost_error(self, tool: str, failure: RequestFailedError, session: Session) -> Exception:
         why = (session.wire.trouble or failure.message).rstrip(".")
@@ -158,33 +174,6 @@ class Upstream:
             self.name,
             f"the connection was lost during the call of {tool!r} ({why}). It may have taken effect; it was "
             "not repeated, because the tool is not known to be read-only or idempotent.",
-        )
-
-    async def _send(
-        self, session: Session, tool: str, arguments: Mapping[str, Any], context: CallContext
-    ) -> dict[str, Any]:
-        start = anyio.current_time()
-        limit = self.config.call_timeout_seconds
-        deadline = math.inf if context.deadline is None else context.deadline
-        last = min(start + self.config.max_call_timeout_seconds, deadline)
-
-        async def progressed(progress: float, total: float | None, message: str | None) -> None:
-            scope.deadline = min(anyio.current_time() + limit, last)
-            if context.progress is not None:
-                await context.progress(progress, total, message)
-
-        with anyio.CancelScope(deadline=min(start + limit, last)) as scope:
-            return await session.call(tool, arguments, progressed)
-        took = anyio.current_time() - start
-        if context.deadline is not None and anyio.current_time() >= context.deadline:
-            raise CallTimeoutError(
-                self.name, f"it did not answer {tool!r} before the deadline ({took:.1f} s)."
-            )
-        setting = "max_call_timeout_seconds" if took > limit * 1.5 else "call_timeout_seconds"
-        raise CallTimeoutError(
-            self.name,
-            f"it did not answer {tool!r} within {took:.1f} s; it was told that the call is cancelled. "
-            f"If it needs longer, raise `{setting}` for it.",
         )
 
     async def roots_changed(self) -> None:
@@ -198,7 +187,9 @@ class Upstream:
         if self._state != "ready" and self._scope is not None:
             self._scope.cancel()
         if self._owner is not None:
-            await asyncio.wait([self._owner])
+            await asyncio.wait([self._owner], timeout=_CLOSING_SECONDS)
+            self._owner.cancel()
+            await asyncio.wait([self._owner], timeout=1.0)
         if self._current is not None and not self._current.done():
             self._current.set_exception(UpstreamUnavailableError(self.name, "Halflap is shutting down."))
 

@@ -50,11 +50,15 @@ class Wire:
 class RequestFailedError(Exception):
     """A request got an error, or no answer. Stays within this package."""
 
-    def __init__(self, code: int, message: str, *, lost: bool, sent: bool) -> None:
+    def __init__(
+        self, code: int, message: str, *, lost: bool = False, gone: bool = False, sent: bool = True
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.lost = lost
-        """The connection is of no more use."""
+        """No answer will come."""
+        self.gone = gone
+        """The session is of no more use, to anybody."""
         self.sent = sent
         """The server may have acted on the request."""

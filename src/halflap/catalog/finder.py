@@ -1,0 +1,72 @@
+"""Find tools by what they do: search over the callable tools of the current snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from halflap.errors import UsageError
+from halflap.schema import clean, parse_schema
+
+if TYPE_CHECKING:
+    from halflap.catalog.catalog import Catalog
+    from halflap.catalog.search import Index
+    from halflap.catalog.snapshot import Snapshot
+
+__all__ = ["Finder", "Hit"]
+
+_LONGEST_SERVER_TEXT = 1_000
+_LONGEST_LINE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A tool that was found: what it does in a line, how to call it, how well it fits."""
+
+    name: str
+    description: str
+    signature: str
+    score: float
+
+
+class Finder:
+    """Keeps an index of the catalogue, and makes it anew, in a thread, when the catalogue has changed."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._lock = asyncio.Lock()
+        self._index: tuple[int, Index] | None = None
+
+    async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
+        """Give the tools that fit best, best first."""
+        snapshot = self._catalog.snapshot
+        if server is not None and server not in snapshot.by_server:
+            known = ", ".join(sorted(snapshot.by_server)) or "none"
+            raise UsageError(f"There is no server named {server!r} with tools. There are: {known}.")
+        async with self._lock:
+            if self._index is None or self._index[0] != snapshot.number:
+                self._index = (snapshot.number, await asyncio.to_thread(_index, snapshot))
+            index = self._index[1]
+        hits = []
+        for found in index.search(query, limit, server):
+            tool = snapshot.tools[found.name]
+            first = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
+            signature = parse_schema(tool).format_compact()
+            hits.append(Hit(found.name, clean(first, _LONGEST_LINE), signature, round(found.score, 4)))
+        return hits
+
+
+def _index(snapshot: Snapshot) -> Index:
+    """Make the index; loads what it needs here, in the thread, since not every run searches."""
+    search = import_module("halflap.catalog.search")
+    meaning = import_module("halflap.catalog.meaning").Meaning.load()
+    documents = []
+    for name in snapshot.callable:
+        tool = snapshot.tools[name]
+        server = snapshot.servers.get(tool.server)
+        text = (server.instructions or "")[:_LONGEST_SERVER_TEXT] if server is not None else ""
+        documents.append(search.document_of(tool, text))
+    index: Index = search.Index(documents, meaning)
+    return index

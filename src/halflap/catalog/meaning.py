@@ -1,0 +1,92 @@
+"""Texts as vectors, so that search finds what is meant and not only what is written; an optional extra."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Meaning"]
+
+logger = logging.getLogger(__name__)
+
+_PACKAGE = "wordllama"
+_WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
+_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+_LONGEST_TEXT = 2_000
+
+_SHARE = 0.5
+"""What meaning counts beside words; between 0.3 and 0.7 it makes no difference."""
+_LEAST = 0.3
+"""How near a text must be that has no word in common. Nonsense comes as near as 0.28 to something."""
+
+
+class Meaning:
+    """A static embedding: the mean of the vectors of a text's pieces. Knows no order of words, takes no time.
+
+    The files come with the package wordllama. Its own loader is not used: that one reaches for the network.
+    """
+
+    def __init__(self, numpy: Any, vectors: Any, tokenizer: Any) -> None:
+        self._numpy = numpy
+        self._vectors = vectors
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def load(cls) -> Meaning | None:
+        """Read the files, which takes a moment; None where `halflap[semantic]` is not installed."""
+        spec = find_spec(_PACKAGE)
+        if spec is None or not spec.submodule_search_locations:
+            return None
+        folder = Path(spec.submodule_search_locations[0])
+        try:
+            numpy = import_module("numpy")
+            (vectors,) = import_module("safetensors.numpy").load_file(folder / _WEIGHTS).values()
+            tokenizer = import_module("tokenizers").Tokenizer.from_file(str(folder / _TOKENIZER))
+        except Exception as error:  # noqa: BLE001  # three foreign libraries; search goes on without them
+            logger.warning(
+                "Search goes by words alone: the files of `halflap[semantic]` cannot be read: %s", error
+            )
+            return None
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return cls(numpy, vectors, tokenizer)
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """Give one row for each text: a unit vector, or zeros for a text that says nothing."""
+        numpy = self._numpy
+        rows = numpy.zeros((len(texts), self._vectors.shape[1]), dtype=numpy.float32)
+        for number, text in enumerate(texts):
+            # Half a surrogate pair is a text for Python, but not for the tokenizer.
+            sound = text[:_LONGEST_TEXT].encode(errors="replace").decode()
+            pieces = self._tokenizer.encode(sound, add_special_tokens=False).ids
+            if pieces:
+                known = numpy.minimum(pieces, len(self._vectors) - 1)
+                rows[number] = self._vectors[known].mean(axis=0, dtype=numpy.float32)
+        lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
+        return rows / numpy.where(lengths == 0, 1, lengths)
+
+    def mix(
+        self, fits: Sequence[float], encoded: Any, query: str, among: Sequence[int], limit: int
+    ) -> tuple[dict[int, float], float]:
+        """Mix how texts fit by words with how near they are in meaning, each in proportion to its best.
+
+        Gives the best `limit` of those `among` which to choose (more if some are equally good), and how near
+        the nearest is: 0 is nothing in common, 1 is the same.
+        """
+        numpy = self._numpy
+        numbers = numpy.asarray(among)
+        by_words = numpy.asarray(fits)[numbers]
+        near = (encoded @ self.encode([query])[0]).clip(0.0, 1.0)[numbers]
+        nearest = float(near.max())
+        mixed = by_words / (by_words.max() or 1.0) + _SHARE * near / (nearest or 1.0)
+        # What has no word in common must at least be near: something is always the nearest.
+        mixed[(by_words == 0) & (near < _LEAST)] = 0.0
+        least = numpy.partition(mixed, -limit)[-limit] if limit < len(mixed) else 0.0
+        best = numpy.flatnonzero((mixed > 0) & (mixed >= least))
+        return dict(zip(numbers[best].tolist(), mixed[best].tolist(), strict=True)), nearest

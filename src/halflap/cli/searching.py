@@ -1,0 +1,59 @@
+"""`halflap search`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    harmless,
+    note,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import opened, read_config
+
+if TYPE_CHECKING:
+    from halflap.catalog import Hit
+    from halflap.config import Config
+
+__all__ = ["search"]
+
+
+@reported
+def search(
+    query: Annotated[list[str], typer.Argument(help="What the tool should do, or its name.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="So many at most.")] = 10,
+    server: Annotated[
+        str | None, typer.Option("--server", "-s", help="Only the tools of this server.")
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Find tools by what they do, best first."""
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    hits = asyncio.run(_search(read_config(config), " ".join(query), limit, server))
+    if as_json:
+        print_json([asdict(hit) for hit in hits])
+        return
+    for hit in hits:
+        sys.stdout.write(harmless(f"{hit.score:.2f}  {hit.signature}\n      {hit.description}\n"))
+    sys.stdout.flush()
+    if not hits:
+        note("Nothing fits. Other words may; `halflap list` shows all tools.")
+
+
+async def _search(config: Config, query: str, limit: int, server: str | None) -> list[Hit]:
+    async with opened(config) as gateway:
+        with working("Searching"):
+            return await gateway.search(query, limit=limit, server=server, behind=False)

@@ -1,0 +1,383 @@
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.catalog.naming import namespaced
+from halflap.catalog.search import MOST_FOUND, Document, Found, Index, document_of
+from halflap.values import Annotations, Tool
+from support import shared_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TEXTS = st.text(st.characters(codec=None), max_size=30)
+# Few words, so that documents have much in common.
+WORDS = st.sampled_from(
+    ["read", "file", "files", "list", "user", "User", "get", "the", "猫", "a-b", "x_y", ""]
+)
+PHRASES = st.lists(WORDS, max_size=4).map(" ".join)
+NAMES = st.lists(WORDS, min_size=1, max_size=3).map("_".join)
+
+
+def document(
+    server: str, tool: str, description: str = "", *parameters: str, about: str = "", title: str = ""
+) -> Document:
+    return Document(namespaced(server, tool), server, tool, title, description, tuple(parameters), (), about)
+
+
+DOCUMENTS = st.builds(document, st.sampled_from(["s", "t", "read"]), NAMES, PHRASES, PHRASES, about=PHRASES)
+CATALOGUES = st.lists(DOCUMENTS, max_size=12, unique_by=lambda one: one.name)
+
+OFFICE = [
+    document("files", "read_file", "Read a text file from disk.", "path"),
+    document("files", "write_file", "Write text to a file.", "path", "content"),
+    document("files", "list_directory", "List what is in a folder.", "path"),
+    document("tracker", "createIssue", "Open a new issue in a project.", "title", about="Track bugs."),
+    document("tracker", "set_user", "Assign somebody to an issue.", "user"),
+    document("weather", "forecast", "Tell the weather of the coming days.", "city"),
+]
+
+
+def names(found: list[Found]) -> list[str]:
+    return [one.name for one in found]
+
+
+def first(query: str, documents: list[Document] | None = None) -> str:
+    return Index(OFFICE if documents is None else documents).search(query)[0].name
+
+
+# Names that somebody knows.
+
+
+@given(CATALOGUES, DOCUMENTS)
+def test_an_exact_name_is_first_whatever_else_there_is(others: list[Document], wanted: Document) -> None:
+    index = Index([wanted, *(one for one in others if one.name != wanted.name)])
+    assert index.search(wanted.name)[0] == Found(wanted.name, 1.0)
+
+
+@given(CATALOGUES, DOCUMENTS)
+def test_a_name_as_its_server_gave_it_is_first(others: list[Document], wanted: Document) -> None:
+    index = Index([wanted, *(one for one in others if one.name != wanted.name)])
+    original = {one.name: one.original_name for one in (*others, wanted)}
+    assert original[index.search(wanted.original_name)[0].name].strip() == wanted.original_name.strip()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "mcp__tracker__createIssue",
+        "MCP__TRACKER__CREATEISSUE",
+        "tracker createIssue",
+        "tracker.create_issue",
+        "tracker/create-issue",
+        "mcp tracker create issue",
+        "createIssue",
+        "create_issue",
+        "Create Issue",
+        "  createissue  ",
+    ],
+)
+def test_a_name_is_known_apart_from_case_separators_and_prefix(query: str) -> None:
+    assert first(query) == "mcp__tracker__createIssue"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "createIsue",
+        "creatIssue",
+        "craete_issue",
+        "create_issues",
+        "xreate_issue",
+        "createissu",
+        "mcp__traker__createIssue",
+        "mpc__tracker__createIssue",
+        "tracker create isseu",
+    ],
+)
+def test_a_name_with_a_typo_or_two_is_first(query: str) -> None:
+    assert first(query) == "mcp__tracker__createIssue"
+
+
+def test_two_typos_score_less_than_one() -> None:
+    index = Index(OFFICE)
+    assert index.search("createIsue")[0].score > index.search("creatIsue")[0].score > 0.9
+
+
+def test_a_typo_that_happens_to_be_a_word_is_a_typo() -> None:
+    documents = [
+        document("a", "get_document_text"),
+        document("b", "export_txt", "Get the text of a document."),
+    ]
+    assert first("get_document_txt", documents) == "mcp__a__get_document_text"
+
+
+def test_another_word_is_no_typo() -> None:
+    documents = [*OFFICE, document("other", "get_user_list", "All people.")]
+    found = Index(documents).search("get_user")
+    assert all(one.score <= 0.9 for one in found)
+
+
+def test_a_question_that_contains_a_full_name_finds_that_first() -> None:
+    question = "How do I read, write and list files in a directory with mcp__weather__forecast, please?"
+    assert first(question) == "mcp__weather__forecast"
+
+
+def test_a_name_of_stop_words_is_found_by_that_name() -> None:
+    assert first("get", [*OFFICE, document("web", "get")]) == "mcp__web__get"
+
+
+def test_tools_of_one_name_on_several_servers_are_all_first() -> None:
+    documents = [*OFFICE, document("b", "search"), document("a", "search"), document("c", "search files")]
+    assert names(Index(documents).search("search"))[:2] == ["mcp__a__search", "mcp__b__search"]
+
+
+# What an answer is.
+
+
+@given(CATALOGUES, PHRASES, st.randoms())
+def test_the_order_of_documents_does_not_matter(documents: list[Document], query: str, chance: Any) -> None:
+    mixed = documents[:]
+    chance.shuffle(mixed)
+    assert Index(documents).search(query) == Index(mixed).search(query)
+
+
+@given(CATALOGUES, PHRASES)
+def test_results_are_sorted_by_score_and_then_by_name(documents: list[Document], query: str) -> None:
+    found = Index(documents).search(query)
+    assert found == sorted(found, key=lambda one: (-one.score, one.name))
+
+
+@given(CATALOGUES, PHRASES)
+def test_results_are_unique(documents: list[Document], query: str) -> None:
+    found = names(Index(documents).search(query))
+    assert len(found) == len(set(found))
+
+
+@given(CATALOGUES, PHRASES)
+def test_scores_are_between_zero_and_one(documents: list[Document], query: str) -> None:
+    assert all(0 <= one.score <= 1 for one in Index(documents).search(query))
+
+
+@given(CATALOGUES, PHRASES | NAMES)
+def test_only_tools_of_the_wanted_server_are_found(documents: list[Document], query: str) -> None:
+    of_server = {one.name for one in documents if one.server == "s"}
+    assert of_server.issuperset(names(Index(documents).search(query, server="s")))
+
+
+@given(CATALOGUES, PHRASES, st.integers(1, 20))
+def test_a_smaller_limit_gives_the_beginning_of_the_answer(
+    documents: list[Document], query: str, limit: int
+) -> None:
+    index = Index(documents)
+    assert names(index.search(query, limit)) == names(index.search(query, MOST_FOUND))[:limit]
+
+
+@given(st.lists(st.builds(Document, *[TEXTS] * 5, st.tuples(TEXTS), st.tuples(TEXTS), TEXTS)), TEXTS)
+def test_search_never_raises(documents: list[Document], query: str) -> None:
+    Index(documents).search(query)
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!", "the of and", "How can I do it?", "🎉"])
+def test_a_query_that_asks_nothing_finds_nothing(query: str) -> None:
+    assert Index(OFFICE).search(query) == []
+
+
+def test_an_unknown_server_has_nothing() -> None:
+    assert Index(OFFICE).search("file", server="unknown") == []
+
+
+def test_an_empty_catalogue_has_nothing() -> None:
+    assert Index([]).search("file") == []
+
+
+@pytest.mark.parametrize(("limit", "given_back"), [(-5, 1), (0, 1), (3, 3), (1_000, MOST_FOUND)])
+def test_the_limit_is_bounded(limit: int, given_back: int) -> None:
+    many = Index(document("s", f"file_{number}") for number in range(150))
+    assert len(many.search("the file", limit)) == given_back
+
+
+# What is found by words.
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [
+        ("store some text on disk", "read_file"),
+        ("writing texts", "write_file"),
+        ("what is in the folders", "list_directory"),
+        ("opened issues", "createIssue"),
+        ("city", "forecast"),
+        ("a bug", "createIssue"),
+        ("wether", "forecast"),
+    ],
+)
+def test_a_tool_is_found_by_the_words_of_any_field(query: str, tool: str) -> None:
+    assert first(query).endswith(f"__{tool}")
+
+
+def test_the_beginning_of_a_word_finds_it() -> None:
+    assert first("direct") == "mcp__files__list_directory"
+
+
+def test_the_whole_word_comes_before_its_beginning() -> None:
+    documents = [document("a", "wikipedia_tool"), document("b", "wiki_tool")]
+    assert names(Index(documents).search("search wiki")) == ["mcp__b__wiki_tool", "mcp__a__wikipedia_tool"]
+
+
+def test_a_name_counts_more_than_a_description() -> None:
+    documents = [document("a", "one", "rename"), document("b", "rename_it", "one")]
+    assert first("please rename", documents) == "mcp__b__rename_it"
+
+
+def test_neighbours_of_a_good_tool_come_before_strangers() -> None:
+    documents = [
+        document("maps", "route", "Find the way between two places by bicycle."),
+        document("maps", "geocode", "Find where places are."),
+        document("aaa", "other", "Find what places are."),
+    ]
+    found = names(Index(documents).search("a bicycle way between places"))
+    assert found == ["mcp__maps__route", "mcp__maps__geocode", "mcp__aaa__other"]
+
+
+def test_a_title_counts_as_a_name() -> None:
+    documents = [
+        document("a", "x1", title="Invoice"),
+        document("b", "x2", "An invoice."),
+        document("c", "x3"),
+    ]
+    assert first("the invoice", documents) == "mcp__a__x1"
+
+
+@pytest.mark.parametrize(
+    ("description", "query"),
+    [
+        ("查询天气预报", "明天的天气"),
+        ("ファイルを読み取る", "ファイルの読み取り"),
+        ("날씨를 조회합니다", "오늘 날씨"),
+        ("ค้นหาเที่ยวบิน", "เที่ยวบินถูก"),
+        ("Отправить письмо", "письмо"),
+        ("Στείλε ΜΉΝΥΜΑ", "μηνυμα"),
+        ("Größe der Datei", "GRÖSSE"),
+        ("Créer un événement", "evenement"),
+        ("हिन्दी अनुवाद", "अनुवाद"),
+        ("إرسال رسالة", "رسالة"),
+        ("\uff26\uff49\uff4c\uff45", "file"),
+    ],
+)
+def test_any_language_finds_its_own(description: str, query: str) -> None:
+    assert first(query, [OFFICE[-1], document("a", "x", description)]) == "mcp__a__x"
+
+
+# Documents of tools, and hostile ones.
+
+
+def tool(schema: Any, **more: Any) -> Tool:
+    return Tool("mcp__s__t", "s", "t", "A tool.", schema, **more)
+
+
+def test_a_document_has_the_parameters_and_their_descriptions() -> None:
+    schema = {"properties": {"a": {"description": "First."}, "b": {}, "c": True, "d": {"description": 7}}}
+    made = document_of(tool(schema), "About.")
+    assert (made.parameters, made.parameter_texts, made.server_text) == (
+        ("a", "b", "c", "d"),
+        ("First.",),
+        "About.",
+    )
+
+
+def test_a_document_has_the_title_wherever_it_stands() -> None:
+    assert document_of(tool({}, annotations=Annotations(title="T")), "").title == "T"
+
+
+@pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": []}, {"properties": {"": None}}])
+def test_a_schema_may_say_anything(schema: Any) -> None:
+    document_of(tool(schema), "")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        Document("mcp__s__t", "s", "t", "", "word " * 200_000),
+        Document("mcp__s__t", "s", "t", "", "x" * 1_000_000),
+        Document("mcp__s__t", "s", "t", "", "猫" * 1_000_000),
+        Document("mcp__s__t", "s", "t", "", "\ufdfa" * 1_000_000),
+        Document("mcp__s__t", "s", "t", "", "", tuple(f"p{number}" for number in range(100_000))),
+        Document("mcp__s__t", "s", "t", "", "", (), ("text " * 1_000,) * 1_000),
+        Document("t" * 1_000_000, "s" * 1_000_000, "t" * 1_000_000, "t" * 1_000_000, ""),
+    ],
+    ids=["words", "one word", "dense", "expanding", "parameters", "parameter texts", "names"],
+)
+def test_a_hostile_document_costs_little(hostile: Document) -> None:
+    began = time.process_time()
+    Index([*OFFICE, hostile]).search("read a file")
+    assert time.process_time() - began < 1
+
+
+def test_a_schema_of_very_many_parameters_costs_little() -> None:
+    properties = {f"p{number}": {"description": "d" * 100} for number in range(100_000)}
+    began = time.process_time()
+    document_of(tool({"properties": properties}), "x" * 1_000_000)
+    assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize("query", ["word " * 100_000, "x" * 500_000, "猫犬" * 200_000, "mcp__" * 100_000])
+def test_a_very_long_query_costs_little(query: str) -> None:
+    index = Index(OFFICE)
+    began = time.process_time()
+    index.search(query)
+    assert time.process_time() - began < 0.5
+
+
+def test_what_follows_after_two_thousand_characters_does_not_count() -> None:
+    assert Index(OFFICE).search("the " * 500 + "weather") == []
+
+
+# Real tasks.
+
+
+@pytest.fixture(scope="module")
+def live() -> tuple[Callable[[str, int], list[str]], list[Any]]:
+    servers = json.loads(shared_data("live_tools.json").read_text())
+    documents = [
+        document_of(
+            Tool(
+                namespaced(server, one["name"]),
+                server,
+                one["name"],
+                one.get("description") or "",
+                one["inputSchema"],
+            ),
+            entry["description"] or "",
+        )
+        for server, entry in servers.items()
+        for one in entry["tools"]
+    ]
+    index = Index(documents)
+    original = {one.name: one.original_name for one in documents}
+
+    def search(query: str, limit: int) -> list[str]:
+        return [original[name] for name in names(index.search(query, limit))]
+
+    return search, json.loads(shared_data("live_tasks.json").read_text())
+
+
+def test_questions_find_their_tools(live: tuple[Callable[[str, int], list[str]], list[Any]]) -> None:
+    search, tasks = live
+    found = sum(len(set(task["tools"]).intersection(search(task["question"], 10))) for task in tasks)
+    assert found / sum(len(set(task["tools"])) for task in tasks) >= 0.45
+
+
+def test_steps_find_their_tools(live: tuple[Callable[[str, int], list[str]], list[Any]]) -> None:
+    search, tasks = live
+    found = sum(
+        len(set(task["tools"]).intersection(name for step in task["steps"] for name in search(step, 5)))
+        for task in tasks
+    )
+    assert found / sum(len(set(task["tools"])) for task in tasks) >= 0.64

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from halflap.catalog.words import letters, terms, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("snake_case-and.dots", ["snake", "case", "and", "dots"]),
+        ("getHTTPResponse", ["get", "http", "response", "gethttpresponse"]),
+        ("base64", ["base", "64"]),
+        ("Excel文件", ["excel", "文件"]),
+        ("猫", ["猫"]),
+        ("東京都", ["東京", "京都"]),
+    ],
+)
+def test_words_are_split(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "query queries querying queried",
+        "file files",
+        "generate generates generating generated generation generator",
+        "create created creating creation",
+        "search searches searching searched",
+        "plan plans planned planning",
+        "process processes processing",
+        "analyze analyse analyzing analysis",
+        "translate translation",
+        "deploy deployment deployments",
+        "embed embedding embedded",
+        "box boxes",
+    ],
+)
+def test_inflections_are_one_term(same: str) -> None:
+    assert len(set(terms(same))) == 1
+
+
+@pytest.mark.parametrize(
+    "different", ["news new", "string str", "station state", "speed spee", "status state"]
+)
+def test_words_that_only_look_inflected_are_left_apart(different: str) -> None:
+    assert len({term for word in different.split() for term in terms(word) or [word]}) == 2
+
+
+def test_stop_words_are_no_terms() -> None:
+    assert terms("How can I get the file?") == ["file"]
+
+
+@pytest.mark.parametrize(
+    "name", ["createIssue", "create_issue", "Create-Issue", "CREATE ISSUE", "créate.issue"]
+)
+def test_letters_are_what_people_get_right_in_a_name(name: str) -> None:
+    assert letters(name) == "createissue"
