@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from halflap.config import Config, load_config
     from halflap.errors import ConfigError, HalflapError, ToolError, ToolNotFoundError, UpstreamError
     from halflap.gateway import Gateway
-    from halflap.values import CallContext, Changes, RegisteredTool, Result, Tool
+    from halflap.schema import Parameter, ToolSchema
+    from halflap.values import CallContext, Changes, RegisteredTool, Result, Tool, ToolInfo
 
 __version__ = "0.1.0"
 
@@ -20,11 +21,14 @@ __all__ = [
     "ConfigError",
     "Gateway",
     "HalflapError",
+    "Parameter",
     "RegisteredTool",
     "Result",
     "Tool",
     "ToolError",
+    "ToolInfo",
     "ToolNotFoundError",
+    "ToolSchema",
     "UpstreamError",
     "__version__",
     "load_config",
@@ -37,11 +41,14 @@ _HOMES = {
     "ConfigError": "errors",
     "Gateway": "gateway",
     "HalflapError": "errors",
+    "Parameter": "schema",
     "RegisteredTool": "values",
     "Result": "values",
     "Tool": "values",
     "ToolError": "errors",
+    "ToolInfo": "values",
     "ToolNotFoundError": "errors",
+    "ToolSchema": "schema",
     "UpstreamError": "errors",
     "load_config": "config",
 }

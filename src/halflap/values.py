@@ -17,6 +17,7 @@ __all__ = [
     "RegisteredTool",
     "Result",
     "Tool",
+    "ToolInfo",
     "ToolSource",
     "canonical",
     "definition_hash",
@@ -61,6 +62,10 @@ class Tool:
     annotations: Annotations = field(default_factory=Annotations)
     meta: Mapping[str, Any] | None = None
     hash: str = ""
+
+
+ToolInfo = Tool
+"""The same under the name by which other registries know it."""
 
 
 def definition_hash(definition: Mapping[str, Any]) -> str:

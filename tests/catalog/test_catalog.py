@@ -26,7 +26,7 @@ def test_a_collision_is_warned_of(run: Run, caplog: pytest.LogCaptureFixture) ->
 
 def test_a_change_is_warned_of_once(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     run(catalog(listing("s", "a"), OTHER, OTHER))
-    assert caplog.text.count("'mcp__s__a' changed since it was accepted") == 1
+    assert caplog.text.count("changed since they were accepted, 1 in all (mcp__s__a)") == 1
 
 
 def test_a_return_to_what_was_accepted_is_not_warned_of(run: Run, caplog: pytest.LogCaptureFixture) -> None:
@@ -173,7 +173,7 @@ def test_a_change_that_came_with_other_settings_is_reported(
         await store.close()
 
     run(scenario())
-    assert "'mcp__s__a' changed since it was accepted" in caplog.text
+    assert "changed since they were accepted, 1 in all (mcp__s__a)" in caplog.text
 
 
 def test_the_catalogue_goes_on_when_the_store_fails(run: Run, caplog: pytest.LogCaptureFixture) -> None:

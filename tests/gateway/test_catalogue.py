@@ -237,7 +237,7 @@ def test_a_change_is_warned_of(run: Run, shelf: Shelf, caplog: pytest.LogCapture
         await listed(settings)
 
     run(scenario())
-    assert "'mcp__one__a' changed since it was accepted" in caplog.text
+    assert "changed since they were accepted, 1 in all (mcp__one__a)" in caplog.text
 
 
 def test_a_held_tool_is_refused_until_it_is_accepted(run: Run, shelf: Shelf) -> None:

@@ -538,3 +538,63 @@ def test_calls_are_recorded_with_their_outcome(run: Run) -> None:
             assert records[-1].argument_bytes == len('{"text": "one"}')
 
     run(scenario())
+
+
+@pytest.mark.parametrize("answer", [None, [1], "text", 7])
+def test_an_answer_that_is_not_the_protocol_fails_its_call_at_once(run: Run, answer: object) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(OLD)) as gateway:
+            with pytest.raises(ToolFailedError, match="something that is not the protocol"):
+                await gateway.call("mcp__old__bare", raw=answer)
+
+    run(scenario())
+
+
+def test_a_question_that_is_not_the_protocols_fails_its_call(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(OLD)) as gateway:
+            with pytest.raises(ToolFailedError, match="input in a form that is not the protocol's"):
+                await gateway.call("mcp__old__bare", raw={"resultType": "input_required", "inputRequests": 5})
+
+    run(scenario())
+
+
+def test_a_deadline_holds_while_waiting_for_other_calls(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "max_concurrent_calls": 1})) as gateway:
+            await gateway.call("mcp__echo__pid")
+            slow = asyncio.create_task(gateway.call("mcp__echo__sleep", seconds=3))
+            await asyncio.sleep(0.2)
+            began = time.perf_counter()
+            context = CallContext(deadline=asyncio.get_running_loop().time() + 0.5)
+            with pytest.raises(CallTimeoutError, match="it was not sent"):
+                await gateway.call_tool("mcp__echo__pid", {}, context)
+            assert time.perf_counter() - began < 2.0
+            await slow
+
+    run(scenario())
+
+
+def test_a_server_that_stops_reading_does_not_hold_up_giving_a_call_up(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "call_timeout_seconds": 1})) as gateway:
+            pid = int((await gateway.call("mcp__echo__pid")).text)
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                began = time.perf_counter()
+                with pytest.raises(CallTimeoutError, match="raise `call_timeout_seconds`"):
+                    await gateway.call("mcp__echo__echo", text="x" * 1_000_000)
+                assert time.perf_counter() - began < 3.0
+            finally:
+                os.kill(pid, signal.SIGCONT)
+
+    run(scenario())
+
+
+def test_a_lone_surrogate_in_an_answer_does_not_lose_it(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(OLD)) as gateway:
+            result = await gateway.call("mcp__old__bare", surrogate=True)
+            assert result.text == "half ? pair"
+
+    run(scenario())

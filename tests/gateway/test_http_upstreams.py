@@ -2,19 +2,21 @@ from __future__ import annotations
 
 import asyncio
 import http.server
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap import Gateway
-from halflap.errors import CallTimeoutError, ToolNotFoundError, UpstreamLostError
+from halflap.errors import CallTimeoutError, ToolFailedError, ToolNotFoundError, UpstreamLostError
 from support import SERVERS, eventually, listening, open_descriptors
 
 if TYPE_CHECKING:
@@ -222,3 +224,108 @@ def test_closing_leaves_no_connection_behind(run: Run) -> None:
         before = open_descriptors()
         run(scenario(url))
         assert eventually(lambda: open_descriptors() <= before + 1, 3)
+
+
+class OddServer(http.server.BaseHTTPRequestHandler):
+    """A server of the older era, by hand: `ok`, `slow`, `abort` (cuts its connection), `busy` (503); no farewell."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        method, params = request["method"], request.get("params") or {}
+        if "id" not in request:
+            self.reply(202, None)
+        elif method == "initialize":
+            capabilities: dict[str, Any] = {"tools": {}}
+            info = {"name": "odd", "version": "1"}
+            self.reply(
+                200,
+                {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info},
+                request,
+            )
+        elif method == "tools/list":
+            tools = [
+                {"name": name, "inputSchema": {"type": "object"}} for name in ("ok", "slow", "abort", "busy")
+            ]
+            self.reply(200, {"tools": tools}, request)
+        elif method != "tools/call":
+            self.reply(200, None, request)
+        elif params["name"] == "abort":
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+        elif params["name"] == "busy":
+            self.reply(503, None)
+        else:
+            time.sleep(1.0 if params["name"] == "slow" else 0)
+            self.reply(200, {"content": [{"type": "text", "text": params["name"]}]}, request)
+
+    def reply(self, status: int, result: Any, request: dict[str, Any] | None = None) -> None:
+        body = b""
+        if request is not None:
+            answer = (
+                {"result": result} if result is not None else {"error": {"code": -32601, "message": "no"}}
+            )
+            body = json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json" if body else "text/plain")
+        self.send_header("mcp-session-id", "session")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        self.reply(405, None)
+
+    def do_DELETE(self) -> None:
+        time.sleep(30)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def odd() -> Iterator[dict[str, Any]]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OddServer)
+    server.daemon_threads = True
+    server.block_on_close = False
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield config(f"http://127.0.0.1:{server.server_port}/mcp", transport="http", protocol="legacy")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_server_that_does_not_answer_our_farewell_does_not_hold_us_up(
+    run: Run, odd: dict[str, Any]
+) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(odd) as gateway:
+            assert (await gateway.call("mcp__web__ok")).text == "ok"
+
+    began = time.perf_counter()
+    run(scenario())
+    assert time.perf_counter() - began < 6.0
+
+
+def test_one_calls_broken_connection_leaves_the_others_alone(run: Run, odd: dict[str, Any]) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(odd) as gateway:
+            await gateway.call("mcp__web__ok")
+            slow = asyncio.create_task(gateway.call("mcp__web__slow"))
+            await asyncio.sleep(0.2)
+            with pytest.raises(UpstreamLostError, match="may have taken effect"):
+                await gateway.call("mcp__web__abort")
+            assert (await slow).text == "slow"
+
+    run(scenario())
+
+
+def test_an_http_error_is_told_with_its_status(run: Run, odd: dict[str, Any]) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(odd) as gateway:
+            with pytest.raises(ToolFailedError, match="503 Service Unavailable"):
+                await gateway.call("mcp__web__busy")
+
+    run(scenario())

@@ -33,6 +33,10 @@ class RefusedError(Exception):
 def call(name: object, arguments: dict[str, Any]) -> dict[str, Any]:
     if name == "hello":
         return {"content": [{"type": "text", "text": "hello"}]}
+    if name == "bare" and "raw" in arguments:
+        return arguments["raw"]  # type: ignore[no-any-return]  # whatever the test wants to see on the wire
+    if name == "bare" and "surrogate" in arguments:
+        return {"content": [{"type": "text", "text": "half \ud800 pair"}]}
     if name == "bare" and "code" in arguments:
         raise RefusedError(arguments["code"], "refused as asked")
     if name == "bare":

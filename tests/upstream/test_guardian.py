@@ -313,3 +313,64 @@ def test_spawner_is_a_server_with_three_processes(tmp_path: Path) -> None:
     assert process.stdout is not None
     process.stdout.close()
     assert eventually(lambda: not any(alive(pid) for pid in spawned), 6)
+
+
+def test_many_servers_with_large_environments_start_at_once() -> None:
+    async def scenario() -> int:
+        guardian = Guardian()
+        env = {**PATH, "LARGE": "x" * 20_000}
+        processes = await asyncio.gather(*(guardian.start(["cat"], env, None) for _ in range(60)))
+        await asyncio.gather(*(process.stop(0) for process in processes))
+        for process in processes:
+            released(process)
+        await guardian.close()
+        return len({process.pid for process in processes})
+
+    assert asyncio.run(scenario()) == 60
+
+
+def test_cancelling_a_start_does_not_spoil_the_next() -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        starting = [
+            asyncio.create_task(guardian.start(["cat"], {**PATH, "L": "x" * 100_000}, None)) for _ in range(8)
+        ]
+        await asyncio.sleep(0.05)
+        for task in starting:
+            task.cancel()
+        done = await asyncio.gather(*starting, return_exceptions=True)
+        process = await guardian.start(["cat"], PATH, None)
+        os.write(process.stdin, b"hello\n")
+        assert await asyncio.to_thread(os.read, process.stdout, 100) == b"hello\n"
+        for one in [process, *(one for one in done if isinstance(one, GuardedProcess))]:
+            await one.stop(0)
+            released(one)
+        await guardian.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_stopped_guardian_does_not_keep_us_from_ending() -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        process = await guardian.start(["cat"], PATH, None)
+        assert guardian._process is not None
+        guardian._process.send_signal(signal.SIGSTOP)
+        await process.stop(0)
+        released(process)
+        await guardian.close()
+        assert not alive(process.pid)
+
+    asyncio.run(scenario())
+
+
+def test_a_gateway_killed_while_its_guardian_is_stopped_leaves_nothing() -> None:
+    process, _ = gateway(["sh", "-c", STUBBORN])
+    assert eventually(lambda: len(children_of(process.pid)) >= 6, 5)
+    started = children_of(process.pid)
+    os.kill(min(started), signal.SIGSTOP)
+    process.kill()
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+    assert eventually(lambda: not any(alive(pid) for pid in started), 6)

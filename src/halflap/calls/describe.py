@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.schema import clean, clean_deep, is_wrapped
+from halflap.values import canonical
 
 if TYPE_CHECKING:
     from halflap.calls.policy import Policy
@@ -53,11 +54,25 @@ def describe(tool: Tool, snapshot: Snapshot, policy: Policy, unavailable: str | 
         described["blocked"] = snapshot.blocked[tool.name]
     if tool.name in snapshot.changed:
         described["changed"] = list(snapshot.changed[tool.name])
+        described["accepted"] = _accepted(tool, snapshot)
     if tool.name in snapshot.held:
         described["held"] = f"accept the change with `halflap trust --tool {tool.name}`"
     if unavailable is not None:
         described["unavailable"] = unavailable
     return described
+
+
+def _accepted(tool: Tool, snapshot: Snapshot) -> dict[str, Any]:
+    """Show what changed as it was when it was accepted."""
+    was = snapshot.accepted.get(tool.name, {})
+    now = {
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+    }
+    keys = [key for key, value in now.items() if canonical(was.get(key)) != canonical(value)]
+    return {key: clean_deep(was.get(key), _LONGEST_PART) for key in keys}
 
 
 def _claims(tool: Tool) -> dict[str, Any]:

@@ -24,6 +24,8 @@ __all__ = ["Catalog"]
 
 logger = logging.getLogger(__name__)
 
+_NAMED = 3
+
 
 class Catalog:
     """One for each gateway. Survives a store that fails: the memory of this run goes on."""
@@ -74,11 +76,12 @@ class Catalog:
                 "server %r: tool %r is known as %r, because its plain name belongs to another tool",
                 listing.server, original, name,
             )  # fmt: skip
-        if self._config.tools.pin != "off":
-            for name in last.unaccepted:
-                logger.warning(
-                    "the definition of %r changed since it was accepted; see `halflap doctor`", name
-                )
+        if self._config.tools.pin != "off" and last.unaccepted:
+            shown = ", ".join(last.unaccepted[:_NAMED]) + (", …" if len(last.unaccepted) > _NAMED else "")
+            logger.warning(
+                "server %r: definitions of tools changed since they were accepted, %d in all (%s); see `halflap doctor`",
+                listing.server, len(last.unaccepted), shown,
+            )  # fmt: skip
         return last.changes
 
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from halflap.schema import clean, parse_schema
 
 if TYPE_CHECKING:
     from halflap.catalog.catalog import Catalog
+    from halflap.catalog.meaning import Meaning
     from halflap.catalog.search import Index
     from halflap.catalog.snapshot import Snapshot
 
@@ -38,6 +39,8 @@ class Finder:
         self._catalog = catalog
         self._lock = asyncio.Lock()
         self._index: tuple[int, Index] | None = None
+        self._meaning: Meaning | None = None
+        self._meaning_looked_for = False
 
     async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
         """Give the tools that fit best, best first."""
@@ -47,7 +50,7 @@ class Finder:
             raise UsageError(f"There is no server named {server!r} with tools. There are: {known}.")
         async with self._lock:
             if self._index is None or self._index[0] != snapshot.number:
-                self._index = (snapshot.number, await asyncio.to_thread(_index, snapshot))
+                self._index = (snapshot.number, await asyncio.to_thread(self._build, snapshot))
             index = self._index[1]
         hits = []
         for found in index.search(query, limit, server):
@@ -57,16 +60,18 @@ class Finder:
             hits.append(Hit(found.name, clean(first, _LONGEST_LINE), signature, round(found.score, 4)))
         return hits
 
-
-def _index(snapshot: Snapshot) -> Index:
-    """Make the index; loads what it needs here, in the thread, since not every run searches."""
-    search = import_module("halflap.catalog.search")
-    meaning = import_module("halflap.catalog.meaning").Meaning.load()
-    documents = []
-    for name in snapshot.callable:
-        tool = snapshot.tools[name]
-        server = snapshot.servers.get(tool.server)
-        text = (server.instructions or "")[:_LONGEST_SERVER_TEXT] if server is not None else ""
-        documents.append(search.document_of(tool, text))
-    index: Index = search.Index(documents, meaning)
-    return index
+    def _build(self, snapshot: Snapshot) -> Index:
+        """Make the index; loads what it needs here, in the thread, since not every run searches."""
+        search = import_module("halflap.catalog.search")
+        if not self._meaning_looked_for:
+            self._meaning = import_module("halflap.catalog.meaning").Meaning.load()
+            self._meaning_looked_for = True
+        texts = {
+            name: f"{server.server_info or ''} {server.instructions or ''}"[:_LONGEST_SERVER_TEXT]
+            for name, server in snapshot.servers.items()
+        }
+        tools = (snapshot.tools[name] for name in snapshot.callable)
+        index: Index = search.Index(
+            [search.document_of(tool, texts.get(tool.server, "")) for tool in tools], self._meaning
+        )
+        return index

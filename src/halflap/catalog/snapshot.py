@@ -42,6 +42,8 @@ class Snapshot:
     """Name → the rule that keeps it from being called."""
     changed: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
     """Name → what changed in its definition since it was accepted."""
+    accepted: Mapping[str, Mapping[str, Any]] = field(default_factory=_nothing)
+    """Name of a changed tool → its definition as it was accepted."""
     held: frozenset[str] = frozenset()
     """Those of the changed that may not be called until they are accepted."""
     servers: Mapping[str, StoredServer] = field(default_factory=_nothing)
@@ -190,6 +192,7 @@ def build_snapshot(
         tools=MappingProxyType({name: build_tool(one) for name, one in present.items()}),
         blocked=MappingProxyType(blocked),
         changed=MappingProxyType(changed),
+        accepted=MappingProxyType({name: present[name].accepted for name in changed}),
         held=frozenset(changed) if tools.pin == "hold" else frozenset(),
         servers=MappingProxyType(dict(servers)),
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.cli.output import JsonOption, data_console, one_line, print_json, reported, set_up_logging
 from halflap.config import Config
 from halflap.demo import demo_config
-from halflap.errors import HalflapError, InvalidArgumentsError
+from halflap.errors import HalflapError, InvalidArgumentsError, ToolNotFoundError
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ __all__ = ["demo"]
 
 _FINANCIALS = "mcp__financial_data__query_financials"
 _SEARCH = "mcp__doc_retrieval__search_docs"
+_TOP_CUSTOMERS = "mcp__sales__sales_top_customers"
+_MISSPELT = "mcp__sales__order_histry"
 
 
 class DemoError(HalflapError):
@@ -44,56 +46,101 @@ def demo(as_json: JsonOption = False) -> None:
 
 async def _demo(config: Config, console: Console) -> dict[str, Any]:
     async with Gateway.open(config) as gateway:
-        _step(console, "Connect to three servers at once")
-        began = perf_counter()
-        tools = await gateway.tools()
-        seconds = perf_counter() - began
-        for report in await gateway.reports():
-            status = report.status
-            _expect(status.state == "ready", f"server {status.name!r} is {status.state}: {status.reason}")
-            console.print(
-                f"  {status.name:<15} {report.tools} {'tool' if report.tools == 1 else 'tools'}, {report.declared_output_schemas} with an output schema, "
-                f"protocol {status.protocol_version}, started in {status.start_seconds or 0:.2f} s"
-            )
-        console.print(f"  All of them after {seconds:.2f} s.", style="dim")
-
-        _step(console, "List the tools")
-        _expect(len(tools) >= 8, f"only {len(tools)} tools were listed")  # noqa: PLR2004 -- what the three offer
-        for tool in tools:
-            console.print(f"  {tool.name:<46} {one_line(tool.description, 60)}")
-
-        _step(console, "Call a tool that declares what it returns")
-        result = await gateway.call(_FINANCIALS, ticker="ALDR", statement="income", limit=2)
-        rows = result.structured_content
-        _expect(isinstance(rows, list) and len(rows) == 2, f"{_FINANCIALS} returned {rows!r}")  # noqa: PLR2004 -- the limit
-        for row in rows:
-            console.print(f"  {row['date']}: revenue {row['revenue']:,}, net income {row['netIncome']:,}")
-
-        _step(console, "Call one that does not: it has to be found out")
-        result = await gateway.call(_SEARCH, query="travel expenses", limit=2)
-        found = json.loads(result.text)
-        _expect(isinstance(found, list) and bool(found), f"{_SEARCH} returned {result.text!r}")
-        console.print(f"  keys of the first hit: {', '.join(found[0])}")
-        console.print(f"  {found[0]['doc_id']}: {found[0]['title']}")
-
-        _step(console, "Make a mistake: nothing is sent, and the message says what is right")
-        try:
-            await gateway.call(_FINANCIALS, ticker="ALDR", statement="profits", limit="two")
-        except InvalidArgumentsError as error:
-            refusal = str(error)
-            for line in refusal.splitlines():
-                console.print(f"  {line}")
-        else:
-            raise DemoError("A wrong call was let through.")
+        shown = {
+            "tools": await _connect(gateway, console),
+            "search": await _search(gateway, console),
+            "inspection": await _inspect(gateway, console),
+            "financials": await _call_declared(gateway, console),
+            "documents": await _call_undeclared(gateway, console),
+            "refusal": await _be_refused(gateway, console),
+        }
     console.print(
         "\nNext: name your own servers in a file and run `halflap list --config FILE`.", style="bold"
     )
-    return {
-        "tools": [tool.name for tool in tools],
-        "financials": rows,
-        "documents": found,
-        "refusal": refusal,
-    }
+    return shown
+
+
+async def _connect(gateway: Gateway, console: Console) -> list[str]:
+    _step(console, "Connect to three servers at once")
+    began = perf_counter()
+    tools = await gateway.tools()
+    seconds = perf_counter() - began
+    for report in await gateway.reports():
+        status = report.status
+        _expect(status.state == "ready", f"server {status.name!r} is {status.state}: {status.reason}")
+        count = f"{report.tools} {'tool' if report.tools == 1 else 'tools'}"
+        console.print(
+            f"  {status.name:<15} {count}, {report.declared_output_schemas} with an output schema, "
+            f"protocol {status.protocol_version}, started in {status.start_seconds or 0:.2f} s"
+        )
+    console.print(f"  All of them after {seconds:.2f} s.", style="dim")
+    _step(console, "List the tools")
+    _expect(len(tools) >= 8, f"only {len(tools)} tools were listed")  # noqa: PLR2004 -- what the three offer
+    for tool in tools:
+        console.print(f"  {tool.name:<46} {one_line(tool.description, 60)}")
+    return [tool.name for tool in tools]
+
+
+async def _search(gateway: Gateway, console: Console) -> list[str]:
+    _step(console, "Search: find a tool by what it does")
+    hits = await gateway.search("top customers by revenue", limit=3)
+    _expect(bool(hits) and hits[0].name == _TOP_CUSTOMERS, f"search found {[hit.name for hit in hits]}")
+    for hit in hits:
+        console.print(f"  {hit.score:.2f}  {hit.name}")
+    return [hit.name for hit in hits]
+
+
+async def _inspect(gateway: Gateway, console: Console) -> dict[str, Any]:
+    _step(console, "Inspect: one that declares what it returns, one that does not, one that is not there")
+    shown: dict[str, Any] = {}
+    for name, declared in ((_FINANCIALS, True), (_SEARCH, False)):
+        shown[name] = await gateway.inspect(name)
+        _expect(
+            (shown[name]["outputSchema"] is not None) is declared, f"{name} is described as {shown[name]}"
+        )
+        console.print(f"  {(await gateway.get_schema(name)).format_compact()}")
+        if "note" in shown[name]:
+            console.print(f"    {shown[name]['note']}", style="dim")
+    try:
+        await gateway.inspect(_MISSPELT)
+    except ToolNotFoundError as error:
+        shown[_MISSPELT] = str(error)
+        for line in str(error).splitlines():
+            console.print(f"  {one_line(line, 140)}")
+    else:
+        raise DemoError("A tool that is not there was found.")
+    return shown
+
+
+async def _call_declared(gateway: Gateway, console: Console) -> list[Any]:
+    _step(console, "Call a tool that declares what it returns")
+    result = await gateway.call(_FINANCIALS, ticker="ALDR", statement="income", limit=2)
+    rows = result.structured_content
+    _expect(isinstance(rows, list) and len(rows) == 2, f"{_FINANCIALS} returned {rows!r}")  # noqa: PLR2004 -- the limit
+    for row in rows:
+        console.print(f"  {row['date']}: revenue {row['revenue']:,}, net income {row['netIncome']:,}")
+    return list(rows)
+
+
+async def _call_undeclared(gateway: Gateway, console: Console) -> list[Any]:
+    _step(console, "Call one that does not: it has to be found out")
+    result = await gateway.call(_SEARCH, query="travel expenses", limit=2)
+    found = json.loads(result.text)
+    _expect(isinstance(found, list) and bool(found), f"{_SEARCH} returned {result.text!r}")
+    console.print(f"  keys of the first hit: {', '.join(found[0])}")
+    console.print(f"  {found[0]['doc_id']}: {found[0]['title']}")
+    return list(found)
+
+
+async def _be_refused(gateway: Gateway, console: Console) -> str:
+    _step(console, "Make a mistake: nothing is sent, and the message says what is right")
+    try:
+        await gateway.call(_FINANCIALS, ticker="ALDR", statement="profits", limit="two")
+    except InvalidArgumentsError as error:
+        for line in str(error).splitlines():
+            console.print(f"  {line}")
+        return str(error)
+    raise DemoError("A wrong call was let through.")
 
 
 def _step(console: Console, title: str) -> None:

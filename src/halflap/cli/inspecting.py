@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,6 +86,10 @@ def _show(described: dict[str, Any], schema: ToolSchema) -> None:
     ]
     if "changed" in described:
         lines.append(f"Changed since it was accepted: {', '.join(described['changed']) or 'its definition'}")
+        for key, value in described["accepted"].items():
+            lines.append(
+                f"  {key} was: {one_line(value if isinstance(value, str) else json.dumps(value), 1000)}"
+            )
     takes = schema.format_for_llm().partition("\n\n")[2].partition("\n")[2].splitlines()
     lines += ["", "Takes:", *(f"  {line}" for line in takes or ["nothing"]), "", "Returns:"]
     if schema.output_type is not None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halflap.config.places import home_dir
+from halflap.config.places import home_dir, working_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["Flaw", "Scope", "expand"]
 
@@ -31,7 +31,7 @@ class Scope:
     def of(cls, environ: Mapping[str, str] | None = None, workspace: Path | None = None) -> Scope:
         """Take what is not given from the process."""
         environ = os.environ if environ is None else environ
-        return cls(environ, Path.cwd() if workspace is None else workspace, home_dir(environ))
+        return cls(environ, working_folder() if workspace is None else workspace, home_dir(environ))
 
 
 @dataclass(frozen=True, slots=True)

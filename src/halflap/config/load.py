@@ -13,7 +13,7 @@ from halflap.config.document import document, document_of, file_bytes
 from halflap.config.expand import Scope, expand
 from halflap.config.kinds import WRONG
 from halflap.config.nodes import Node, Problems, shown
-from halflap.config.places import path_from, user_config_dir, user_data_dir
+from halflap.config.places import path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import ProjectFile, look_around, read_project_servers
 from halflap.config.servers import ServerReader
 from halflap.config.settings import (
@@ -60,7 +60,7 @@ class Config:
     ) -> Config:
         """Read what a file could say from a mapping; relative paths start at `base`, else where we are."""
         problems = Problems()
-        folder = Path.cwd() if base is None else Path(base).absolute()
+        folder = working_folder() if base is None else Path(base).absolute()
         root = document_of(mapping, problems)
         if not isinstance(root.value, Mapping):
             problems.add(None, f"a configuration must be a mapping, not {root.kind}.")
@@ -79,7 +79,7 @@ def load_config(
 ) -> Config:
     """Read the user's file and the trusted project files; raise every problem of all of them at once."""
     environ = os.environ if environ is None else environ
-    folder = Path.cwd() if cwd is None else Path(cwd).absolute()
+    folder = working_folder() if cwd is None else Path(cwd).absolute()
     scope = Scope.of(environ, folder)
     data_dir = user_data_dir(environ)
     chosen, warnings = _user_file(path, scope)

@@ -12,7 +12,7 @@ from platformdirs.unix import Unix
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["home_dir", "path_from", "user_config_dir", "user_data_dir", "with_home"]
+__all__ = ["home_dir", "path_from", "user_config_dir", "user_data_dir", "with_home", "working_folder"]
 
 _NAME = "halflap"
 
@@ -33,7 +33,7 @@ def user_data_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 def _chosen(environ: Mapping[str, str], override: str, xdg: str, beneath_home: str) -> Path | None:
     if environ.get(override):
-        return path_from(environ[override], Path.cwd(), home_dir(environ))
+        return path_from(environ[override], working_folder(), home_dir(environ))
     # platformdirs looks at the process's environment only; on Unix these are its rules, with the
     # environment that was given.
     if not issubclass(platformdirs.PlatformDirs, Unix):
@@ -42,12 +42,24 @@ def _chosen(environ: Mapping[str, str], override: str, xdg: str, beneath_home: s
     return (Path(base) if Path(base).is_absolute() else home_dir(environ) / beneath_home) / _NAME
 
 
+def working_folder() -> Path:
+    """Give the folder we are in; one that was deleted under us is no folder any more."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path("/nonexistent")
+
+
 def home_dir(environ: Mapping[str, str]) -> Path:
     """Give the user's home folder by the given environment, else by the system."""
     for name in ("HOME", "USERPROFILE"):
         if environ.get(name) and Path(environ[name]).is_absolute():
             return Path(environ[name])
-    return Path.home()
+    try:
+        return Path.home()
+    except RuntimeError:
+        # A user without an entry and without HOME, as in some containers.
+        return Path("/nonexistent")
 
 
 def with_home(text: str, home: Path) -> str:
@@ -59,4 +71,4 @@ def with_home(text: str, home: Path) -> str:
 
 def path_from(text: str, folder: Path, home: Path) -> Path:
     """Give the absolute path that a text means in a folder; links are not followed."""
-    return Path(os.path.normpath(Path.cwd() / folder / with_home(text, home)))
+    return Path(os.path.normpath(working_folder() / folder / with_home(text, home)))

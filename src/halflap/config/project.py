@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.config.document import document, file_bytes
 from halflap.config.nodes import Problems, shown
-from halflap.config.places import home_dir, user_data_dir
+from halflap.config.places import home_dir, user_data_dir, working_folder
 from halflap.config.servers import ServerReader
-from halflap.errors import ConfigError
+from halflap.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def find_project_files(
     cwd: Path | str | None = None, environ: Mapping[str, str] | None = None
 ) -> tuple[ProjectFile, ...]:
     """Say which project files the folder has, and whether each is trusted."""
-    found, _ = look_around(Path.cwd() if cwd is None else Path(cwd), user_data_dir(environ))
+    found, _ = look_around(working_folder() if cwd is None else Path(cwd), user_data_dir(environ))
     return tuple(each.file for each in found)
 
 
@@ -204,6 +204,19 @@ def _read_record(data_dir: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def _write_record(data_dir: Path, record: Mapping[str, str]) -> None:
+    try:
+        _replace_record(data_dir, record)
+    except OSError as error:
+        problem = ConfigProblem(
+            data_dir / _RECORD,
+            None,
+            f"what is trusted cannot be written down: {error.strerror}.",
+            "Nothing has changed.",
+        )
+        raise ConfigError([problem]) from error
+
+
+def _replace_record(data_dir: Path, record: Mapping[str, str]) -> None:
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = json.dumps({"version": 1, "files": dict(sorted(record.items()))}, indent=2) + "\n"
     # mkstemp makes the file 0600 from the start; replacing it is all or nothing.

@@ -69,11 +69,9 @@ SETTINGS: tuple[Setting, ...] = (
         "ttl.list_seconds",
         _TTL,
         300.0,
-        "How long a server's list of tools counts as fresh; 0 asks each time.",
+        "How long a server's list of tools counts as fresh. A running gateway then answers with what it has and asks behind.",
     ),
-    Setting(
-        "ttl.schema_seconds", _TTL, 3600.0, "How long the schemas of a tool count as fresh; 0 asks each time."
-    ),
+    Setting("ttl.schema_seconds", _TTL, 3600.0, "How long the schemas of a tool count as fresh, likewise."),
     Setting(
         "ttl.per_tool",
         MapOf(item=_TTL, noun="globs to seconds"),

@@ -11,7 +11,6 @@ import socket
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Guard", "bind", "keep_token", "parse_address", "serve_http"]
 
 PATH = "/mcp"
+_HOST = re.compile(r"(?P<name>[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _PORT = re.compile(r"[0-9]{1,5}")
 _LAST_PORT = 65535
@@ -188,18 +188,18 @@ class Guard:
         text = origin.decode("latin-1").lower().rstrip("/")
         if text in self._origins:
             return True
-        try:
-            parts = urlsplit(text)
-        except ValueError:
-            return False
-        return parts.scheme in {"http", "https"} and parts.hostname in _LOOPBACK
+        scheme, separator, host = text.partition("://")
+        return (
+            bool(separator)
+            and scheme in {"http", "https"}
+            and _host_name(host.encode("latin-1")) in _LOOPBACK
+        )
 
 
 def _host_name(host: bytes) -> str:
-    try:
-        return urlsplit("//" + host.decode("latin-1")).hostname or ""
-    except ValueError:
-        return ""
+    """Read a host and port, and nothing that only looks like one."""
+    found = _HOST.fullmatch(host.decode("latin-1"))
+    return "" if found is None else found["name"].strip("[]").lower()
 
 
 async def _refuse(send: Send, status: int, code: str, message: str) -> None:

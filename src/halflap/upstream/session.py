@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 _MOST_PAGES = 1_000
 _MOST_TOOLS = 20_000
 _MOST_ROUNDS = 10
+_LONGEST_INSTRUCTIONS = 100_000
 _LONGEST_TTL_MS = 10**12
 _SESSION_CLOSED = "Connection closed"
 _CLOSED = (_SESSION_CLOSED, "SSE stream")
@@ -156,13 +157,15 @@ class Session:
                     break
                 cursors.add(following)
                 cursor = following
+            else:
+                warnings.append(f"its list of tools does not end; it was cut after {_MOST_PAGES} pages")
         info = self.client.server_info
         return Listing(
             server=server,
             tools=tuple(definitions[:_MOST_TOOLS]),
-            instructions=self.client.instructions,
+            instructions=(self.client.instructions or "")[:_LONGEST_INSTRUCTIONS] or None,
             protocol_version=self.client.protocol_version,
-            server_info=None if info is None else f"{info.name} {info.version}".strip(),
+            server_info=None if info is None else _introduction(info),
             ttl_seconds=ttl,
             warnings=tuple(warnings),
         )
@@ -282,6 +285,13 @@ class Session:
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._on_tools_changed()
+
+
+def _introduction(info: types.Implementation) -> str:
+    """Say who a server is, as it says itself."""
+    who = f"{info.name} {info.version}".strip()
+    more = ", ".join(part for part in (info.title, info.description) if part)
+    return (f"{who}: {more}" if more else who)[:500]
 
 
 def _take(definition: Any, definitions: list[Mapping[str, Any]], warnings: list[str]) -> None:
