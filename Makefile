@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := tests/real/node_modules/.ready
+# The JSON Schema test suite comes with the source of a package that we do not use otherwise.
+SUITE := $(VENV)/json-schema-suite
+SUITE_SOURCE := jsonschema==4.26.0
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .PHONY: demo test test-all check bench format setup clean help
@@ -37,6 +40,14 @@ $(NODE_READY): tests/real/package.json tests/real/package-lock.json
 		echo "npm is not there; the tests against the npm servers will be skipped."; \
 	fi
 
+$(SUITE): $(READY)
+	@echo "Fetching the JSON Schema test suite …"
+	@rm -rf $@.part && mkdir -p $@.part
+	@{ $(BIN)/python -m pip download --quiet --no-deps --no-binary jsonschema --dest $@.part $(SUITE_SOURCE) >/dev/null 2>&1 \
+		&& tar -xzf $@.part/*.tar.gz -C $@.part --strip-components=2 --wildcards '*/json/tests/draft2020-12' '*/json/tests/draft7' \
+		&& rm -f $@.part/*.tar.gz && mv $@.part $@; } \
+		|| echo "It could not be fetched; the tests that need it will be skipped."
+
 demo: $(READY)
 	@$(BIN)/halflap demo
 
@@ -46,10 +57,10 @@ check: $(READY)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test: check $(NODE_READY)
+test: check $(NODE_READY) $(SUITE)
 	@$(PYTEST) -m "not slow"
 
-test-all: check $(NODE_READY)
+test-all: check $(NODE_READY) $(SUITE)
 	@$(PYTEST)
 	@$(MAKE) --no-print-directory bench
 

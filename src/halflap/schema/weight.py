@@ -39,7 +39,7 @@ class Scale:
     def __init__(self, schema: Mapping[str, Any], most: float) -> None:
         self._schema = schema
         self._most = most
-        self._anchors = _anchors(schema)
+        self._anchors, self._named = _names(schema)
         try:
             self._unfolded = self._unfold(schema, {})
         except (_TooHeavyError, RecursionError):
@@ -107,12 +107,16 @@ class Scale:
         yield from (self._resolve(schema[key]) for key in _REFERENCES if key in schema)
 
     def _resolve(self, reference: Any) -> Any:
-        if not isinstance(reference, str) or not reference.startswith("#"):
+        """Find what a reference means, within the document; what cannot be found cannot be weighed."""
+        if not isinstance(reference, str):
             raise _TooHeavyError
-        if not reference.startswith("#/"):
-            return self._schema if reference == "#" else self._anchors.get(reference[1:])
-        part: Any = self._schema
-        for token in unquote(reference[2:]).split("/"):
+        address, _, fragment = reference.partition("#")
+        part = self._named.get(_tail(address)) if address else self._schema
+        if part is None:
+            raise _TooHeavyError
+        if not fragment.startswith("/"):
+            return self._anchors.get(fragment, part) if fragment else part
+        for token in unquote(fragment[1:]).split("/"):
             key = token.replace("~1", "/").replace("~0", "~")
             try:
                 part = part[int(key)] if isinstance(part, list) else part[key]
@@ -157,20 +161,31 @@ def _matched(schema: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]
         yield from ((part, inner) for inner in value for part in general)
 
 
-def _anchors(schema: Any) -> dict[str, Any]:
-    """Find the parts that have a name; one with an `$id` of its own gives its references another meaning."""
-    found: dict[str, Any] = {}
+def _names(schema: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Find the parts that have a name: by anchor, and by the last word of their address."""
+    anchors: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     rest = [schema]
     while rest:
         part = rest.pop()
         if isinstance(part, dict):
             for key in ("$anchor", "$dynamicAnchor"):
                 if isinstance(part.get(key), str):
-                    found[part[key]] = part
+                    anchors[part[key]] = part
+            address = part.get("$id")
+            if isinstance(address, str):
+                # Draft-07 names an anchor this way.
+                table, word = (anchors, address[1:]) if address.startswith("#") else (named, _tail(address))
+                # Two parts of one name: which is meant depends on where one stands.
+                table[word] = part if word not in table else None
             rest += part.values()
         elif isinstance(part, list):
             rest += part
-    return found
+    return anchors, named
+
+
+def _tail(address: str) -> str:
+    return address.partition("#")[0].rstrip("/").rpartition("/")[2]
 
 
 def _count(value: Any, most: float) -> float:
