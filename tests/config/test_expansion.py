@@ -11,7 +11,7 @@ from halflap.config.expand import Scope, expand
 
 SCOPE = Scope(
     {"NAME": "value", "EMPTY": "", "NESTED": "${NAME}", "workspaceFolder": "no"},
-    Path("/work/here"),
+    Path("/projects/here"),
     Path("/home/me"),
 )
 
@@ -49,7 +49,7 @@ def test_no_text_makes_the_expansion_crash(text: str) -> None:
         ("${NESTED}", "${NAME}"),
         ("$${NAME}", "${NAME}"),
         ("$NAME $$ $", "$NAME $$ $"),
-        ("${workspaceFolder}/x", "/work/here/x"),
+        ("${workspaceFolder}/x", "/projects/here/x"),
         ("${userHome}/x", "/home/me/x"),
     ],
 )
