@@ -441,3 +441,49 @@ def test_a_servers_instructions_are_shown_with_its_tools(run: Run) -> None:
             assert (await gateway.inspect("mcp__echo__add"))["instructions"] == "Speak up, it is an echo."
 
     run(scenario())
+
+
+@pytest.mark.parametrize("entry", ["mcp__a-b__x", "mcp__a-b__*", "mcp__a_b__x"])
+def test_a_rule_may_be_written_with_the_servers_own_spelling(run: Run, shelf: Shelf, entry: str) -> None:
+    settings = config(shelf.put("a-b", "x"), tools={"block": [entry]})
+
+    async def scenario() -> None:
+        async with Gateway.open(settings) as gateway:
+            await gateway.refresh()
+            assert gateway.snapshot.callable == ()
+            with pytest.raises(ToolBlockedError):
+                await gateway.call("mcp__a_b__x")
+
+    run(scenario())
+
+
+def test_a_server_cannot_free_a_blocked_tool_by_taking_its_name_for_another(run: Run, shelf: Shelf) -> None:
+    rules = {"block": ["mcp__s__delete_x"], "destructive": ["mcp__s__wipe_x"]}
+    settings = config(shelf.put("s", "delete.x", "delete_x", "wipe.x", "wipe_x"), tools=rules)
+
+    async def scenario() -> None:
+        async with Gateway.open(settings) as gateway:
+            await gateway.refresh()
+            freed = {gateway.snapshot.tools[name].original_name for name in gateway.snapshot.callable}
+            assert freed == {"wipe.x", "wipe_x"}
+            for name in gateway.snapshot.callable:
+                assert (await gateway.inspect(name))["annotations"]["destructive"] is True
+
+    run(scenario())
+
+
+def test_what_changed_is_shown_as_it_was(run: Run, shelf: Shelf) -> None:
+    settings = config(shelf.put("one", "a"), tools={"pin": "hold"})
+
+    async def scenario() -> None:
+        async with Gateway.open(settings) as gateway:
+            await gateway.refresh()
+            await asyncio.to_thread(shelf.change, "one", "a")
+        async with Gateway.open(settings) as gateway:
+            await gateway.refresh()
+            described = await gateway.inspect("mcp__one__a")
+            assert described["description"] == "Tool a, changed."
+            assert described["accepted"] == {"description": "Tool a."}
+            assert "halflap trust --tool mcp__one__a" in described["held"]
+
+    run(scenario())

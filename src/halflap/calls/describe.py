@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from halflap.catalog import PARTS
 from halflap.schema import clean, clean_deep, is_wrapped
-from halflap.values import canonical
 
 if TYPE_CHECKING:
     from halflap.calls.policy import Policy
@@ -64,15 +64,8 @@ def describe(tool: Tool, snapshot: Snapshot, policy: Policy, unavailable: str | 
 
 def _accepted(tool: Tool, snapshot: Snapshot) -> dict[str, Any]:
     """Show what changed as it was when it was accepted."""
-    was = snapshot.accepted.get(tool.name, {})
-    now = {
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-    }
-    keys = [key for key, value in now.items() if canonical(was.get(key)) != canonical(value)]
-    return {key: clean_deep(was.get(key), _LONGEST_PART) for key in keys}
+    was, changed = snapshot.accepted.get(tool.name, {}), snapshot.changed[tool.name]
+    return {key: clean_deep(was.get(key), _LONGEST_PART) for key, word in PARTS.items() if word in changed}
 
 
 def _claims(tool: Tool) -> dict[str, Any]:

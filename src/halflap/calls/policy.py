@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from halflap.catalog import matches
+from halflap.catalog import matches, namespaced
 from halflap.errors import ToolBlockedError, ToolHeldError
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ class Policy:
 
     def is_destructive(self, tool: Tool) -> bool:
         """Say whether the tool is known to destroy things: by the user's word, or a trusted server's."""
-        if matches(tool.name, self._tools.destructive) is not None:
+        if self._is_called_destructive(tool):
             return True
         return self.is_trusted(tool) and tool.annotations.destructive is True and not self.is_read_only(tool)
 
     def is_read_only(self, tool: Tool) -> bool:
         """Say whether the tool is known to change nothing."""
-        if matches(tool.name, self._tools.destructive) is not None:
+        if self._is_called_destructive(tool):
             return False
         if matches(tool.name, self._tools.read_only) is not None:
             return True
@@ -51,12 +51,17 @@ class Policy:
         return (
             self.is_trusted(tool)
             and tool.annotations.idempotent is True
-            and matches(tool.name, self._tools.destructive) is None
+            and not self._is_called_destructive(tool)
         )
+
+    def _is_called_destructive(self, tool: Tool) -> bool:
+        """Say whether the user calls it destructive: by its name, or by the one that it would have had."""
+        plain = namespaced(tool.server, tool.original_name)
+        return any(matches(name, self._tools.destructive) is not None for name in (tool.name, plain))
 
     def voucher(self, tool: Tool) -> Literal["user", "server"] | None:
         """Say on whose word the tool's effects are known: the user's, a trusted server's, or nobody's."""
-        if matches(tool.name, (*self._tools.destructive, *self._tools.read_only)) is not None:
+        if self._is_called_destructive(tool) or matches(tool.name, self._tools.read_only) is not None:
             return "user"
         return "server" if self.is_trusted(tool) else None
 

@@ -2,7 +2,7 @@
 
 from halflap.catalog.catalog import Catalog
 from halflap.catalog.finder import Finder, Hit
-from halflap.catalog.listing import changed_parts
+from halflap.catalog.listing import PARTS, changed_parts
 from halflap.catalog.listings import FIRST_LISTING_SECONDS, Listings
 from halflap.catalog.naming import namespaced
 from halflap.catalog.report import ServerReport, report
@@ -10,6 +10,7 @@ from halflap.catalog.snapshot import Snapshot, matches
 
 __all__ = [
     "FIRST_LISTING_SECONDS",
+    "PARTS",
     "Catalog",
     "Finder",
     "Hit",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from halflap.values import Listing
 
-__all__ = ["Absorbed", "absorb", "changed_parts"]
+__all__ = ["PARTS", "Absorbed", "absorb", "changed_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,17 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
     )
 
 
+PARTS = {
+    "title": "title",
+    "description": "description",
+    "inputSchema": "input schema",
+    "outputSchema": "output schema",
+    "annotations": "annotations",
+}
+"""The parts of a definition that an agent relies on, and what a person calls them."""
+
+
 def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
     """Name the parts of a definition that differ, as a person would."""
-    parts = {
-        "title": "title",
-        "description": "description",
-        "inputSchema": "input schema",
-        "outputSchema": "output schema",
-        "annotations": "annotations",
-    }
     # As texts, because Python takes `true` and 1 for the same, and the hash does not.
-    return tuple(word for key, word in parts.items() if canonical(old.get(key)) != canonical(new.get(key)))
+    return tuple(word for key, word in PARTS.items() if canonical(old.get(key)) != canonical(new.get(key)))

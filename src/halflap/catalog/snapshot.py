@@ -132,11 +132,14 @@ def matches(name: str, globs: Iterable[str]) -> str | None:
     return next((glob for glob in globs if glob == name or fnmatchcase(name, glob)), None)
 
 
-def block_rule(name: str, tools: ToolsConfig) -> str | None:
+def block_rule(tool: StoredTool, tools: ToolsConfig) -> str | None:
     """Say which rule of the configuration keeps a tool from being called, if one does."""
-    if tools.allow is not None and matches(name, tools.allow) is None:
+    if tools.allow is not None and matches(tool.name, tools.allow) is None:
         return "`tools.allow` (which does not list it)"
-    glob = matches(name, tools.block)
+    # Also by its plain name: a server that lists another tool first under that name shall not free this one.
+    glob = matches(tool.name, tools.block) or matches(
+        namespaced(tool.server, tool.original_name), tools.block
+    )
     return None if glob is None else f"`tools.block: {glob}`"
 
 
@@ -186,7 +189,7 @@ def build_snapshot(
         for name, one in present.items()
         if tools.pin != "off" and one.hash != one.accepted_hash
     }
-    blocked = {name: rule for name in present if (rule := block_rule(name, tools)) is not None}
+    blocked = {name: rule for name, one in present.items() if (rule := block_rule(one, tools)) is not None}
     return Snapshot(
         number=number,
         tools=MappingProxyType({name: build_tool(one) for name, one in present.items()}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shlex
@@ -68,7 +69,7 @@ def trust(
     if tools or all_tools:
         if file is not None or revoke:
             raise UsageError("Give --tool or --all-tools alone: they are about tools, not about a file.")
-        done = asyncio.run(_accept(read_config(config), tools or [], all_tools=all_tools))
+        done = asyncio.run(_accept(read_config(config), tools or [], all_tools=all_tools, yes=yes))
     elif revoke:
         done = [_revoke(path) for path in ([file] if file is not None else _here())]
     else:
@@ -117,12 +118,7 @@ def _trust(file: ProjectFile, *, yes: bool) -> dict[str, Any]:
     )
     for server in servers:
         note(f"  {one_line(server.name)}: {_what_it_does(server)}")
-    if not yes:
-        if not sys.stdin.isatty():
-            raise UsageError("Not trusted: there is nobody to ask here. Say --yes if you have looked at it.")
-        if not typer.confirm("Trust it?", err=True):
-            note("Not trusted.")
-            raise typer.Exit(1)
+    _ask("Trust it?", yes=yes)
     trust_project_file(file.path, digest=file.digest)
     note("Trusted, as it is now.")
     return done
@@ -161,15 +157,43 @@ def _values(server: ServerConfig) -> list[str]:
     return [*server.env.values(), *server.headers.values()]
 
 
-async def _accept(config: Config, names: list[str], *, all_tools: bool) -> list[dict[str, Any]]:
+async def _accept(config: Config, names: list[str], *, all_tools: bool, yes: bool) -> list[dict[str, Any]]:
     async with opened(config) as gateway:
         changed = gateway.snapshot.changed
         wanted = sorted(changed) if all_tools else list(dict.fromkeys(names))
         for name in wanted:
             gateway.snapshot.find(name)
+            if name in changed:
+                _show_change(await gateway.inspect(name))
+        if any(name in changed for name in wanted):
+            _ask("Accept it?" if len(wanted) == 1 else "Accept them?", yes=yes)
         accepted = await gateway.accept(wanted)
         for name in wanted:
-            note(f"{name}: {'accepted as it is now' if name in accepted else 'had not changed'}.")
+            note(f"{name}: {'accepted as shown' if name in accepted else 'had not changed'}.")
         if not wanted:
             note("No definition has changed.")
         return [{"tool": name, "accepted": name in accepted} for name in wanted]
+
+
+def _show_change(described: dict[str, Any]) -> None:
+    """Show each part that changed, as it was and as it is."""
+    note(f"{described['name']} has changed: {', '.join(described['changed'])}")
+    now = {**described, "annotations": described["annotations"]["claimed"]}
+    for key, was in described["accepted"].items():
+        note(f"  {key} was: {visible(_text(was))}")
+        note(f"  {key} is:  {visible(_text(now.get(key)))}")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _ask(question: str, *, yes: bool) -> None:
+    """Have a person decide; without one, only --yes does."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("Not trusted: there is nobody to ask here. Say --yes if you have looked at it.")
+    if not typer.confirm(question, err=True):
+        note("Not trusted.")
+        raise typer.Exit(1)

@@ -193,13 +193,16 @@ class _UserReader:
 
     def _tools(self, root: Node, values: Mapping[str, Any]) -> ToolsConfig:
         self._exclusive(root, "tools", "allow", "block")
+        patterns = {
+            key: tuple(map(_as_named, values[key])) for key in _TOOL_LISTS if values.get(key) is not None
+        }
         for key in _TOOL_LISTS:
-            for pattern in values.get(key) or ():
+            for pattern in patterns.get(key, ()):
                 if not _can_match(pattern):
                     self.warnings.append(
                         f"tools.{key}: `{shown(pattern)}` matches no tool: tools are named `mcp__<server>__<tool>`."
                     )
-        return ToolsConfig(**values)
+        return ToolsConfig(**{**values, **patterns})
 
     def _text(self, text: str, where: str, line: int | None) -> str | None:
         expanded, flaws = expand(text, self.scope)
@@ -247,6 +250,11 @@ class _UserReader:
             else:
                 self.problems.add(item.line, f"roots[{index}] must be a path or start with file:///.")
         return tuple(uris)
+
+
+def _as_named(pattern: str) -> str:
+    """Write a pattern as tools are named: with `_` for what cannot be in the name of a tool."""
+    return pattern if "[" in pattern else re.sub(r"[^0-9A-Za-z_*?]", "_", pattern)
 
 
 def _can_match(pattern: str) -> bool:

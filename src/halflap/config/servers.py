@@ -79,6 +79,7 @@ class ServerReader:
         first_seen: dict[str, str] = {}
         servers = []
         for entry in self._entries(root):
+            server = self._server(entry)
             if entry.name in first_seen:
                 self.problems.add(
                     entry.node.line,
@@ -87,7 +88,6 @@ class ServerReader:
                 )
                 continue
             first_seen[entry.name] = entry.where
-            server = self._server(entry)
             if server is not None:
                 servers.append(server)
         return servers

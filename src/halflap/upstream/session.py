@@ -144,13 +144,14 @@ class Session:
         ttl: float | None = None
         cursor: str | None = None
         cursors: set[str] = set()
+        names: set[str] = set()
         capabilities = self.client.server_capabilities
         if capabilities is not None and capabilities.tools is not None:
             for _ in range(_MOST_PAGES):
                 raw = await self._list_page(cursor)
                 page = raw.get("tools")
                 for definition in page if isinstance(page, list) else ():
-                    _take(definition, definitions, warnings)
+                    _take(definition, definitions, warnings, names)
                 ttl = _shorter(ttl, raw.get("ttlMs"))
                 following = raw.get("nextCursor")
                 if not isinstance(following, str) or following in cursors or len(definitions) > _MOST_TOOLS:
@@ -294,7 +295,9 @@ def _introduction(info: types.Implementation) -> str:
     return (f"{who}: {more}" if more else who)[:500]
 
 
-def _take(definition: Any, definitions: list[Mapping[str, Any]], warnings: list[str]) -> None:
+def _take(
+    definition: Any, definitions: list[Mapping[str, Any]], warnings: list[str], names: set[str]
+) -> None:
     """Keep a definition that can be used, mended where the mend is plain."""
     if (
         not isinstance(definition, dict)
@@ -303,6 +306,10 @@ def _take(definition: Any, definitions: list[Mapping[str, Any]], warnings: list[
     ):
         warnings.append("a tool without a name was left out")
         return
+    if definition["name"] in names:
+        warnings.append(f"tool {definition['name']!r} is listed twice; the second was left out")
+        return
+    names.add(definition["name"])
     kept = dict(definition)
     if not isinstance(kept.get("inputSchema"), dict):
         warnings.append(f"tool {kept['name']!r} has no input schema; it is taken to accept any arguments")

@@ -92,9 +92,10 @@ async def _started(guardian: Guardian, server: ServerConfig) -> GuardedProcess:
         if isinstance(error, OSError) and error.filename == server.cwd and server.cwd is not None:
             reason = f"its folder `cwd: {server.cwd}` cannot be entered ({error.strerror}). Correct `cwd`."
         elif isinstance(error, FileNotFoundError):
+            split = " What follows its first word belongs into `args`." if " " in server.command else ""
             reason = (
                 f"the command {server.command!r} was not found. Install it, "
-                "or give its full path as `command` in the configuration."
+                f"or give its full path as `command` in the configuration.{split}"
             )
         elif isinstance(error, PermissionError):
             reason = f"the command {server.command!r} may not be run ({error.strerror}). Make it executable."
