@@ -7,6 +7,7 @@ import contextlib
 import logging
 from contextlib import asynccontextmanager
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -202,7 +203,11 @@ class Gateway:
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Give a tool's schema, parsed. One past its time is given marked stale, and asked for anew behind."""
         tool, stale = await self._look_up(tool_name)
-        return parse_schema(tool, stale=stale)
+        # Copies: what a caller does to them must not reach the catalogue.
+        own = replace(
+            tool, input_schema=deepcopy(tool.input_schema), output_schema=deepcopy(tool.output_schema)
+        )
+        return parse_schema(own, stale=stale)
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
         """Give several; an unknown name raises `ToolNotFoundError` after all others are resolved."""

@@ -123,3 +123,14 @@ def test_arguments_are_checked_without_calling_anything(run: Run) -> None:
             assert list(await gateway.recent_calls()) == []
 
     run(scenario())
+
+
+def test_what_a_caller_does_to_a_schema_does_not_reach_the_catalogue(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config(ECHO)) as gateway:
+            schema = await gateway.get_schema("mcp__echo__add")
+            properties: dict[str, Any] = schema.raw_schema["properties"]
+            properties["a"]["type"] = "string"
+            assert (await gateway.get_schema("mcp__echo__add")).parameters[0].type == "integer"
+
+    run(scenario())

@@ -44,3 +44,13 @@ def test_what_is_too_deep_or_too_much_is_left_out_with_a_mark() -> None:
     wide = clean_deep({f"k{number}": {"type": "string"} for number in range(200_000)}, 100)
     assert time.perf_counter() - began < 1.0
     assert wide["… (cut)"].endswith(" more")
+
+
+def test_selectors_and_fillers_are_taken_out() -> None:
+    hidden = "".join(chr(0xE0100 + ord(letter) - 32) for letter in "ignore")
+    assert clean(f"Hello{hidden}\ufe0f world\u3164\u2800", 100) == "Hello world"
+
+
+def test_the_whole_is_bounded_too() -> None:
+    large = {f"p{number}": {"description": "x" * 3_900} for number in range(5_000)}
+    assert len(str(clean_deep(large, 4_000))) < 1_000_000

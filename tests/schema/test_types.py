@@ -141,3 +141,36 @@ def test_reading_never_fails_whatever_is_said(schema: Any) -> None:
     assert isinstance(read, Type)
     assert compact(read)
     assert type_name(read)
+
+
+HOSTILE: dict[str, Any] = {
+    "many constants": {"anyOf": [{"const": number} for number in range(100_000)]},
+    "one type many times": {
+        "type": ["object"] * 20_000,
+        "required": [str(number) for number in range(20_000)],
+    },
+    "one large enum many times": {
+        "properties": {f"p{number}": {"$ref": "#/$defs/e"} for number in range(3_000)},
+        "$defs": {"e": {"enum": list(range(200_000))}},
+    },
+    "one large object many times": {
+        "properties": {f"p{number}": {"$ref": "#/$defs/o"} for number in range(3_000)},
+        "$defs": {"o": {"type": "object", "required": [str(number) for number in range(50_000)]}},
+    },
+    "a long chain": {
+        "$ref": "#/$defs/d0",
+        "$defs": {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(2_000)},
+    },
+    "an odd index": {"allOf": [{"type": "object"}], "properties": {"a": {"$ref": "#/allOf/\u00b2"}}},
+    "an endless index": {
+        "allOf": [{"type": "object"}],
+        "properties": {"a": {"$ref": f"#/allOf/{'9' * 5000}"}},
+    },
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_schema_that_was_written_to_harm_is_read_quickly(name: str) -> None:
+    began = time.perf_counter()
+    assert compact(read_type(HOSTILE[name]))
+    assert time.perf_counter() - began < 2.0

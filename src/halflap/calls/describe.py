@@ -39,7 +39,7 @@ def describe(tool: Tool, snapshot: Snapshot, policy: Policy, unavailable: str | 
     elif is_wrapped(output):
         described["note"] = UNWRAPPED
     described["server"] = tool.server
-    described["originalName"] = tool.original_name
+    described["originalName"] = clean(tool.original_name, _LONGEST_PART)
     described["annotations"] = {
         # True, or not known: that a tool is harmless is never known from nobody having said otherwise.
         "readOnly": policy.is_read_only(tool) or None,

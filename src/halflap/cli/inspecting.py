@@ -90,7 +90,7 @@ def _show(described: dict[str, Any], schema: ToolSchema) -> None:
             lines.append(
                 f"  {key} was: {one_line(value if isinstance(value, str) else json.dumps(value), 1000)}"
             )
-    takes = schema.format_for_llm().partition("\n\n")[2].partition("\n")[2].splitlines()
+    takes = schema.parameter_lines()
     lines += ["", "Takes:", *(f"  {line}" for line in takes or ["nothing"]), "", "Returns:"]
     if schema.output_type is not None:
         lines.append(f"  {compact(schema.output_type)}")

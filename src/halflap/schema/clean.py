@@ -10,12 +10,28 @@ __all__ = ["clean", "clean_deep"]
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Control characters, invisible marks, what is unassigned or private, halves of pairs, odd line ends."""
+_BLANK = frozenset(
+    [
+        *range(0xFE00, 0xFE10),
+        *range(0xE0100, 0xE01F0),
+        0x034F,
+        0x115F,
+        0x1160,
+        0x17B4,
+        0x17B5,
+        0x2800,
+        0x3164,
+        0xFFA0,
+    ]
+)
+"""Letters and marks, by their category, that nobody can see: selectors and fillers."""
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 """What moves a terminal's cursor, colours it or sets its title: gone as a whole, not only its first letter."""
 _KEPT = frozenset("\n\t")
 _CUT = " … (cut)"
 _DEEPEST = 60
 _MOST_PARTS = 10_000
+_LONGEST_KEY = 200
 _LEFT_OUT = "… (cut)"
 
 
@@ -24,7 +40,9 @@ def clean(text: str, longest: int) -> str:
     if not text.isascii() or not text.isprintable():
         text = _ESCAPES.sub("", text)
         text = "".join(
-            letter for letter in text if letter in _KEPT or unicodedata.category(letter) not in _HIDDEN
+            letter
+            for letter in text
+            if letter in _KEPT or (unicodedata.category(letter) not in _HIDDEN and ord(letter) not in _BLANK)
         )
     return text if len(text) <= longest else text[: longest - len(_CUT)] + _CUT
 
@@ -45,7 +63,9 @@ class _Cleaner:
     def clean(self, value: Any, depth: int) -> Any:
         self._parts += 1
         if isinstance(value, str):
-            return clean(value, self._longest)
+            shown = clean(value, self._longest)
+            self._parts += len(shown) // 40
+            return shown
         if not isinstance(value, dict | list):
             return value
         if depth >= _DEEPEST or self._parts > _MOST_PARTS:
@@ -57,7 +77,9 @@ class _Cleaner:
             if self._parts > _MOST_PARTS:
                 cleaned[_LEFT_OUT] = f"{len(value) - len(cleaned)} more"
                 break
-            cleaned[key] = self.clean(inner, depth + 1)
+            cleaned[clean(key, _LONGEST_KEY) if len(key) > _LONGEST_KEY else key] = self.clean(
+                inner, depth + 1
+            )
         return cleaned
 
     def _list(self, value: list[Any], depth: int) -> list[Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 from rapidfuzz import fuzz, process
 
 from halflap.errors import ArgumentProblem
+from halflap.schema.clean import clean
 from halflap.schema.types import read_type
 from halflap.schema.write import compact, literal
 
@@ -18,6 +20,8 @@ __all__ = ["problems_of"]
 
 _ALIKE = 65
 _LONGEST = 300
+_LONGEST_NAME = 100
+_MOST_NAMED = 20
 _Kind = jsonschema_rs.ValidationErrorKind
 
 
@@ -32,18 +36,25 @@ def problems_of(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any])
         expected = "a value" if wanted is None else compact(read_type(wanted))
         yield ArgumentProblem(_path([*error.instance_path, kind.property]), expected, "nothing", "missing")
     elif isinstance(kind, _Kind.AdditionalProperties | _Kind.UnevaluatedProperties):
-        known = list(_properties_at(schema, error.schema_path[:-1]))
-        for name in kind.unexpected:
+        known = list(islice(_properties_at(schema, error.schema_path[:-1]), 2_000))
+        for name in kind.unexpected[:20]:
             value = error.instance.get(name) if isinstance(error.instance, dict) else None
             meant = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
-            expected = f"no such key; did you mean {meant[0]!r}?" if meant else _no_such_key(known)
+            expected = (
+                f"no such key; did you mean {clean(meant[0], _LONGEST_NAME)!r}?"
+                if meant
+                else _no_such_key(known)
+            )
             yield ArgumentProblem(_path([*error.instance_path, name]), expected, received(value), "unknown")
     else:
         yield ArgumentProblem(path, _expected(error), received(error.instance))
 
 
 def _no_such_key(known: list[str]) -> str:
-    return f"no such key; there are: {', '.join(known)}" if known else "no such key; there are none"
+    if not known:
+        return "no such key; there are none"
+    shown = [clean(name, _LONGEST_NAME) for name in known[:_MOST_NAMED]]
+    return f"no such key; there are: {', '.join(shown)}{', …' if len(known) > _MOST_NAMED else ''}"
 
 
 def _expected(error: jsonschema_rs.ValidationError) -> str:
@@ -85,7 +96,9 @@ _WORDS: dict[type[jsonschema_rs.ValidationErrorKind], str] = {
 def received(value: Any) -> str:
     """Say what was received: its kind and, if it is short, itself."""
     if isinstance(value, dict):
-        return "an object with " + (", ".join(list(value)[:8]) or "no keys")
+        return "an object with " + (
+            ", ".join(clean(str(key), _LONGEST_NAME) for key in islice(value, 8)) or "no keys"
+        )
     if isinstance(value, list):
         return f"an array of {len(value)}"
     return literal(value)
@@ -94,8 +107,9 @@ def received(value: Any) -> str:
 def _path(parts: list[str | int]) -> str:
     text = ""
     for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text
+        word = part if isinstance(part, int) else clean(part, _LONGEST_NAME)
+        text += f"[{part}]" if isinstance(part, int) else f".{word}" if text else str(word)
+    return text[:1_000]
 
 
 def _properties_at(schema: Mapping[str, Any], path: list[str | int]) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.schema.clean import clean
-from halflap.schema.types import Type, read_type
+from halflap.schema.types import Type, fields_of, read_type
 from halflap.schema.validate import compile_schema
 from halflap.schema.write import compact, literal, type_name
 
@@ -22,6 +23,8 @@ __all__ = ["Parameter", "ToolSchema", "is_wrapped", "parse_schema", "says_someth
 _LONGEST_TEXT = 4_000
 _LONGEST_LINE = 300
 _DEEPEST_SHOWN = 6
+_MOST_LINES = 500
+_MOST_VALUES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +67,23 @@ class ToolSchema:
 
     def format_for_llm(self) -> str:
         """Write it out for a model: one line for each parameter."""
-        lines = [f"Tool: {self.tool_name}", f"Description: {clean(self.description, _LONGEST_TEXT)}", ""]
+        # Further lines are indented: a description must not look like what follows it.
+        described = clean(self.description, _LONGEST_TEXT).strip().replace("\n", "\n  ")
+        lines = [f"Tool: {self.tool_name}", f"Description: {described}", ""]
         if not self.parameters:
             return "\n".join([*lines, "Parameters: none"])
-        return "\n".join([*lines, "Parameters:", *_parameter_lines(self.parameters, 0)])
+        return "\n".join([*lines, "Parameters:", *self.parameter_lines()])
+
+    def parameter_lines(self) -> list[str]:
+        """Write one line for each parameter, those within another indented under it."""
+        lines = list(islice(_parameter_lines(self.parameters, 0), _MOST_LINES + 1))
+        return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], "- … (cut)"]
 
     def format_compact(self) -> str:
         """Write it in one line: `get_orders(customer_id: string, limit?: integer = 10) -> {…}`."""
-        fields = sorted(self.input_type.fields, key=lambda one: not one.required)
+        fields = sorted(fields_of(self.input_type), key=lambda one: not one.required)
         parts = [
-            f"{clean(one.name, 100)}{'' if one.required else '?'}: {compact(one.type)}"
+            f"{_word(one.name)}{'' if one.required else '?'}: {compact(one.type)}"
             + (f" = {literal(one.default)}" if one.has_default and one.default is not None else "")
             for one in fields
         ]
@@ -91,9 +101,10 @@ def _parameter_lines(parameters: Sequence[Parameter], depth: int) -> Iterator[st
         if one.has_default and one.default is not None:
             says.append(f"Default: {_plain(one.default)}")
         if one.enum:
-            says.append(f"Values: {', '.join(_plain(value) for value in one.enum)}")
+            shown = [_plain(value) for value in one.enum[:_MOST_VALUES]]
+            says.append(f"Values: {', '.join(shown if len(one.enum) <= _MOST_VALUES else [*shown, '…'])}")
         needed = "required" if one.required else "optional"
-        line = f"{'  ' * depth}- {clean(one.name, 100)} ({one.type}, {needed})"
+        line = f"{'  ' * depth}- {_word(one.name)} ({one.type}, {needed})"
         yield line + (f": {'. '.join(says)}" if says else "")
         if depth < _DEEPEST_SHOWN:
             yield from _parameter_lines(one.parameters, depth + 1)
@@ -101,17 +112,23 @@ def _parameter_lines(parameters: Sequence[Parameter], depth: int) -> Iterator[st
 
 def _plain(value: Any) -> str:
     """Write a value as a person would: text without quotes."""
-    return clean(value, 100) if isinstance(value, str) else literal(value)
+    return _word(value) if isinstance(value, str) else literal(value)
+
+
+def _word(text: str) -> str:
+    """Make a name or value fit for a line of its own words: nothing that could begin another line."""
+    return " ".join(clean(text, 100).split()) if not text.isidentifier() else clean(text, 100)
 
 
 def parse_schema(tool: Tool, *, stale: bool = False) -> ToolSchema:
     """Parse a tool's definition."""
     read = read_type(tool.input_schema)
+    fields = fields_of(read)
     return ToolSchema(
         tool_name=tool.name,
         description=tool.description,
-        parameters=[_parameter(one) for one in read.fields],
-        required_params=[one.name for one in read.fields if one.required],
+        parameters=[_parameter(one) for one in fields],
+        required_params=[*(one.name for one in fields if one.required), *read.needed],
         raw_schema=tool.input_schema,
         output_schema=tool.output_schema,
         server=tool.server,
@@ -161,6 +178,6 @@ def _returned(schema: Mapping[str, Any] | None) -> Type | None:
     if not schema:
         return None
     read = read_type(schema)
-    if is_wrapped(schema):
+    if is_wrapped(schema) and [one.name for one in read.fields] == ["result"]:
         read = read.fields[0].type
     return read if says_something(read) else None

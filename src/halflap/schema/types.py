@@ -13,7 +13,7 @@ from urllib.parse import unquote
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Field", "Type", "read_type"]
+__all__ = ["Field", "Type", "fields_of", "read_type"]
 
 Kind = Literal[
     "string",
@@ -35,8 +35,12 @@ _PLAIN: dict[str, Kind] = {
     "string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "null": "null",
     "object": "object", "array": "array",
 }  # fmt: skip
-_DEEPEST = 24
+_DEEPEST = 40
 _MOST_PARTS = 3_000
+_MOST_CHOICES = 100
+_MOST_VALUES = 500
+_INDEXES = frozenset(map(str, range(1000)))
+LEFT_OUT = "… (cut)"
 _OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProperties")
 
 
@@ -50,6 +54,8 @@ class Type:
     """The type of the values of any other key, where that says something."""
     closed: bool = False
     """No other keys may be there."""
+    needed: tuple[str, ...] = ()
+    """Keys that have to be there, and of which this part of the schema says no more."""
     items: Type | None = None
     members: tuple[Type, ...] = ()
     values: tuple[Any, ...] = ()
@@ -101,20 +107,23 @@ class _Reader:
         reference = schema.get("$ref")
         if isinstance(reference, str):
             target = self._resolve(reference)
-            return ANY if target is None else self.read(target, depth, through)
+            return ANY if target is None else self.read(target, depth + 1, through)
         if "const" in schema:
             return Type("values", values=(schema["const"],))
         values = schema.get("enum")
         if isinstance(values, list) and values:
-            return Type("values", values=tuple(values))
+            self._parts += min(len(values), _MOST_VALUES) // 10
+            rest = (LEFT_OUT,) if len(values) > _MOST_VALUES else ()
+            return Type("values", values=(*values[:_MOST_VALUES], *rest))
         own = self._own(schema, depth, through)
         for key in ("anyOf", "oneOf"):
             choices = schema.get(key)
             if isinstance(choices, list) and choices:
-                members = [self.read(choice, depth + 1, through) for choice in choices]
+                members = [self.read(choice, depth + 1, through) for choice in choices[:_MOST_CHOICES]]
+                members += [CUT] if len(choices) > _MOST_CHOICES else []
                 own = _both(own, _union(members))
         parts = schema.get("allOf")
-        for part in parts if isinstance(parts, list) else ():
+        for part in parts[:_MOST_CHOICES] if isinstance(parts, list) else ():
             own = _both(own, self.read(part, depth + 1, through))
         if schema.get("nullable") is True:
             own = _union([own, Type("null")])
@@ -124,7 +133,8 @@ class _Reader:
         """Read what the schema says itself, apart from what it combines."""
         kind = schema.get("type")
         if isinstance(kind, list):
-            kinds = [_PLAIN[one] for one in kind if isinstance(one, str) and one in _PLAIN]
+            said = [one for one in kind[:_MOST_CHOICES] if isinstance(one, str)]
+            kinds = [_PLAIN[one] for one in dict.fromkeys(said) if one in _PLAIN]
             return _union([self._one(one, schema, depth, through) for one in kinds])
         if isinstance(kind, str) and kind in _PLAIN:
             return self._one(_PLAIN[kind], schema, depth, through)
@@ -144,7 +154,9 @@ class _Reader:
 
     def _object(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         listed = schema.get("required")
-        required = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
+        named = listed[:_MOST_PARTS] if isinstance(listed, list) else []
+        self._parts += len(named) // 10
+        required = {name for name in named if isinstance(name, str)}
         properties = schema.get("properties")
         fields = []
         for name, inner in (properties if isinstance(properties, dict) else {}).items():
@@ -173,6 +185,7 @@ class _Reader:
             fields=tuple(fields),
             extra=_union(extra) if extra else None,
             closed=others is False and not patterns,
+            needed=tuple(sorted(required - {field.name for field in fields})),
         )
 
     def _array(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
@@ -199,7 +212,7 @@ class _Reader:
             key = token.replace("~1", "/").replace("~0", "~")
             if isinstance(part, dict):
                 part = part.get(key)
-            elif isinstance(part, list) and key.isdigit() and int(key) < len(part):
+            elif isinstance(part, list) and key in _INDEXES and int(key) < len(part):
                 part = part[int(key)]
             else:
                 return None
@@ -230,13 +243,34 @@ def _both(one: Type, other: Type) -> Type:
         return one
     if one.kind == other.kind == "object":
         names = {field.name for field in other.fields}
-        needed = {field.name for field in one.fields if field.required}
-        fields = [field for field in one.fields if field.name not in names]
-        fields += [replace(field, required=field.required or field.name in needed) for field in other.fields]
+        needed = {field.name for field in (*one.fields, *other.fields) if field.required}
+        needed |= {*one.needed, *other.needed}
+        fields = [*(field for field in one.fields if field.name not in names), *other.fields]
         return Type(
-            "object", fields=tuple(fields), extra=other.extra or one.extra, closed=one.closed or other.closed
+            "object",
+            fields=tuple(replace(field, required=field.name in needed) for field in fields),
+            extra=other.extra or one.extra,
+            closed=one.closed or other.closed,
+            needed=tuple(sorted(needed - {field.name for field in fields})),
         )
     if other.kind == "union" and one.kind == "object":
         return _union([_both(one, member) if member.kind == "object" else member for member in other.members])
     # A plain kind beside a list of values or of narrower kinds: those say more.
     return other if other.kind in {"values", "union"} else one
+
+
+def fields_of(kind: Type) -> tuple[Field, ...]:
+    """Give the keys that an object may have; of several kinds of object, the keys of all of them."""
+    if kind.kind != "union":
+        return kind.fields
+    objects = [member for member in kind.members if member.kind == "object"]
+    found: dict[str, Field] = {}
+    for member in objects:
+        for field in member.fields:
+            known = found.get(field.name)
+            joined = field.type if known is None else _union([known.type, field.type])
+            found[field.name] = replace(known or field, type=joined)
+    always = [{field.name for field in member.fields if field.required} for member in objects]
+    return tuple(
+        replace(field, required=all(name in names for names in always)) for name, field in found.items()
+    )

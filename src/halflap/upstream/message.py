@@ -48,9 +48,13 @@ def _loaded(line: bytes) -> Any:
     try:
         return pydantic_core.from_json(line)
     except ValueError:
-        # It may be half of a surrogate pair, which JSON can name and text cannot hold.
-        text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
-        return pydantic_core.from_json(text.encode(errors="replace"))
+        # Nested deeper than that reader goes; or half of a surrogate pair, which JSON can name and text
+        # cannot hold.
+        value = json.loads(line.decode(errors="replace"))
+        text = json.dumps(value, ensure_ascii=False)
+        if not any("\ud800" <= letter <= "\udfff" for letter in text):
+            return value
+        return json.loads(text.encode(errors="replace"))
 
 
 def _error(identity: int | str, raw: Any) -> types.JSONRPCError:
