@@ -264,3 +264,23 @@ def test_no_schema_and_no_value_make_it_crash(schema: dict[str, Any], value: Any
 @given(JSON)
 def test_an_empty_schema_fits_everything(value: Any) -> None:
     assert problems({}, value) == []
+
+
+def test_a_mistake_within_an_optional_object_is_told_where_it_is() -> None:
+    schema = {
+        "properties": {"p": {"anyOf": [{"$ref": "#/$defs/P"}, {"type": "null"}]}},
+        "$defs": {"P": {"type": "object", "properties": {"name": {"type": "integer"}}, "required": ["name"]}},
+    }
+    (wrong,) = problems(schema, {"p": {"name": "x"}})
+    assert (wrong.path, wrong.expected, wrong.received) == ("p.name", "integer", '"x"')
+    (missing,) = problems(schema, {"p": {}})
+    assert (missing.path, missing.what) == ("p.name", "missing")
+    (neither,) = problems(schema, {"p": 7})
+    assert (neither.path, neither.expected) == ("p", "object or null")
+
+
+@pytest.mark.parametrize("nullable", [{"type": "string"}, {"type": "string", "enum": ["a"]}, {"enum": ["a"]}])
+def test_what_is_nullable_may_be_null(nullable: dict[str, Any]) -> None:
+    schema = {"properties": {"a": {**nullable, "nullable": True}}}
+    assert problems(schema, {"a": None}) == []
+    assert problems(schema, {"a": 7})

@@ -24,6 +24,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "no such server": {"query": "search", "server": "nowhere"},
     "nothing": {"query": "zyzzyva quux"},
     "too many": {"query": "x", "limit": 1000},
+    "empty": {"query": "  "},
 }
 FACES = [("stdio", "auto"), ("http", "legacy")]
 
@@ -91,6 +92,11 @@ def test_a_server_that_is_not_there_is_an_error_that_names_the_known(answers: di
 def test_nothing_found_is_an_empty_list(answers: dict[str, Any]) -> None:
     assert not answers["nothing"].is_error
     assert names(answers, "nothing") == []
+
+
+def test_an_empty_query_is_an_error(answers: dict[str, Any]) -> None:
+    assert answers["empty"].is_error
+    assert "The query is empty." in answers["empty"].content[0].text
 
 
 def test_a_limit_out_of_bounds_is_an_error(answers: dict[str, Any]) -> None:

@@ -44,6 +44,8 @@ class Finder:
 
     async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
         """Give the tools that fit best, best first."""
+        if not query.strip():
+            raise UsageError("The query is empty. Say what the tool should do, or its name.")
         snapshot = self._catalog.snapshot
         if server is not None and server not in snapshot.by_server:
             known = ", ".join(sorted(snapshot.by_server)) or "none"

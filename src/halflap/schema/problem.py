@@ -46,8 +46,27 @@ def problems_of(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any])
                 else _no_such_key(known)
             )
             yield ArgumentProblem(_path([*error.instance_path, name]), expected, received(value), "unknown")
+    elif isinstance(kind, _Kind.AnyOf | _Kind.OneOfNotValid) and (chosen := _meant(error, kind.context)):
+        for one in chosen:
+            yield from problems_of(one, schema)
     else:
         yield ArgumentProblem(path, _expected(error), received(error.instance))
+
+
+def _meant(
+    error: jsonschema_rs.ValidationError, branches: list[list[jsonschema_rs.ValidationError]]
+) -> list[jsonschema_rs.ValidationError] | None:
+    """Find the one choice that a value is of the right kind for: what is wrong with it is wrong there."""
+    fitting = [
+        branch
+        for branch in branches
+        if not any(
+            isinstance(one.kind, _Kind.Type | _Kind.Enum | _Kind.Constant)
+            and one.instance_path == error.instance_path
+            for one in branch
+        )
+    ]
+    return fitting[0] if len(fitting) == 1 and fitting[0] else None
 
 
 def _no_such_key(known: list[str]) -> str:

@@ -114,7 +114,8 @@ class _Reader:
         if isinstance(values, list) and values:
             self._parts += min(len(values), _MOST_VALUES) // 10
             rest = (LEFT_OUT,) if len(values) > _MOST_VALUES else ()
-            return Type("values", values=(*values[:_MOST_VALUES], *rest))
+            null = (None,) if schema.get("nullable") is True and None not in values else ()
+            return Type("values", values=(*values[:_MOST_VALUES], *rest, *null))
         own = self._own(schema, depth, through)
         for key in ("anyOf", "oneOf"):
             choices = schema.get(key)

@@ -62,6 +62,7 @@ def compile_schema(schema: Mapping[str, Any]) -> Validator | None:
     A reference to anywhere else is never followed, and a pattern may not run for long.
     """
     try:
+        schema = _with_null(schema)
         compiled = jsonschema_rs.validator_for(
             dict(schema),
             offline=True,
@@ -69,6 +70,21 @@ def compile_schema(schema: Mapping[str, Any]) -> Validator | None:
                 backtrack_limit=_BACKTRACKING_STEPS, size_limit=_PATTERN_BYTES
             ),
         )
-    except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
+    except (ValueError, RecursionError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
         return None
     return Validator(compiled, schema)
+
+
+def _with_null(schema: Any) -> Any:
+    """Read `nullable: true`, which is not JSON Schema but is often written, as what is meant by it."""
+    if isinstance(schema, list):
+        return [_with_null(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    read = {key: _with_null(part) for key, part in schema.items()}
+    if schema.get("nullable") is True:
+        if isinstance(schema.get("type"), str):
+            read["type"] = [schema["type"], "null"]
+        if isinstance(schema.get("enum"), list):
+            read["enum"] = [*read["enum"], None]
+    return read
