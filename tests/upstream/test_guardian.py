@@ -374,3 +374,23 @@ def test_a_gateway_killed_while_its_guardian_is_stopped_leaves_nothing() -> None
     assert process.stdout is not None
     process.stdout.close()
     assert eventually(lambda: not any(alive(pid) for pid in started), 6)
+
+
+def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing() -> None:
+    async def scenario() -> None:
+        guardian = Guardian()
+        first = await guardian.start(["cat"], PATH, None)
+        await first.stop(0)
+        released(first)
+        for moment in range(12):
+            starting = asyncio.create_task(guardian.start(["sleep", "1000"], PATH, None))
+            await asyncio.sleep(moment * 0.0006)
+            starting.cancel()
+            (outcome,) = await asyncio.gather(starting, return_exceptions=True)
+            if isinstance(outcome, GuardedProcess):
+                await outcome.stop(0)
+                released(outcome)
+        assert eventually(lambda: not guarded(guardian), 5)
+        await guardian.close()
+
+    asyncio.run(scenario())

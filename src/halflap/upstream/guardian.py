@@ -83,6 +83,7 @@ class Guardian:
         self._socket: socket.socket | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
+        self._asking: set[asyncio.Task[None]] = set()
 
     async def start(self, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> GuardedProcess:
         """Start a server; an `OSError` says why it could not be."""
@@ -90,13 +91,13 @@ class Guardian:
         control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         control.setblocking(False)
         body = json.dumps({"argv": list(argv), "env": dict(env), "cwd": cwd}).encode()
+        # A task of its own, which goes on if we are cancelled: a request that is cut short would spoil all
+        # that come after it. The server then finds that nobody wants it, and ends.
+        sending = asyncio.create_task(self._request(body, theirs, other), name="ask guardian")
+        self._asking.add(sending)
+        sending.add_done_callback(self._asked)
         try:
-            try:
-                await self._request(body, [*theirs, other.fileno()])
-            finally:
-                for descriptor in theirs:
-                    os.close(descriptor)
-                other.close()
+            await asyncio.shield(sending)
             pid = _process_id(await _receive(control), argv[0])
         except BaseException:
             for descriptor in mine:
@@ -105,8 +106,16 @@ class Guardian:
             raise
         return GuardedProcess(pid, mine, control)
 
+    def _asked(self, sending: asyncio.Task[None]) -> None:
+        self._asking.discard(sending)
+        if not sending.cancelled():
+            # Whoever asked may have been cancelled, and no longer wants to know.
+            sending.exception()
+
     async def close(self) -> None:
         """End the guardian. The servers should have been stopped before; any that is left ends now."""
+        if self._asking:
+            await asyncio.wait(self._asking, timeout=_CLOSING_SECONDS)
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -125,15 +134,15 @@ class Guardian:
                 process.kill()
             await process.wait()
 
-    async def _request(self, body: bytes, descriptors: list[int]) -> None:
-        """Send a request whole: one that is cut short would spoil all that come after it."""
-        async with self._lock:
-            sending = asyncio.ensure_future(self._send(body, descriptors))
-            try:
-                await asyncio.shield(sending)
-            except asyncio.CancelledError:
-                await asyncio.wait([sending])
-                raise
+    async def _request(self, body: bytes, theirs: list[int], other: socket.socket) -> None:
+        """Hand a request over, and with it the server's ends of everything."""
+        try:
+            async with self._lock:
+                await self._send(body, [*theirs, other.fileno()])
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+            other.close()
 
     async def _send(self, body: bytes, descriptors: list[int]) -> None:
         for attempt in (0, 1):

@@ -59,11 +59,8 @@ async def stdio_streams(
     wire.sent = {}
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    try:
+    with anyio.CancelScope(shield=True):
         pipes = await _Pipes.open(process)
-    except BaseException:
-        await process.stop(0)
-        raise
     try:
         async with anyio.create_task_group() as pumps:
             pumps.start_soon(_read_messages, process, pipes.stdout, incoming, wire, log)
