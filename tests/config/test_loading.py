@@ -249,3 +249,18 @@ def test_the_exported_names_are_sorted_and_exist() -> None:
 
 def test_control_characters_of_a_key_do_not_reach_the_terminal(desk: Desk) -> None:
     assert "\x1b" not in str(desk.problem('"\\e[2Jx": 1'))
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("servers: [{name: a, command: [npx]}]", "what follows a command goes into `args`"),
+        ("servers: [{name: a, command: x, args: -y foo}]", "Write them within `[` and `]`"),
+        ("servers: [{name: a, command: x, env: [A=1]}]", "Write `key: value` for each."),
+        ("tools: {pin: holds}", "Did you mean `hold`?"),
+        ('execution: {max_output_bytes: "12"}', "Write it without quotes, as digits."),
+        ("servers: [{name: a, command: x, disabled: 'yes'}]", "Write it without quotes."),
+    ],
+)
+def test_a_wrong_type_is_said_with_how_to_write_it(desk: Desk, text: str, advice: str) -> None:
+    assert advice in (desk.problem(text).suggestion or "")

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rapidfuzz import fuzz, process
+
 from halflap.config.nodes import shown
 
 if TYPE_CHECKING:
@@ -38,9 +40,13 @@ class Kind:
 
     def wrong(self, node: Node, where: str, problems: Problems) -> object:
         """Note that the value is not what was expected."""
-        suggestion = "Leave the key out to get the default." if node.value is None else None
+        suggestion = "Leave the key out to get the default." if node.value is None else self.advice(node)
         problems.add(node.line, f"{where} must be {self.expected}, not {self._said(node)}.", suggestion)
         return WRONG
+
+    def advice(self, node: Node) -> str | None:  # noqa: ARG002 -- some kinds look at what was written
+        """Say how to write it."""
+        return None
 
     def _said(self, node: Node) -> str:
         if self.secret or node.value is None or isinstance(node.value, tuple | Mapping):
@@ -61,6 +67,9 @@ class Number(Kind):
     def expected(self) -> str:
         noun = "a whole number" if self.whole else "a number"
         return f"{noun} of at least 0" if self.zero else f"{noun} greater than 0"
+
+    def advice(self, node: Node) -> str | None:
+        return "Write it without quotes, as digits." if isinstance(node.value, str) else None
 
     def read(self, node: Node, where: str, problems: Problems) -> Any:
         value = node.value
@@ -85,6 +94,11 @@ class Text(Kind):
     @property
     def expected(self) -> str:
         return self.noun
+
+    def advice(self, node: Node) -> str | None:
+        if isinstance(node.value, tuple):
+            return "Write a single text; what follows a command goes into `args`."
+        return "Write a single text." if isinstance(node.value, Mapping) else None
 
     def read(self, node: Node, where: str, problems: Problems) -> Any:
         if not isinstance(node.value, str):
@@ -124,6 +138,9 @@ class Value(Kind):
 class Flag(Kind):
     """True or false, and nothing that only looks like it."""
 
+    def advice(self, node: Node) -> str | None:  # noqa: ARG002 -- the same for all
+        return "Write it without quotes."
+
     @property
     def expected(self) -> str:
         return "true or false"
@@ -142,6 +159,10 @@ class Choice(Kind):
     @property
     def expected(self) -> str:
         return f"{', '.join(self.options[:-1])} or {self.options[-1]}"
+
+    def advice(self, node: Node) -> str | None:
+        near = process.extractOne(str(node.value), self.options, scorer=fuzz.ratio, score_cutoff=60)
+        return f"Did you mean `{near[0]}`?" if near else None
 
     def read(self, node: Node, where: str, problems: Problems) -> Any:
         if isinstance(node.value, str):
@@ -162,6 +183,9 @@ class ListOf(Kind):
     def expected(self) -> str:
         return f"a list of {self.noun}"
 
+    def advice(self, node: Node) -> str | None:  # noqa: ARG002 -- the same for all
+        return "Write them within `[` and `]`, each in quotes, with commas between."
+
     def read(self, node: Node, where: str, problems: Problems) -> Any:
         if not isinstance(node.value, tuple):
             return self.wrong(node, where, problems)
@@ -181,6 +205,9 @@ class MapOf(Kind):
     @property
     def expected(self) -> str:
         return f"a mapping of {self.noun}"
+
+    def advice(self, node: Node) -> str | None:  # noqa: ARG002 -- the same for all
+        return "Write `key: value` for each."
 
     def read(self, node: Node, where: str, problems: Problems) -> Any:
         if not isinstance(node.value, Mapping):
