@@ -16,6 +16,7 @@
     │   ├── UpstreamUnavailableError  it did not start, or cannot be reached
     │   ├── UpstreamLostError         the connection broke while a call was under way
     │   └── CallTimeoutError          it did not answer in time
+    ├── SandboxError            programs cannot run here, or this one could not
     └── ServeError              our own server cannot start
 
 A message says what was wrong, where, and what to do next. ``code`` is stable and is what scripts
@@ -38,6 +39,7 @@ __all__ = [
     "ConfigProblem",
     "HalflapError",
     "InvalidArgumentsError",
+    "SandboxError",
     "ServeError",
     "StoreBrokenError",
     "StoreError",
@@ -250,6 +252,12 @@ class CallTimeoutError(UpstreamError):
     """The server did not answer in time; it was told that the call is cancelled."""
 
     code = "call-timeout"
+
+
+class SandboxError(HalflapError):
+    """Programs cannot run here; the message says why."""
+
+    code = "sandbox"
 
 
 class ServeError(HalflapError):

@@ -96,7 +96,7 @@ def test_every_section_arrives_where_it_belongs(desk: Desk) -> None:
     assert config.tools == halflap.config.ToolsConfig(
         ("mcp__a__b",), (), ("mcp__a__get_*",), ("*delete*",), pin="hold"
     )
-    assert config.execution == halflap.config.ExecutionConfig(5.0, 100)
+    assert config.execution == halflap.config.ExecutionConfig(timeout_seconds=5.0, max_output_bytes=100)
     assert config.ttl == halflap.config.TtlConfig(0.0, 1.5, {"mcp__a__*": 7.0})
     assert config.store == halflap.config.StoreConfig(desk.home / "conf" / "data" / "x.db")
     assert config.http == halflap.config.HttpConfig(("h:1",), ("https://o",))

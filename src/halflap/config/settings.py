@@ -119,10 +119,21 @@ class ToolsConfig:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionConfig:
-    """The limits of one program."""
+    """Where programs run, what they may call, and the limits of each."""
 
+    sandbox: Literal["auto", "jail", "hardened", "monty", "off"] = "auto"
+    modules: tuple[str, ...] = ()
+    read_only: bool = False
+    confirm_destructive: bool = False
     timeout_seconds: float = 120.0
+    cpu_seconds: int = 60
+    max_memory_mb: int = 512
     max_output_bytes: int = 65_536
+    max_kept_output_bytes: int = 16_777_216
+    max_calls: int = 1_000
+    max_concurrent_calls: int = 16
+    max_value_bytes: int = 8_388_608
+    max_programs: int = 8
 
 
 @dataclass(frozen=True, slots=True)

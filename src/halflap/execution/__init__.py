@@ -1,0 +1,1 @@
+"""Programs over tools: where they run, and what they may do."""

@@ -1,0 +1,1 @@
+"""CPython behind locks of the Linux kernel."""

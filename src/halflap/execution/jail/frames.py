@@ -1,0 +1,51 @@
+"""How the gateway and a locked program talk: frames of a kind, a length and a body. Nothing but this goes through."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+__all__ = [
+    "CALL",
+    "CANCEL",
+    "CHUNK",
+    "DONE",
+    "ERROR",
+    "HEADER",
+    "NUMBER",
+    "OUTPUT",
+    "PROGRAM",
+    "READY",
+    "SHOW",
+    "VALUE",
+    "frame",
+]
+
+HEADER: Final = struct.Struct("!cI")
+NUMBER: Final = struct.Struct("!Q")
+"""The number of a call, which precedes what is about one."""
+
+CHUNK: Final = 65_536
+"""Output comes in pieces of at most this many bytes."""
+
+# To the program.
+PROGRAM: Final = b"P"
+VALUE: Final = b"V"
+"""What a call returned: its number, then the value as the same interpreter marshals it."""
+ERROR: Final = b"F"
+"""How a call failed: its number, then JSON."""
+
+# To the gateway, as JSON unless said otherwise: what comes from there is untrusted.
+READY: Final = b"R"
+CALL: Final = b"C"
+CANCEL: Final = b"X"
+"""The number alone."""
+OUTPUT: Final = b"O"
+"""Text in UTF-8."""
+SHOW: Final = b"S"
+DONE: Final = b"D"
+
+
+def frame(kind: bytes, *parts: bytes) -> bytes:
+    """Put a frame together."""
+    return b"".join((HEADER.pack(kind, sum(map(len, parts))), *parts))

@@ -1,0 +1,314 @@
+"""One locked child, seen from the gateway: read its frames, believe none of them, end it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import marshal
+import os
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from halflap.execution.jail import frames
+from halflap.execution.sandbox import Failure, Media, Program, ToolRefusal
+
+if TYPE_CHECKING:
+    import socket
+
+    from halflap.execution.sandbox import Host
+
+__all__ = ["Exit", "Inmate", "Verdict"]
+
+_LOCK_SECONDS = 20.0
+_END_SECONDS = 5.0
+_LARGE_TEXT = 65_536
+_LONGEST_FAILURE = 262_144
+_MOST_WAITING = 10_000
+"""More unanswered calls than any limit lets through: a program that sends them wants to drown us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a child ended, as the kernel says; all None when nobody can say."""
+
+    code: int | None
+    cpu_seconds: float | None
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the conversation with a program ended."""
+
+    kind: str
+    """`done`, `silent` (the channel closed before it was done), `misused`, or `output` (too much of it)."""
+    failure: Failure | None = None
+    detail: str = ""
+
+
+class _MisuseError(Exception):
+    """Something came through the channel that no honest program sends."""
+
+
+class Inmate(asyncio.Protocol):
+    """Owns our end of one child's channel, and the handle by which it is killed."""
+
+    def __init__(self, largest_frame: int) -> None:
+        self._limits = {
+            frames.READY: 4096,
+            frames.OUTPUT: frames.CHUNK,
+            frames.CALL: frames.NUMBER.size + largest_frame,
+            frames.CANCEL: frames.NUMBER.size,
+            frames.SHOW: largest_frame,
+            frames.DONE: _LONGEST_FAILURE,
+        }
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = loop.create_future()
+        self._verdict: asyncio.Future[Verdict] = loop.create_future()
+        self._exit: asyncio.Future[Exit] = loop.create_future()
+        self._watched: asyncio.Future[int] = loop.create_future()
+        self._host: Host | None = None
+        self._calls: dict[int, asyncio.Task[None]] = {}
+        self._last = 0
+        self._room = asyncio.Event()
+        self._room.set()
+        self.was_killed = False
+
+    # What the fork server tells -----------------------------------------------------------------------
+
+    def watch(self, handle: int) -> None:
+        """Take the handle of the process."""
+        if self._watched.done():
+            os.close(handle)
+        else:
+            self._watched.set_result(handle)
+
+    def ended(self, how: Exit) -> None:
+        """Hear that the process is gone."""
+        if not self._exit.done():
+            self._exit.set_result(how)
+        if not self._ready.done():
+            self._ready.set_exception(OSError("the locked child ended before it was ready"))
+            self._ready.exception()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it is there and waits."""
+        return not self._exit.done() and not self._verdict.done()
+
+    # The conversation ---------------------------------------------------------------------------------
+
+    async def connect(self, channel: socket.socket) -> None:
+        """Take our end of the channel."""
+        channel.setblocking(False)
+        await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=channel)
+
+    async def locked(self) -> None:
+        """Wait until the child says that it is locked; what it is told after that is told to a locked one."""
+        async with asyncio.timeout(_LOCK_SECONDS):
+            await self._ready
+
+    async def run(self, program: Program, host: Host) -> Verdict:
+        """Hand it the program and answer its calls until it is done."""
+        assert self._transport is not None
+        self._host = host
+        order = json.dumps({"code": program.code, "tools": dict(program.tools)}).encode()
+        self._transport.write(frames.frame(frames.PROGRAM, order))
+        try:
+            return await asyncio.shield(self._verdict)
+        finally:
+            await self._drop_calls()
+
+    async def _drop_calls(self) -> None:
+        tasks = list(self._calls.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def end(self) -> Exit:
+        """Kill it, and wait until it is gone."""
+        self._finish(Verdict("silent"))
+        if self._watched.done() and not self._exit.done():
+            with contextlib.suppress(ProcessLookupError):
+                self.was_killed = True
+                signal.pidfd_send_signal(self._watched.result(), signal.SIGKILL)
+        if self._transport is not None:
+            self._transport.abort()
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                return await asyncio.shield(self._exit)
+        except TimeoutError:
+            return Exit(None, None, None)
+        finally:
+            if self._watched.done() and not self._watched.cancelled():
+                os.close(self._watched.result())
+                self._watched = asyncio.get_running_loop().create_future()
+            self._watched.cancel()
+
+    async def exit(self, seconds: float) -> Exit | None:
+        """Wait for it to end by itself; None if it does not."""
+        await asyncio.wait([self._exit], timeout=seconds)
+        return self._exit.result() if self._exit.done() else None
+
+    def _finish(self, verdict: Verdict) -> None:
+        if not self._verdict.done():
+            self._verdict.set_result(verdict)
+        if self._transport is not None and self._transport.is_reading():
+            # Nothing that it says from here on counts.
+            self._transport.pause_reading()
+
+    # asyncio.Protocol ----------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._room.set()
+        if not self._ready.done():
+            self._ready.set_exception(OSError("the locked child went away"))
+            self._ready.exception()
+        if not self._verdict.done():
+            self._verdict.set_result(Verdict("silent"))
+
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
+
+    def data_received(self, data: bytes) -> None:
+        if self._verdict.done():
+            return
+        self._received += data
+        try:
+            while not self._verdict.done() and (frame := self._take()) is not None:
+                self._handle(*frame)
+        except _MisuseError as misuse:
+            self._finish(Verdict("misused", detail=str(misuse)))
+
+    def _take(self) -> tuple[bytes, bytes] | None:
+        if len(self._received) < frames.HEADER.size:
+            return None
+        kind, length = frames.HEADER.unpack_from(self._received)
+        most = self._limits.get(kind)
+        if most is None:
+            raise _MisuseError(f"a frame of the unknown kind {kind!r}")
+        if length > most:
+            raise _MisuseError(f"a frame of {length:,} bytes; at most {most:,} are possible for its kind")
+        end = frames.HEADER.size + length
+        if len(self._received) < end:
+            return None
+        body = bytes(memoryview(self._received)[frames.HEADER.size : end])
+        del self._received[:end]
+        return kind, body
+
+    def _handle(self, kind: bytes, body: bytes) -> None:
+        if kind == frames.READY:
+            self._take_readiness(_read(body))
+            return
+        host = self._host
+        if host is None:
+            raise _MisuseError("a word before there was a program")
+        if kind == frames.OUTPUT:
+            if not host.output(body):
+                self._finish(Verdict("output"))
+        elif kind == frames.CALL:
+            self._begin(host, body)
+        elif kind == frames.CANCEL:
+            task = self._calls.get(_number(body))
+            if task is not None:
+                task.cancel()
+        elif kind == frames.DONE:
+            self._finish(Verdict("done", _failure(body)))
+        elif not host.show(_read(body)):
+            raise _MisuseError("something to show that is no image, sound or resource")
+
+    def _take_readiness(self, said: dict[str, Any]) -> None:
+        if self._ready.done():
+            raise _MisuseError("a second word of readiness")
+        if "trouble" in said:
+            self._ready.set_exception(OSError(str(said["trouble"])))
+        else:
+            self._ready.set_result(None)
+
+    def _begin(self, host: Host, body: bytes) -> None:
+        number = _number(body)
+        if number <= self._last:
+            raise _MisuseError(f"call {number} again")
+        if len(self._calls) >= _MOST_WAITING:
+            raise _MisuseError(f"more than {_MOST_WAITING:,} calls without waiting for one")
+        self._last = number
+        task = asyncio.create_task(self._call(host, number, body), name=f"program's call {number}")
+        self._calls[number] = task
+        task.add_done_callback(lambda _: self._calls.pop(number, None))
+
+    async def _call(self, host: Host, number: int, body: bytes) -> None:
+        try:
+            # A large text takes a while to read, and the loop has others to serve.
+            order = await asyncio.to_thread(_order, body) if len(body) > _LARGE_TEXT else _order(body)
+            value = await host.call(*order)
+            kind, answer = frames.VALUE, marshal.dumps(_portable(value))
+        except ToolRefusal as refusal:
+            kind, answer = frames.ERROR, json.dumps({"message": str(refusal)}).encode()
+        except _MisuseError as misuse:
+            self._finish(Verdict("misused", detail=str(misuse)))
+            return
+        await self._room.wait()
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(frames.frame(kind, frames.NUMBER.pack(number), answer))
+
+
+def _portable(value: Any) -> Any:
+    """Give a value in the form that the jail reads: something that is not text goes as a pair."""
+    if isinstance(value, Media):
+        return ("media", dict(value.block))
+    if type(value) is list and any(isinstance(part, Media) for part in value):
+        return [_portable(part) for part in value]
+    return value
+
+
+def _number(body: bytes) -> int:
+    if len(body) < frames.NUMBER.size:
+        raise _MisuseError("a frame that is too short")
+    number: int = frames.NUMBER.unpack_from(body)[0]
+    return number
+
+
+def _order(body: bytes) -> tuple[str, dict[str, Any]]:
+    order = _read(memoryview(body)[frames.NUMBER.size :].tobytes())
+    name, arguments = order.get("name"), order.get("arguments")
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        raise _MisuseError("a call without a name or arguments")
+    return name, arguments
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        read = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise _MisuseError(f"a frame that is not JSON: {error}") from None
+    if not isinstance(read, dict):
+        raise _MisuseError("a frame that is not an object")
+    return read
+
+
+def _failure(body: bytes) -> Failure | None:
+    if body == b"null":
+        return None
+    read = _read(body)
+    texts = {key: read.get(key) for key in ("type", "message", "traceback", "hint", "unknown")}
+    shown = {key: None if text is None else str(text) for key, text in texts.items()}
+    return Failure(
+        type=shown["type"] or "",
+        message=shown["message"] or "",
+        traceback=shown["traceback"] or "",
+        hint=shown["hint"],
+        unknown=shown["unknown"],
+    )

@@ -1,0 +1,114 @@
+"""The only way out of the jail: send a frame to the gateway, and get the answers to calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import marshal
+import socket
+from typing import TYPE_CHECKING, Any
+
+from halflap.execution.jail import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Door", "ToolError"]
+
+
+class ToolError(Exception):
+    """A tool cannot be called, or its call failed; the message says why."""
+
+    __module__ = "builtins"  # A traceback then names it as the program does.
+
+
+class Door:
+    """Our end of the channel. Works in whichever event loop a program runs, one after the other."""
+
+    def __init__(self, channel: socket.socket, largest_frame: int) -> None:
+        self._channel = channel
+        self._largest = largest_frame
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._last = 0
+        self._received = bytearray()
+
+    def send(self, kind: bytes, *parts: bytes) -> None:
+        """Send a frame. The gateway always reads, so this takes no time to speak of."""
+        self._channel.sendall(frames.frame(kind, *parts))
+
+    def read_program(self) -> Any:
+        """Wait for the program; None when there will be none."""
+        while True:
+            frame = self._take()
+            if frame is not None:
+                return json.loads(frame[1])
+            part = self._channel.recv(frames.CHUNK)
+            if not part:
+                return None
+            self._received += part
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool and give what the gateway answers."""
+        try:
+            body = json.dumps({"name": name, "arguments": arguments}, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(f"{name}() takes values that JSON can hold: {error}") from None
+        if len(body) > self._largest:
+            raise ToolError(
+                f"The arguments of {name!r} are {len(body):,} bytes; at most {self._largest:,} are possible "
+                "(execution.max_value_bytes)."
+            )
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            loop.add_reader(self._channel.fileno(), self._receive)
+            self._loop = loop
+        self._last += 1
+        number = self._last
+        answer = self._waiting[number] = loop.create_future()
+        self.send(frames.CALL, frames.NUMBER.pack(number), body)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if number in self._waiting:
+                self.send(frames.CANCEL, frames.NUMBER.pack(number))
+            raise
+        finally:
+            self._waiting.pop(number, None)
+
+    def _receive(self) -> None:
+        """Read what is there, and wake those whose answers are complete."""
+        try:
+            part = self._channel.recv(1 << 20, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        if not part:
+            # The gateway is done with us; we are about to be killed.
+            assert self._loop is not None
+            self._loop.remove_reader(self._channel.fileno())
+            return
+        self._received += part
+        while (frame := self._take()) is not None:
+            kind, body = frame
+            (number,) = frames.NUMBER.unpack_from(body)
+            # Nobody waits any longer for what was cancelled.
+            answer = self._waiting.pop(number, None)
+            if answer is None or answer.done():
+                continue
+            rest = memoryview(body)[frames.NUMBER.size :]
+            if kind == frames.VALUE:
+                answer.set_result(marshal.loads(rest))  # noqa: S302 -- from the gateway, which we trust
+            else:
+                answer.set_exception(ToolError(json.loads(bytes(rest))["message"]))
+
+    def _take(self) -> tuple[bytes, bytes] | None:
+        """Take a whole frame off what was received, if there is one."""
+        if len(self._received) < frames.HEADER.size:
+            return None
+        kind, length = frames.HEADER.unpack_from(self._received)
+        end = frames.HEADER.size + length
+        if len(self._received) < end:
+            return None
+        body = bytes(memoryview(self._received)[frames.HEADER.size : end])
+        del self._received[:end]
+        return kind, body

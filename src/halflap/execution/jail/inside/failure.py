@@ -1,0 +1,64 @@
+"""Say how a program failed: its own lines, none of ours, and what was there where it looked for something else."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+from halflap.execution.jail.inside.hints import FILE, Provenance, hint
+
+__all__ = ["describe"]
+
+_LONGEST = 20_000
+
+
+def describe(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any]:
+    """Give type, message, traceback, and a hint if there is something to say."""
+    # The last line, too, has to end as the lines of a file do, or the marks below it stand one off.
+    linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
+    formatted = traceback.TracebackException.from_exception(error, compact=True)
+    for one in _all(formatted, set()):
+        one.stack[:] = [frame for frame in one.stack if frame.filename == FILE]
+    text = "".join(formatted.format())
+    if not formatted.stack:
+        # It never came as far as a line of the program.
+        text = text.removeprefix("Traceback (most recent call last):\n")
+    cause = _innermost(error)
+    return {
+        "type": type(error).__name__,
+        "message": _message(error)[:_LONGEST],
+        "traceback": text
+        if len(text) <= _LONGEST
+        else f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}",
+        "hint": hint(cause, source, provenance),
+        "unknown": getattr(cause, "name", None) if isinstance(cause, NameError) else None,
+    }
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 -- a program's own exception may fail at anything
+        return ""
+
+
+def _all(one: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
+    """Go through an exception, its causes and its members."""
+    if id(one) in seen:
+        return
+    seen.add(id(one))
+    yield one
+    for other in (one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())):
+        if other is not None:
+            yield from _all(other, seen)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """Give the first member of a group of exceptions, which is what there is to say something about."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,135 @@
+"""Run a program as Python would run a file, with tools as async functions beside it."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import builtins
+import contextlib
+import inspect
+import json
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from halflap.execution.jail import frames
+from halflap.execution.jail.inside import console
+from halflap.execution.jail.inside.door import ToolError
+from halflap.execution.jail.inside.failure import describe
+from halflap.execution.jail.inside.hints import FILE, Provenance
+from halflap.execution.jail.inside.media import Media, from_gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from halflap.execution.jail.inside.door import Door
+
+__all__ = ["get_ready", "run"]
+
+
+def get_ready() -> None:
+    """Use once what a program's start and end use, so that a locked child need not load it."""
+    source = "import nothing_of_this_name"
+    try:
+        exec(_compile(source), {})  # noqa: S102 -- our own line, before the locks
+    except ImportError as error:
+        describe(error, source, Provenance())
+    with contextlib.suppress(Exception):
+        ast.parse("x[0]")
+
+
+def run(door: Door) -> None:
+    """Wait for the program, run it, and say how it ended."""
+    order = door.read_program()
+    if order is None:
+        return
+    console.attach(door)
+    builtins.input = console.no_input
+    provenance = Provenance()
+    failure = _run(order["code"], _names(door, order["tools"], provenance), provenance)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    door.send(frames.DONE, json.dumps(failure).encode())
+
+
+def _compile(source: str) -> Any:
+    return compile(source, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+
+
+def _run(source: str, names: dict[str, Any], provenance: Provenance) -> dict[str, Any] | None:
+    """Run it; None if all went well, else what there is to say."""
+    main = ModuleType("__main__")
+    main.__dict__.update(names, __file__=FILE, __builtins__=builtins)
+    sys.modules["__main__"] = main
+    try:
+        code = _compile(source)
+        if code.co_flags & inspect.CO_COROUTINE:
+            with asyncio.Runner() as runner:
+                runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
+        else:
+            exec(code, main.__dict__)  # noqa: S102 -- the program, behind the locks
+    except SystemExit as leaving:
+        return _left(leaving, source, provenance)
+    except BaseException as error:  # noqa: BLE001 -- a program may raise anything
+        return _failed(error, source, provenance)
+    return None
+
+
+def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any]:
+    try:
+        return describe(error, source, provenance)
+    except MemoryError:
+        # There may be nothing left to describe it with.
+        error.__traceback__ = None
+        return {"type": "MemoryError", "message": "", "traceback": "MemoryError\n"}
+
+
+def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str, Any] | None:
+    """Read `sys.exit`: without a number, or with 0, it is no failure; text is one, and is shown."""
+    if leaving.code is None or leaving.code == 0:
+        return None
+    told = describe(leaving, source, provenance)
+    if isinstance(leaving.code, int):
+        return told | {"traceback": f"SystemExit: the program ended itself with status {leaving.code}\n"}
+    return told | {"traceback": f"{leaving.code}\n"}
+
+
+def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[str, Any]:
+    """Give what a program finds there: the tools that it names, and a few words of ours."""
+
+    async def call_tool(name: str, /, **arguments: Any) -> Any:
+        """Call a tool by a name that is only known when the program runs."""
+        value = from_gateway(await door.call(name, arguments))
+        provenance.note(name, value)
+        return value
+
+    def show(value: Any) -> None:
+        """Put an image, a sound or a resource before the model; print anything else."""
+        if isinstance(value, Media):
+            sys.stdout.flush()
+            door.send(frames.SHOW, json.dumps(value.block).encode())
+        elif type(value) is list and any(isinstance(part, Media) for part in value):
+            for part in value:
+                show(part)
+        else:
+            print(value)  # noqa: T201 -- the program's own output
+
+    names: dict[str, Any] = {"ToolError": ToolError, "call_tool": call_tool, "show": show}
+    names |= {name: _tool(name, signature, call_tool) for name, signature in tools.items()}
+    return names
+
+
+def _tool(
+    name: str, signature: str, call_tool: Callable[..., Awaitable[Any]]
+) -> Callable[..., Awaitable[Any]]:
+    async def tool(*unnamed: Any, **arguments: Any) -> Any:
+        if unnamed:
+            takes = f" It takes: {signature}" if signature else ""
+            raise TypeError(f"{name}() takes keyword arguments only.{takes}")
+        return await call_tool(name, **arguments)
+
+    tool.__name__ = tool.__qualname__ = name
+    tool.__module__ = "__main__"
+    tool.__doc__ = signature
+    return tool
