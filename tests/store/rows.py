@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog.naming import choose_name
-from halflap.store import CallRecord, ServerRows, StoredServer, StoredTool, open_store
+from halflap.store import CallRecord, RunRecord, ServerRows, StoredServer, StoredTool, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,6 +66,23 @@ def call(number: int, **more: Any) -> CallRecord:
         outcome="ok",
         argument_bytes=2,
         result_bytes=3,
+    )
+    return replace(record, **more)
+
+
+def run_of(number: int, **more: Any) -> RunRecord:
+    record = RunRecord(
+        id=f"{number:08}",
+        principal="local",
+        kind="program",
+        name=None,
+        code="print(1)",
+        code_hash="hash",
+        started_at=float(number),
+        duration_ms=2.5,
+        outcome="ok",
+        output="1",
+        output_bytes=1,
     )
     return replace(record, **more)
 

@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-MORE = Migration(2, "a note", ("CREATE TABLE notes (words TEXT)", "INSERT INTO notes VALUES ('hello')"))
-BAD = Migration(2, "a mistake", ("CREATE TABLE notes (words TEXT)", "INSERT INTO nowhere VALUES (1)"))
+LATEST = MIGRATIONS[-1].number
+MORE = Migration(
+    LATEST + 1, "a note", ("CREATE TABLE notes (words TEXT)", "INSERT INTO notes VALUES ('hello')")
+)
+BAD = Migration(
+    LATEST + 1, "a mistake", ("CREATE TABLE notes (words TEXT)", "INSERT INTO nowhere VALUES (1)")
+)
 
 
 async def written(place: str | Path, *tools: StoredTool, **more: Any) -> StoredCatalog:
@@ -298,13 +303,13 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(run: Run, place: str 
 
 def test_a_migration_that_fails_keeps_those_before_it(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
-        bad = replace(BAD, number=3)
+        bad = replace(BAD, number=LATEST + 2)
         with pytest.raises(StoreError, match=r"nowhere|already exists"):
             await SqlStore(place, [*MIGRATIONS, MORE, bad]).open()
         store = SqlStore(place, [*MIGRATIONS, MORE])
         await store.open()
         numbers = await _texts(store, "SELECT number FROM halflap_version ORDER BY 1")
-        assert numbers == [1, 2]
+        assert numbers == list(range(1, LATEST + 2))
         await store.close()
 
     run(scenario())
@@ -315,9 +320,8 @@ def test_a_store_of_a_newer_version_is_refused_with_what_to_do(run: Run, place: 
         store = SqlStore(place, [*MIGRATIONS, MORE])
         await store.open()
         await store.close()
-        with pytest.raises(
-            StoreTooNewError, match=r"newer Halflap \(its version is 2, this one knows 1\)\. Upgrade Halflap"
-        ):
+        said = rf"newer Halflap \(its version is {LATEST + 1}, this one knows {LATEST}\)\. Upgrade Halflap"
+        with pytest.raises(StoreTooNewError, match=said):
             await open_store(place)
 
     run(scenario())

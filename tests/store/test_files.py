@@ -37,8 +37,12 @@ def permissive_umask() -> Iterator[None]:
     os.umask(before)
 
 
+LATEST = MIGRATIONS[-1].number
+
+
 def note(number: int) -> Migration:
-    return Migration(number, f"note {number}", (f"CREATE TABLE note{number} (words TEXT)",))
+    """Give a migration beyond those that there are, the first, the second and so on."""
+    return Migration(LATEST + number, f"note {number}", (f"CREATE TABLE note{number} (words TEXT)",))
 
 
 def modes(folder: Path) -> dict[str, str]:
@@ -90,7 +94,7 @@ def test_nobody_else_can_enter_the_folder_that_was_made_for_it(run: Run, file: P
 @pytest.mark.usefixtures("permissive_umask")
 def test_nobody_else_can_read_the_backups(run: Run, file: Path) -> None:
     run(write(file))
-    run(write(file, note(2)))
+    run(write(file, note(1)))
     assert set(modes(file.parent).values()) == {"0o600"}
     assert len(modes(file.parent)) == 2
 
@@ -109,23 +113,23 @@ def test_readers_do_not_wait_for_writers(run: Run, file: Path) -> None:
 
 
 def test_a_new_store_needs_no_backup(run: Run, file: Path) -> None:
-    run(write(file, note(2), note(3)))
+    run(write(file, note(1), note(2)))
     assert [path.name for path in file.parent.iterdir()] == ["halflap.db"]
 
 
 def test_a_backup_holds_what_was_there_before_the_migration(run: Run, file: Path) -> None:
     run(write(file))
     before = tables(file)
-    run(write(file, note(2)))
+    run(write(file, note(1)))
     (backup,) = file.parent.glob("*.bak")
     assert tables(backup) == before
-    assert tables(file) == before | {"note2"}
-    assert backup.name.startswith("halflap.db.v1-")
+    assert tables(file) == before | {"note1"}
+    assert backup.name.startswith(f"halflap.db.v{LATEST}-")
 
 
 def test_a_backup_can_be_used_as_the_store(run: Run, file: Path) -> None:
     run(write(file))
-    run(write(file, note(2)))
+    run(write(file, note(1)))
     (backup,) = file.parent.glob("*.bak")
 
     async def scenario() -> int:
@@ -140,19 +144,17 @@ def test_a_backup_can_be_used_as_the_store(run: Run, file: Path) -> None:
 def test_each_of_several_migrations_has_a_backup_of_its_own_before(run: Run, file: Path) -> None:
     run(write(file))
     before = tables(file)
-    run(write(file, note(2), note(3)))
+    run(write(file, note(1), note(2)))
     backups = {path.name.split("-")[0]: tables(path) for path in file.parent.glob("*.bak")}
-    assert backups == {"halflap.db.v1": before, "halflap.db.v2": before | {"note2"}}
+    assert backups == {f"halflap.db.v{LATEST}": before, f"halflap.db.v{LATEST + 1}": before | {"note1"}}
 
 
 def test_the_last_three_backups_are_kept(run: Run, file: Path) -> None:
     run(write(file))
-    for number in range(2, 7):
-        run(write(file, *(note(one) for one in range(2, number + 1))))
+    for number in range(1, 6):
+        run(write(file, *(note(one) for one in range(1, number + 1))))
     assert sorted(path.name.split("-")[0] for path in file.parent.glob("*.bak")) == [
-        "halflap.db.v3",
-        "halflap.db.v4",
-        "halflap.db.v5",
+        f"halflap.db.v{LATEST + number}" for number in (2, 3, 4)
     ]
 
 
@@ -209,7 +211,7 @@ def test_a_gateway_does_not_replace_a_damaged_store(run: Run, file: Path) -> Non
 
 
 def test_a_gateway_does_not_go_on_without_a_store_of_a_newer_version(run: Run, file: Path) -> None:
-    run(write(file, note(2)))
+    run(write(file, note(1)))
 
     async def scenario() -> None:
         async with Gateway.open({"store": {"path": str(file)}}):
@@ -330,12 +332,13 @@ except StoreError as error:
 
 
 def on_a_full_disk(file: Path, when: str) -> str:
+    tests = str(Path(rows.__file__).parent.parent)
     ended = subprocess.run(
         [sys.executable, "-c", FULL, str(file), when],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(rows.__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])},
     )
     assert ended.stderr == ""
     return ended.stdout
@@ -363,7 +366,8 @@ from halflap.store.sql import SqlStore
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (33_000, 33_000))
 try:
-    asyncio.run(SqlStore(Path(sys.argv[1]), [*MIGRATIONS, Migration(2, "", ["CREATE TABLE n (a TEXT)"])]).open())
+    more = Migration(MIGRATIONS[-1].number + 1, "", ["CREATE TABLE n (a TEXT)"])
+    asyncio.run(SqlStore(Path(sys.argv[1]), [*MIGRATIONS, more]).open())
 except StoreError as error:
     print("StoreError", error)
 """

@@ -6,12 +6,35 @@ import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from halflap.store.base import CallRecord, ServerRows, Store, StoredCatalog, StoredServer, StoredTool
+from halflap.store.base import (
+    RUNNING,
+    SENT,
+    CallRecord,
+    Purged,
+    RunRecord,
+    ServerRows,
+    Store,
+    StoredCatalog,
+    StoredServer,
+    StoredTool,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["CallRecord", "ServerRows", "Store", "StoredCatalog", "StoredServer", "StoredTool", "open_store"]
+__all__ = [
+    "RUNNING",
+    "SENT",
+    "CallRecord",
+    "Purged",
+    "RunRecord",
+    "ServerRows",
+    "Store",
+    "StoredCatalog",
+    "StoredServer",
+    "StoredTool",
+    "open_store",
+]
 
 
 async def open_store(place: Path | str | None) -> Store:

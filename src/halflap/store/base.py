@@ -8,7 +8,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["CallRecord", "ServerRows", "Store", "StoredCatalog", "StoredServer", "StoredTool"]
+__all__ = [
+    "RUNNING",
+    "SENT",
+    "CallRecord",
+    "Purged",
+    "RunRecord",
+    "ServerRows",
+    "Store",
+    "StoredCatalog",
+    "StoredServer",
+    "StoredTool",
+]
+
+RUNNING = "running"
+"""The outcome of a run that has not ended, or whose gateway died in the middle of it."""
+SENT = "sent"
+"""The outcome of a call that has no answer yet, or whose gateway died before it came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,7 @@ class StoredCatalog:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call: who, what, when, how it ended. No argument and no result is kept."""
+    """One call: who, what, when, with what, how it ended."""
 
     id: str
     run: str | None
@@ -72,17 +88,67 @@ class CallRecord:
     tool: str
     definition_hash: str
     started_at: float
-    duration_ms: float
+    duration_ms: float | None
+    """None while it is under way."""
     outcome: str
-    """`ok`, `tool_error` (the tool said so), or the code of the error that was raised."""
+    """`sent` while it is under way, `ok`, `tool_error` (the tool said so), or the code of the error."""
     argument_bytes: int
     result_bytes: int
     breach: str | None = None
     """Where the result broke the declared output schema."""
+    error: str | None = None
+    """What the error said that was raised."""
+    arguments: str | None = None
+    """As JSON; None if they are not recorded."""
+    result: str | None = None
+    """As JSON, in the form that `Result.from_wire` reads; None if there is none, or it is not recorded."""
+    arguments_cut: bool = False
+    """Whether texts and lists in it were shortened because it was too large to be kept whole."""
+    result_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run of a program: who, what, when, how it ended, what it said and what it took."""
+
+    id: str
+    principal: str
+    kind: str
+    """`program`, or `script` if it was saved under a name."""
+    name: str | None
+    code: str | None
+    code_hash: str
+    started_at: float
+    duration_ms: float | None = None
+    """None while it runs."""
+    outcome: str = RUNNING
+    """`running`, `ok`, or why it ended: `failed`, `timeout`, `cpu`, `memory`, `output`, `crashed`, …"""
+    error: str | None = None
+    output: str | None = None
+    """The whole of it, however little of it went back to the model."""
+    output_bytes: int = 0
+    calls: int = 0
+    cpu_ms: float | None = None
+    memory_bytes: int | None = None
+    sandbox: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How much was taken out."""
+
+    runs: int = 0
+    calls: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.runs or self.calls)
+
+    def __add__(self, other: Purged) -> Purged:
+        return Purged(self.runs + other.runs, self.calls + other.calls)
 
 
 class Store(Protocol):
-    """Keeps the catalogue and the calls. Every method may raise `StoreError`."""
+    """Keeps the catalogue, the runs and the calls. Every method may raise `StoreError`."""
 
     @property
     def place(self) -> str:
@@ -97,12 +163,48 @@ class Store(Protocol):
         """Change one server's rows in one transaction. `change` is pure, and may run more than once."""
         ...
 
+    async def record(
+        self, *, calls: Sequence[CallRecord] = (), runs: Sequence[RunRecord] = (), durable: bool = False
+    ) -> None:
+        """Write calls and runs in one transaction; one that is there already is replaced.
+
+        What is `durable` outlives a power failure once this returns; the rest the end of this process.
+        """
+        ...
+
     async def record_calls(self, records: Sequence[CallRecord]) -> None:
-        """Append calls."""
+        """Write calls; one that is there already is replaced."""
+        ...
+
+    async def record_runs(self, records: Sequence[RunRecord]) -> None:
+        """Write runs; one that is there already is replaced."""
         ...
 
     async def recent_calls(self, limit: int) -> Sequence[CallRecord]:
         """Give the newest calls, newest first."""
+        ...
+
+    async def runs(
+        self, limit: int, *, principal: str | None = None, before: float | None = None
+    ) -> Sequence[RunRecord]:
+        """Give the newest runs, newest first, each without its output: somebody's alone, or older ones."""
+        ...
+
+    async def run(self, identifier: str, *, principal: str | None = None) -> RunRecord | None:
+        """Give the run with this identifier, or the one that begins so; `UsageError` if several do."""
+        ...
+
+    async def calls_of_run(self, identifier: str) -> Sequence[CallRecord]:
+        """Give the calls that were made within a run, in their order."""
+        ...
+
+    async def purge(
+        self, *, older_than: float | None = None, keep_bytes: int | None = None, everything: bool = False
+    ) -> Purged:
+        """Take out runs and calls, the oldest first, and nothing else; they are gone from the disk too.
+
+        Those that began before a time, those beyond so many bytes, or all.
+        """
         ...
 
     async def close(self) -> None:

@@ -73,4 +73,68 @@ MIGRATIONS: Sequence[Migration] = (
             "CREATE INDEX calls_by_tool ON calls (server, tool, started_at)",
         ),
     ),
+    Migration(
+        2,
+        "the runs, and what was passed and returned",
+        (
+            """
+            CREATE TABLE runs (
+                id TEXT PRIMARY KEY,
+                principal TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                name TEXT,
+                code_hash TEXT NOT NULL,
+                started_at DOUBLE PRECISION NOT NULL,
+                duration_ms DOUBLE PRECISION,
+                outcome TEXT NOT NULL,
+                output_bytes BIGINT NOT NULL,
+                calls BIGINT NOT NULL,
+                cpu_ms DOUBLE PRECISION,
+                memory_bytes BIGINT,
+                sandbox TEXT,
+                kept_bytes BIGINT NOT NULL,
+                error TEXT,
+                code TEXT,
+                output TEXT
+            )
+            """,
+            "CREATE INDEX runs_by_time ON runs (started_at, kept_bytes)",
+            "CREATE INDEX runs_by_principal ON runs (principal, started_at)",
+            # Not altered but made anew: SQLite cannot allow a column to be empty afterwards.
+            """
+            CREATE TABLE calls_2 (
+                id TEXT PRIMARY KEY,
+                run TEXT,
+                parent TEXT,
+                principal TEXT NOT NULL,
+                server TEXT NOT NULL,
+                tool TEXT NOT NULL,
+                definition_hash TEXT NOT NULL,
+                started_at DOUBLE PRECISION NOT NULL,
+                duration_ms DOUBLE PRECISION,
+                outcome TEXT NOT NULL,
+                argument_bytes BIGINT NOT NULL,
+                result_bytes BIGINT NOT NULL,
+                arguments_cut INTEGER NOT NULL,
+                result_cut INTEGER NOT NULL,
+                kept_bytes BIGINT NOT NULL,
+                breach TEXT,
+                error TEXT,
+                arguments TEXT,
+                result TEXT
+            )
+            """,
+            """
+            INSERT INTO calls_2 SELECT
+                id, run, parent, principal, server, tool, definition_hash, started_at, duration_ms, outcome,
+                argument_bytes, result_bytes, 0, 0, 500, breach, NULL, NULL, NULL
+            FROM calls
+            """,
+            "DROP TABLE calls",
+            "ALTER TABLE calls_2 RENAME TO calls",
+            "CREATE INDEX calls_by_time ON calls (started_at, kept_bytes)",
+            "CREATE INDEX calls_by_tool ON calls (server, tool, started_at)",
+            "CREATE INDEX calls_by_run ON calls (run, started_at)",
+        ),
+    ),
 )

@@ -1,0 +1,141 @@
+"""The tables of the store: a value's fields are its columns, and any text can be kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from halflap.store.base import CallRecord, RunRecord, StoredServer, StoredTool
+
+__all__ = [
+    "KEYS",
+    "calls",
+    "metadata",
+    "read_call",
+    "read_tool",
+    "row_of_call",
+    "row_of_run",
+    "row_of_tool",
+    "runs",
+    "servers",
+    "tools",
+    "versions",
+]
+
+metadata = sa.MetaData()
+versions = sa.Table(
+    "halflap_version",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Double, nullable=False),
+)
+
+
+class _AnyText(sa.types.TypeDecorator[str]):
+    r"""Text that may hold what databases refuse: NUL characters and lone surrogates.
+
+    Servers and callers can send both. They are written as `\uXXXX`, and a backslash as two.
+    """
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        del dialect
+        if value is None:
+            return None
+        # Not by one expression: that would hold up everything else while it reads megabytes.
+        escaped = value.replace("\\", "\\\\").replace("\0", "\\u0000")
+        try:
+            escaped.encode()
+        except UnicodeEncodeError:
+            return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+        return escaped
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        del dialect
+        if value is None or "\\" not in value:
+            return value
+        return _ESCAPED.sub(_unescape, value)
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\(\\|u[0-9a-f]{4})")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    return "\\" if match[1] == "\\" else chr(int(match[1][1:], 16))
+
+
+def _table(name: str, values: type, *more: str) -> Any:
+    """Name a table whose columns are a value's fields; the migrations say what it really looks like."""
+    return sa.table(
+        name,
+        *(
+            sa.column(field.name, _AnyText if str(field.type).startswith("str") else None)
+            for field in fields(values)
+        ),
+        *(sa.column(column) for column in more),
+    )
+
+
+servers = _table("servers", StoredServer)
+tools = _table("tools", StoredTool)
+calls = _table("calls", CallRecord, "kept_bytes")
+runs = _table("runs", RunRecord, "kept_bytes")
+KEYS = {"servers": ("name",), "tools": ("server", "original_name"), "calls": ("id",), "runs": ("id",)}
+
+
+def row_of_tool(tool: StoredTool) -> dict[str, Any]:
+    return {
+        # Not `asdict`, which would copy the definitions, however deep and large.
+        **_row(tool),
+        "definition": json.dumps(tool.definition),
+        "accepted": json.dumps(tool.accepted),
+        "removed": int(tool.removed),
+    }
+
+
+def read_tool(row: dict[str, Any]) -> StoredTool:
+    definition = json.loads(row["definition"])
+    same = row["hash"] == row["accepted_hash"]
+    accepted = definition if same else json.loads(row["accepted"])
+    return StoredTool(
+        **{**row, "definition": definition, "accepted": accepted, "removed": bool(row["removed"])}
+    )
+
+
+def row_of_call(record: CallRecord) -> dict[str, Any]:
+    return {
+        **_row(record),
+        "arguments_cut": int(record.arguments_cut),
+        "result_cut": int(record.result_cut),
+        "kept_bytes": _weight(record.arguments, record.result, record.error),
+    }
+
+
+def read_call(row: dict[str, Any]) -> CallRecord:
+    return CallRecord(
+        **{**row, "arguments_cut": bool(row["arguments_cut"]), "result_cut": bool(row["result_cut"])}
+    )
+
+
+def row_of_run(record: RunRecord) -> dict[str, Any]:
+    return {**_row(record), "kept_bytes": _weight(record.code, record.output, record.error)}
+
+
+def _row(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+_BARE_ROW = 500
+"""About what a row takes without its texts."""
+
+
+def _weight(*texts: str | None) -> int:
+    """Say about how much room a row takes, so that nobody has to read it to know."""
+    return _BARE_ROW + sum(len(text.encode(errors="surrogatepass")) for text in texts if text is not None)

@@ -1,0 +1,107 @@
+"""The runs and calls in SQL: asked for, and taken out again when they are old or too many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from halflap.errors import UsageError
+from halflap.store.base import CallRecord, Purged, RunRecord
+from halflap.store.tables import calls, read_call, runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["calls_of_run", "delete_some", "find_run", "newest_calls", "newest_runs", "oldest_to_keep"]
+
+_AT_ONCE = 100
+"""So many rows are taken out in one transaction: nobody else waits long for it."""
+_MOST_SUGGESTED = 5
+_RUN_COLUMNS = [column for column in runs.columns if column.name != "kept_bytes"]
+_CALL_COLUMNS = [column for column in calls.columns if column.name != "kept_bytes"]
+_NEWEST_FIRST: tuple[Any, ...] = (sa.desc("started_at"), sa.desc("id"))
+
+
+def newest_calls(connection: sa.Connection, limit: int) -> Sequence[CallRecord]:
+    query = sa.select(*_CALL_COLUMNS).order_by(*_NEWEST_FIRST).limit(limit)
+    return [read_call(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def newest_runs(
+    connection: sa.Connection, limit: int, principal: str | None, before: float | None
+) -> Sequence[RunRecord]:
+    # The output may be megabytes, and whoever wants it asks for the run.
+    columns = [column for column in _RUN_COLUMNS if column.name != "output"]
+    query = _of(principal, sa.select(*columns)).order_by(*_NEWEST_FIRST).limit(limit)
+    if before is not None:
+        query = query.where(runs.c.started_at < before)
+    return [RunRecord(**row) for row in connection.execute(query).mappings()]
+
+
+def find_run(connection: sa.Connection, identifier: str, principal: str | None) -> RunRecord | None:
+    whole = _of(principal, sa.select(*_RUN_COLUMNS))
+    row = connection.execute(whole.where(runs.c.id == identifier)).mappings().first()
+    if row is None and identifier.isalnum():
+        beginning = sa.func.substr(runs.c.id, 1, len(identifier)) == identifier
+        names = _of(principal, sa.select(runs.c.id)).where(beginning).order_by(*_NEWEST_FIRST)
+        found = list(connection.execute(names.limit(_MOST_SUGGESTED)).scalars())
+        if len(found) > 1:
+            raise UsageError(f"{identifier!r} fits several runs: {', '.join(found)}. Give more of it.")
+        if found:
+            row = connection.execute(whole.where(runs.c.id == found[0])).mappings().first()
+    return None if row is None else RunRecord(**row)
+
+
+def calls_of_run(connection: sa.Connection, identifier: str) -> Sequence[CallRecord]:
+    query = sa.select(*_CALL_COLUMNS).where(calls.c.run == identifier).order_by("started_at", "id")
+    return [read_call(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def oldest_to_keep(connection: sa.Connection, keep_bytes: int) -> float | None:
+    """Say from when on everything fits into so many bytes; None if all of it does."""
+    total = 0
+    for table in (runs, calls):
+        total += connection.scalar(sa.select(sa.func.coalesce(sa.func.sum(table.c.kept_bytes), 0))) or 0
+    if total <= keep_bytes:
+        return None
+    weights = sa.union_all(*(sa.select(table.c.started_at, table.c.kept_bytes) for table in (runs, calls)))
+    ordered = sa.select(weights.subquery()).order_by(sa.asc("started_at"))
+    excess = total - keep_bytes
+    reached = 0.0
+    for started_at, weight in connection.execute(ordered):
+        if excess <= 0 and started_at > reached:
+            return float(started_at)
+        reached = started_at
+        excess -= weight
+    # Not even the newest fits alone.
+    return float("inf")
+
+
+def delete_some(connection: sa.Connection, before: float | None) -> Purged:
+    """Take out a few of the runs and calls that began before a time, or of all, the oldest first."""
+    gone_runs = _oldest(connection, runs, before)
+    gone_calls = 0
+    if gone_runs:
+        gone_calls += _rows(connection.execute(sa.delete(calls).where(calls.c.run.in_(gone_runs))))
+        connection.execute(sa.delete(runs).where(runs.c.id.in_(gone_runs)))
+    else:
+        alone = _oldest(connection, calls, before)
+        if alone:
+            gone_calls += _rows(connection.execute(sa.delete(calls).where(calls.c.id.in_(alone))))
+    return Purged(len(gone_runs), gone_calls)
+
+
+def _of(principal: str | None, query: sa.Select[Any]) -> sa.Select[Any]:
+    return query if principal is None else query.where(runs.c.principal == principal)
+
+
+def _oldest(connection: sa.Connection, table: Any, before: float | None) -> list[str]:
+    query = sa.select(table.c.id).order_by("started_at").limit(_AT_ONCE)
+    if before is not None:
+        query = query.where(table.c.started_at < before)
+    return list(connection.execute(query).scalars())
+
+
+def _rows(result: sa.CursorResult[Any]) -> int:
+    return max(result.rowcount, 0)

@@ -1,0 +1,397 @@
+"""Runs and calls: kept, found again, and taken out so that nothing of them is left."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.errors import UsageError
+from halflap.store import RUNNING, Purged, Store, open_store
+from halflap.store.migrations import MIGRATIONS
+from halflap.store.sql import SqlStore
+from store.rows import call, putting, run_of, server, tool
+from store.test_contract import ODD_TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+SECRET_PLACE = "the quick brown fox of this very test"
+
+
+@asynccontextmanager
+async def opened(place: str | Path | None) -> AsyncIterator[Store]:
+    store = await open_store(place)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def test_a_run_comes_back_as_it_was_written(run: Run, place: str | Path) -> None:
+    record = run_of(
+        1,
+        kind="script",
+        name="nightly",
+        outcome="timeout",
+        error="too long",
+        calls=3,
+        cpu_ms=1.25,
+        memory_bytes=5_000_000_000,
+        sandbox="jail",
+    )
+
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([record])
+        async with opened(place) as store:
+            assert await store.run(record.id) == record
+
+    run(scenario())
+
+
+def test_a_run_that_ends_replaces_itself(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(1, outcome=RUNNING, duration_ms=None, output=None)])
+            await store.record_runs([run_of(1)])
+            assert await store.runs(9) == [run_of(1, output=None)]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_any_text_of_a_run_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
+    record = run_of(1, code=text, output=text, error=text, principal=text, name=text, sandbox=text)
+
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([record])
+            assert await store.run(record.id, principal=text) == record
+
+    run(scenario())
+
+
+def test_runs_are_listed_newest_first_and_without_their_output(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(number) for number in (2, 5, 1, 4, 3)])
+            assert await store.runs(2) == [run_of(5, output=None), run_of(4, output=None)]
+
+    run(scenario())
+
+
+def test_older_runs_can_be_asked_for(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(number) for number in range(6)])
+            assert [record.id for record in await store.runs(2, before=3.0)] == ["00000002", "00000001"]
+
+    run(scenario())
+
+
+def test_somebodys_runs_are_found_by_nobody_else(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(1, principal="ann"), run_of(2, principal="bob")])
+            assert [record.id for record in await store.runs(9, principal="ann")] == ["00000001"]
+            assert await store.run("00000002", principal="ann") is None
+            assert await store.run("00000002", principal="bob") is not None
+
+    run(scenario())
+
+
+def test_a_run_is_found_by_its_beginning(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(1, id="abc1"), run_of(2, id="abd2")])
+            found = await store.run("abc")
+            assert found is not None
+            assert found.id == "abc1"
+
+    run(scenario())
+
+
+def test_a_beginning_that_fits_several_runs_is_a_mistake_that_names_them(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(1, id="abc1"), run_of(2, id="abd2")])
+            with pytest.raises(UsageError, match="'ab' fits several runs: abd2, abc1"):
+                await store.run("ab")
+
+    run(scenario())
+
+
+def test_the_runs_of_others_do_not_make_a_beginning_ambiguous(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(1, id="abc1"), run_of(2, id="abd2", principal="bob")])
+            found = await store.run("ab", principal="local")
+            assert found is not None
+            assert found.id == "abc1"
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("text", ["", "%", "_", "a%", "' OR 1=1", "\0", "\ud800"])
+def test_what_is_no_beginning_finds_nothing(run: Run, place: str | Path, text: str) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(1, id="abc1")])
+            assert await store.run(text) is None
+
+    run(scenario())
+
+
+def test_the_calls_of_a_run_come_in_their_order(run: Run, place: str | Path) -> None:
+    mine = [call(number, run="r") for number in (1, 2, 3)]
+
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_calls([mine[2], call(4, run="other"), mine[0], call(5), mine[1]])
+            assert await store.calls_of_run("r") == mine
+
+    run(scenario())
+
+
+def test_a_call_keeps_what_was_passed_and_returned(run: Run, place: str | Path) -> None:
+    record = call(
+        1, arguments='{"a": "\\u0000"}', result='{"content": []}', error="no", result_cut=True, breach="x"
+    )
+
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record(calls=[record], durable=True)
+            assert await store.recent_calls(1) == [record]
+
+    run(scenario())
+
+
+def test_a_call_that_was_sent_is_replaced_by_how_it_ended(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_calls([call(1, outcome="sent", duration_ms=None)])
+            await store.record_calls([call(1)])
+            assert await store.recent_calls(9) == [call(1)]
+
+    run(scenario())
+
+
+def test_calls_of_before_there_were_traces_are_kept(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        store = SqlStore(place, MIGRATIONS[:1])
+        await store.open()
+
+        def work() -> None:
+            with store._transaction() as connection:
+                connection.exec_driver_sql(
+                    "INSERT INTO calls VALUES ('1', NULL, NULL, 'local', 'one', 't', 'h', 1.5, 2.5, 'ok', 3, 4, 'b')"
+                )
+
+        await store._run(work)
+        await store.close()
+        async with opened(place) as after:
+            assert await after.recent_calls(9) == [
+                call(
+                    1,
+                    id="1",
+                    definition_hash="h",
+                    started_at=1.5,
+                    duration_ms=2.5,
+                    argument_bytes=3,
+                    result_bytes=4,
+                    breach="b",
+                )
+            ]
+
+    run(scenario())
+
+
+async def filled(store: Store) -> None:
+    """Put ten runs with two calls each into the store, and ten calls that belong to none."""
+    for number in range(10):
+        await store.record(
+            runs=[run_of(number)],
+            calls=[
+                call(number, id=f"a{number}", run=f"{number:08}"),
+                call(number, id=f"b{number}", run=f"{number:08}"),
+                call(number, id=f"c{number}"),
+            ],
+        )
+
+
+def test_what_is_older_than_a_time_is_taken_out_with_its_calls(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await filled(store)
+            assert await store.purge(older_than=4.0) == Purged(runs=4, calls=12)
+            assert {record.started_at for record in await store.runs(99)} == {4, 5, 6, 7, 8, 9}
+            assert len(await store.recent_calls(99)) == 18
+
+    run(scenario())
+
+
+def test_the_oldest_beyond_a_size_are_taken_out(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            for number in range(10):
+                await store.record_runs([run_of(number, output="x" * 10_000)])
+            assert await store.purge(keep_bytes=50_000) == Purged(runs=6)
+            assert [record.started_at for record in await store.runs(99)] == [9, 8, 7, 6]
+
+    run(scenario())
+
+
+def test_what_fits_stays(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await filled(store)
+            assert await store.purge(older_than=0.0, keep_bytes=1_000_000) == Purged()
+
+    run(scenario())
+
+
+def test_everything_can_be_taken_out(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await filled(store)
+            assert await store.purge(everything=True) == Purged(runs=10, calls=30)
+            assert await store.runs(9) == []
+            assert await store.recent_calls(9) == []
+
+    run(scenario())
+
+
+def test_more_than_one_batch_is_taken_out(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record(
+                runs=[run_of(number) for number in range(250)], calls=[call(number) for number in range(250)]
+            )
+            assert await store.purge(everything=True) == Purged(runs=250, calls=250)
+
+    run(scenario())
+
+
+def test_the_catalogue_is_never_taken_out(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.update_server("one", putting(server(), tool()))
+            before = await store.load_catalog()
+            await filled(store)
+            await store.purge(everything=True)
+            assert await store.load_catalog() == before
+
+    run(scenario())
+
+
+def test_others_get_their_turn_while_much_is_taken_out(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_calls([call(number) for number in range(2_000)])
+            purging = asyncio.create_task(store.purge(older_than=1_999.0))
+            await asyncio.sleep(0.01)
+            await store.record_calls([call(9_999)])
+            assert not purging.done()
+            assert (await purging).calls == 1_999
+
+    run(scenario())
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def test_nothing_of_what_was_taken_out_is_left_in_the_files(run: Run, file: Path) -> None:
+    async def scenario() -> None:
+        async with opened(file) as store:
+            await store.record(
+                runs=[run_of(1, output=SECRET_PLACE * 1_000, code=SECRET_PLACE)],
+                calls=[call(1, arguments=SECRET_PLACE, result=SECRET_PLACE * 50)],
+            )
+            assert SECRET_PLACE.encode() in await asyncio.to_thread(everything_in, file.parent)
+            await store.purge(everything=True)
+            assert SECRET_PLACE.encode() not in await asyncio.to_thread(everything_in, file.parent)
+
+    run(scenario())
+
+
+def test_what_was_taken_out_gives_its_space_back(run: Run, file: Path) -> None:
+    async def scenario() -> tuple[int, int]:
+        async with opened(file) as store:
+            for number in range(20):
+                await store.record_runs([run_of(number, output="x" * 1_000_000)])
+            await store.purge(older_than=10.0)
+            half = (await asyncio.to_thread(file.stat)).st_size
+            await store.purge(everything=True)
+            return half, (await asyncio.to_thread(file.stat)).st_size
+
+    half, nothing = run(scenario())
+    assert 10_000_000 < half < 11_000_000
+    assert nothing < 200_000
+
+
+def test_a_store_from_before_there_were_traces_gives_its_space_back_too(run: Run, file: Path) -> None:
+    async def scenario() -> None:
+        store = SqlStore(file, MIGRATIONS[:1])
+        await store.open()
+        await store.close()
+
+        def as_it_was() -> None:
+            with closing(sqlite3.connect(file)) as connection:
+                connection.execute("PRAGMA auto_vacuum = 0")
+                connection.execute("VACUUM")
+
+        await asyncio.to_thread(as_it_was)
+        async with opened(file) as after:
+            await after.record_runs([run_of(1, output="x" * 5_000_000)])
+            await after.purge(everything=True)
+            assert (await asyncio.to_thread(file.stat)).st_size < 200_000
+
+    run(scenario())
+
+
+def test_purging_does_not_wait_for_somebody_who_reads(run: Run, file: Path) -> None:
+    async def scenario() -> None:
+        async with opened(file) as store:
+            await filled(store)
+            reader = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM runs").fetchall()
+            try:
+                assert (await store.purge(older_than=5.0)).runs == 5
+            finally:
+                reader.close()
+            assert len(await store.runs(99)) == 5
+
+    run(scenario())
+
+
+def test_a_store_in_memory_can_be_purged(run: Run) -> None:
+    async def scenario() -> None:
+        async with opened(None) as store:
+            await filled(store)
+            assert await store.purge(everything=True) == Purged(runs=10, calls=30)
+
+    run(scenario())
+
+
+def test_two_stores_may_purge_at_once(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as one, opened(place) as other:
+            await one.record(
+                runs=[run_of(number) for number in range(300)],
+                calls=[replace(call(number), run=f"{number:08}") for number in range(300)],
+            )
+            await asyncio.gather(one.purge(everything=True), other.purge(everything=True))
+            assert await one.runs(9) == []
+            assert await other.recent_calls(9) == []
+
+    run(scenario())
