@@ -10,6 +10,7 @@
     │   ├── ToolNotFoundError       no tool of that name
     │   ├── ToolBlockedError        the configuration keeps it from being called
     │   ├── ToolHeldError           its definition changed since it was accepted
+    │   ├── ToolRefusedError        this caller may not call it, or not without the person's word
     │   ├── InvalidArgumentsError   the arguments do not fit its input schema
     │   └── ToolFailedError         the server answered with a protocol error
     ├── UpstreamError           a server behind Halflap
@@ -49,6 +50,7 @@ __all__ = [
     "ToolFailedError",
     "ToolHeldError",
     "ToolNotFoundError",
+    "ToolRefusedError",
     "UpstreamError",
     "UpstreamLostError",
     "UpstreamUnavailableError",
@@ -177,6 +179,12 @@ class ToolHeldError(ToolError):
             f"{name!r} is held: its {', '.join(self.changed) or 'definition'} changed since it was accepted. "
             f"Look at it with `halflap inspect {name}`, then accept it with `halflap trust --tool {name}`."
         )
+
+
+class ToolRefusedError(ToolError):
+    """This caller may not call the tool, or not without the person's word."""
+
+    code = "tool-refused"
 
 
 @dataclass(frozen=True, slots=True)

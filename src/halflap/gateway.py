@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from halflap.errors import ArgumentProblem
+    from halflap.execution import Execution, Programs
     from halflap.store import CallRecord, Store
     from halflap.upstream import Pool
     from halflap.values import Result, Tool
@@ -73,6 +74,7 @@ class Gateway:
         self._connecting = asyncio.Lock()
         self._listings: Listings | None = None
         self._finder: Finder | None = None
+        self._programs: Programs | None = None
         self._roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
 
     @classmethod
@@ -143,6 +145,8 @@ class Gateway:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.wait([self._opening])
+        if self._programs is not None:
+            await self._programs.close()
         if self._listings is not None:
             await self._listings.close()
         if self._pool is not None:
@@ -265,6 +269,36 @@ class Gateway:
             if name in self.snapshot.held:
                 raise
             return await self._calls.call(name, arguments, context or CallContext())
+
+    async def execute(self, code: str, context: CallContext | None = None) -> Execution:
+        """Run a Python program over the tools, in the sandbox.
+
+        A program that fails is an answer, too: see `Execution.outcome`. Raises `SandboxError` where no
+        program can run.
+        """
+        return await (await self.programs()).execute(code, context or CallContext())
+
+    async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
+        """Give the tools that a program names and that it may call only with the person's word."""
+        return (await self.programs()).destructive(code)
+
+    async def programs(self) -> Programs:
+        """Give what runs programs; the sandbox itself starts when the first one comes."""
+        await self.prepare()
+        if self._programs is None:
+            execution = await asyncio.to_thread(import_module, "halflap.execution")
+            assert self._calls is not None
+            assert self._recorder is not None
+            if self._programs is None:
+                self._programs = execution.Programs(
+                    self.config.execution,
+                    execution.choose(self.config.execution),
+                    call=self.call_tool,
+                    snapshot=lambda: self.snapshot,
+                    policy=self._calls.policy,
+                    recorder=self._recorder,
+                )
+        return self._programs
 
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
         """Accept the changed definitions of these tools; gives those that had changed."""

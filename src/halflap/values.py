@@ -157,6 +157,11 @@ class CallContext:
     """On the event loop's clock; None when only the configured limits hold."""
     depth: int = 0
     confirmations: frozenset[str] = frozenset()
+    """The destructive tools that the person has confirmed."""
+    unconfirmed: str = ""
+    """Why no other was."""
+    rule: Callable[[Tool], None] | None = None
+    """A further rule about what may be called; what it raises is the call's outcome."""
     progress: Progress | None = None
 
 

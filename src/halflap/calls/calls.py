@@ -60,10 +60,14 @@ class Calls:
             snapshot = self._snapshot()
             tool = snapshot.find(name)
             self.policy.admit(tool, snapshot)
+            if context.rule is not None:
+                context.rule(tool)
             self._validate(tool, arguments)
 
         try:
             self.policy.admit(tool, self._snapshot())
+            if context.rule is not None:
+                context.rule(tool)
             size = _size(tool, arguments)
             try:
                 result = await self._sources[tool.server].call(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from halflap.errors import StoreError
 
 if TYPE_CHECKING:
-    from halflap.store import CallRecord, Store
+    from halflap.store import CallRecord, RunRecord, Store
 
 __all__ = ["Recorder", "new_id"]
 
@@ -45,6 +45,13 @@ class Recorder:
         self._some.set()
         if self._writer is None:
             self._writer = asyncio.create_task(self._write(), name="record calls")
+
+    def begin_run(self, record: RunRecord) -> None:
+        """Take the beginning of a run."""
+
+    async def end_run(self, record: RunRecord) -> None:
+        """Write the end of a run before anybody hears of it."""
+        await self._store.record_runs([record])
 
     async def _write(self) -> None:
         while True:

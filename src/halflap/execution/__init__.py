@@ -1,1 +1,23 @@
 """Programs over tools: where they run, and what they may do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halflap.execution.choose import choose
+    from halflap.execution.programs import Programs
+    from halflap.execution.report import Execution
+
+__all__ = ["Execution", "Programs", "choose"]
+
+_HOMES = {"Execution": "report", "Programs": "programs", "choose": "choose"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is used: the fork server loads this package, and must not load the gateway with it."""
+    if name not in _HOMES:
+        raise AttributeError(name)
+    from importlib import import_module  # noqa: PLC0415 -- see above
+
+    return getattr(import_module(f"halflap.execution.{_HOMES[name]}"), name)

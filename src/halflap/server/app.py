@@ -13,7 +13,10 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from halflap import __version__
 from halflap.errors import HalflapError
+from halflap.server.caller import Caller
+from halflap.server.confirmation import Confirmations
 from halflap.server.core import core_family
+from halflap.server.runs import RunResources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 _INSTRUCTIONS = """\
 Halflap stands in front of this person's MCP servers. search_tools finds a tool among all that they offer \
-by what it does; inspect_tool shows what one of them takes and returns; list_callable_tools names them all, \
-as mcp__<server>__<tool>."""
+by what it does; inspect_tool shows what one of them takes and returns; execute_program runs Python that calls \
+them and gives back only what it prints; list_callable_tools names them all, as mcp__<server>__<tool>."""
 
 _TOOLS_TTL_MS = 3_600_000
 _ROOTS_SECONDS = 5.0
@@ -44,6 +47,8 @@ class Front:
         self._gateway = gateway
         self._tools = {tool.name: tool for tool in core_family(gateway)}
         self._asker: ServerRequestContext[Any, Any] | None = None
+        self._confirmations = Confirmations()
+        runs = RunResources(gateway)
         self.server: Server[dict[str, Any]] = Server(
             "halflap",
             version=__version__,
@@ -51,6 +56,9 @@ class Front:
             instructions=_INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
+            on_list_resources=runs.list,
+            on_list_resource_templates=runs.list_templates,
+            on_read_resource=runs.read,
         )
 
     def forward_roots(self) -> None:
@@ -75,8 +83,8 @@ class Front:
         )
 
     async def _call_tool(
-        self, _context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+        self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(
@@ -84,7 +92,7 @@ class Front:
                 f"Unknown tool: {params.name!r}. There are: {', '.join(sorted(self._tools))}.",
             )
         try:
-            return await tool.answer(params.arguments or {})
+            return await tool.answer(params.arguments or {}, Caller(context, params, self._confirmations))
         except HalflapError as error:
             return _error(str(error))
         except Exception as error:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.gateway import FIRST_LISTING_SECONDS
+from halflap.server.execution import execute_program
 from halflap.server.family import Answer, FrontTool
 from halflap.server.inspection import inspect_tool
 from halflap.server.search import search_tools
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
+    from halflap.server.caller import Caller
 
 __all__ = ["core_family"]
 
@@ -36,7 +38,7 @@ def _missing(gateway: Gateway) -> str | None:
 def core_family(gateway: Gateway) -> list[FrontTool]:
     """Give the tools of the family, bound to a gateway."""
 
-    async def list_callable_tools(_arguments: Mapping[str, Any]) -> Answer:
+    async def list_callable_tools(_arguments: Mapping[str, Any], _caller: Caller) -> Answer:
         await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS)
         names = list(gateway.snapshot.callable)
         text = json.dumps(names, indent=2, ensure_ascii=False)
@@ -64,4 +66,5 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
         ),
         inspect_tool(gateway),
         search_tools(gateway),
+        execute_program(gateway),
     ]

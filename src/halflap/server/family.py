@@ -7,14 +7,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
+from pydantic import TypeAdapter
 
 from halflap.errors import InvalidArgumentsError
 from halflap.schema import compile_schema
+from halflap.server.confirmation import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from halflap.server.caller import Caller
 
 __all__ = ["Answer", "FrontTool"]
+
+_BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,9 @@ class Answer:
     structured: Any = None
     note: str | None = None
     is_error: bool = False
+    blocks: Sequence[Mapping[str, Any]] = ()
+    """Further content: images, sounds, resources."""
+    meta: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,7 @@ class FrontTool:
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any] | None
     read_only: bool
-    handler: Callable[[Mapping[str, Any]], Awaitable[Answer]]
+    handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer | Question]]
 
     @cached_property
     def definition(self) -> types.Tool:
@@ -57,17 +66,23 @@ class FrontTool:
             ),
         )
 
-    async def answer(self, arguments: Mapping[str, Any]) -> types.CallToolResult:
+    async def answer(
+        self, arguments: Mapping[str, Any], caller: Caller
+    ) -> types.CallToolResult | types.InputRequiredResult:
         """Check the arguments and answer."""
         validator = compile_schema(self.input_schema)
         problems = [] if validator is None else validator.problems(dict(arguments))
         if problems:
             raise InvalidArgumentsError(self.name, problems)
-        answer = await self.handler(arguments)
+        answer = await self.handler(arguments, caller)
+        if isinstance(answer, Question):
+            return answer.result
         texts = [answer.text] if answer.note is None else [answer.text, answer.note]
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text) for text in texts]
-        if answer.structured is None:
-            return types.CallToolResult(content=content, is_error=answer.is_error)
-        return types.CallToolResult(
-            content=content, structured_content=answer.structured, is_error=answer.is_error
-        )
+        content += [_BLOCK.validate_python(dict(block)) for block in answer.blocks]
+        result = types.CallToolResult(content=content, is_error=answer.is_error)
+        if answer.structured is not None:
+            result.structured_content = answer.structured
+        if answer.meta is not None:
+            result.meta = dict(answer.meta)
+        return result

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
+    from halflap.server.caller import Caller
 
 __all__ = ["inspect_tool"]
 
@@ -25,7 +26,7 @@ _DESCRIPTION = (
 def inspect_tool(gateway: Gateway) -> FrontTool:
     """Give the tool, bound to a gateway."""
 
-    async def answer(arguments: Mapping[str, Any]) -> Answer:
+    async def answer(arguments: Mapping[str, Any], _caller: Caller) -> Answer:
         name = arguments["tool_name"]
         try:
             described = await gateway.inspect(name)

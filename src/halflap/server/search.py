@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.gateway import Gateway
+    from halflap.server.caller import Caller
 
 __all__ = ["search_tools"]
 
@@ -26,7 +27,7 @@ _DESCRIPTION = (
 def search_tools(gateway: Gateway) -> FrontTool:
     """Give the tool, bound to a gateway."""
 
-    async def answer(arguments: Mapping[str, Any]) -> Answer:
+    async def answer(arguments: Mapping[str, Any], _caller: Caller) -> Answer:
         hits = await gateway.search(
             arguments["query"], limit=arguments.get("limit", 10), server=arguments.get("server")
         )

@@ -6,10 +6,12 @@ import linecache
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution.jail.inside.hints import FILE, hint
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-from halflap.execution.jail.inside.hints import FILE, Provenance, hint
+    from halflap.execution.jail.inside.hints import Provenance
 
 __all__ = ["describe"]
 

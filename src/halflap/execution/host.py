@@ -1,0 +1,187 @@
+"""What a program may ask of us while it runs: calls within its limits, a place for its output."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import time
+from codecs import getincrementaldecoder
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from halflap.errors import HalflapError, ToolBlockedError, ToolNotFoundError, ToolRefusedError
+from halflap.execution.report import CallMade
+from halflap.execution.sandbox import ToolRefusal
+from halflap.execution.value import Reading, reading_of, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from halflap.calls import Policy
+    from halflap.catalog import Snapshot
+    from halflap.config import ExecutionConfig
+    from halflap.values import CallContext, Result, Tool
+
+__all__ = ["ProgramHost"]
+
+_LARGE = 262_144
+_MOST_SHOWN = 20
+_LONGEST_MESSAGE = 20_000
+
+
+class ProgramHost:
+    """The `Host` of one run."""
+
+    def __init__(
+        self,
+        call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]],
+        snapshot: Callable[[], Snapshot],
+        policy: Policy,
+        config: ExecutionConfig,
+        context: CallContext,
+    ) -> None:
+        self._call = call
+        self._snapshot = snapshot
+        self._policy = policy
+        self._config = config
+        self._context = replace(context, rule=self._admit)
+        self._places = asyncio.Semaphore(config.max_concurrent_calls)
+        self._readings: dict[str, Reading] = {}
+        self._decoder = getincrementaldecoder("utf-8")(errors="replace")
+        self._pieces: list[str] = []
+        self._printed = 0
+        self._shown_bytes = 0
+        self.shown: list[dict[str, Any]] = []
+        self.calls: list[CallMade] = []
+        self.begun = 0
+
+    @property
+    def text(self) -> str:
+        """All that was printed."""
+        return "".join(self._pieces) + self._decoder.decode(b"", final=False)
+
+    # What a sandbox asks ------------------------------------------------------------------------------
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Make a call, within the limits of this program."""
+        if self.begun >= self._config.max_calls:
+            raise ToolRefusal(
+                f"Execution exceeded {self._config.max_calls:,} calls limit (`execution.max_calls`); {name!r} was "
+                "not called."
+            )
+        self.begun += 1
+        async with self._places:
+            return await self._make(name, arguments)
+
+    async def _make(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        place = len(self.calls)
+        self.calls.append(CallMade(name, "under way", 0.0))
+        began = time.perf_counter()
+        outcome, detail = "cancelled", ""
+        try:
+            result = await self._call(name, arguments, self._context)
+            outcome = "error" if result.is_error else "ok"
+            if result.is_error:
+                detail = _message(result)
+                raise ToolRefusal(detail)
+            return await self._value(name, result)
+        except HalflapError as error:
+            outcome, detail = error.code, str(error)
+            raise ToolRefusal(_refusal(name, error)) from error
+        finally:
+            took = (time.perf_counter() - began) * 1000
+            self.calls[place] = CallMade(name, outcome, took, detail.partition("\n")[0])
+
+    async def _value(self, name: str, result: Result) -> Any:
+        if name not in self._readings:
+            tool = self._snapshot().tools.get(name)
+            self._readings[name] = Reading() if tool is None else reading_of(tool)
+        reading = self._readings[name]
+        if sum(len(str(block.get("text", ""))) for block in result.content) > _LARGE:
+            return await asyncio.to_thread(value_of, result, reading)
+        return value_of(result, reading)
+
+    def output(self, data: bytes) -> bool:
+        """Keep what was printed, up to the limit."""
+        room = self._config.max_kept_output_bytes - self._printed
+        self._printed += len(data)
+        self._pieces.append(self._decoder.decode(data[:room] if len(data) > room else data))
+        return len(data) <= room
+
+    def show(self, block: Mapping[str, Any]) -> bool:
+        """Keep a content block for the model, if it is one."""
+        cleaned = _content(block)
+        if cleaned is None:
+            return False
+        self._shown_bytes += len(json.dumps(cleaned))
+        if len(self.shown) >= _MOST_SHOWN or self._shown_bytes > self._config.max_value_bytes:
+            self._pieces.append(f"(not shown: more than {_MOST_SHOWN} or too large)\n")
+        else:
+            self.shown.append(cleaned)
+        return True
+
+    # What may be called -------------------------------------------------------------------------------
+
+    def _admit(self, tool: Tool) -> None:
+        """Refuse what a program may not call; asked on the path of every call, right before it is sent."""
+        if self._config.read_only and not self._policy.is_read_only(tool):
+            raise ToolRefusedError(
+                f"{tool.name!r} is not known to be read-only, and `execution.read_only` lets programs call no "
+                "other tools. The user can list it under `tools.read_only`."
+            )
+        needs = self._config.confirm_destructive and self._policy.is_destructive(tool)
+        if needs and tool.name not in self._context.confirmations:
+            why = self._context.unconfirmed or "it was not asked about, because the program does not name it"
+            raise ToolRefusedError(
+                f"{tool.name!r} destroys something and was not confirmed by the person: {why}. It was not called."
+            )
+
+
+def _message(result: Result) -> str:
+    """Give a server's own words about an error."""
+    text = result.text
+    if not text and result.structured_content is not None:
+        text = json.dumps(result.structured_content, ensure_ascii=False, default=str)
+    return text[:_LONGEST_MESSAGE] or "The tool reported an error without a message."
+
+
+def _refusal(name: str, error: HalflapError) -> str:
+    if isinstance(error, ToolBlockedError):
+        return f"{name!r} is not available in execute_program"
+    if isinstance(error, ToolNotFoundError):
+        more = str(error).partition("\n")[2]
+        return f"{name!r} is not available in execute_program" + (f"\n{more}" if more else "")
+    return str(error)
+
+
+def _content(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Give what is a content block of the protocol, with nothing else in it; None if it is none."""
+    kind = block.get("type")
+    if kind in {"image", "audio"}:
+        data, mime = block.get("data"), block.get("mimeType")
+        if isinstance(mime, str) and _is_base64(data):
+            return {"type": kind, "data": data, "mimeType": mime}
+        return None
+    if kind == "resource_link":
+        texts = {key: block.get(key) for key in ("uri", "name", "mimeType", "description", "title")}
+        kept = {key: text for key, text in texts.items() if isinstance(text, str)}
+        return {"type": kind, **kept} if "uri" in kept and "name" in kept else None
+    resource = block.get("resource")
+    if kind != "resource" or not isinstance(resource, dict) or not isinstance(resource.get("uri"), str):
+        return None
+    kept = {key: resource[key] for key in ("uri", "mimeType", "text") if isinstance(resource.get(key), str)}
+    if _is_base64(resource.get("blob")):
+        kept["blob"] = resource["blob"]
+    return {"type": kind, "resource": kept} if ("text" in kept) != ("blob" in kept) else None
+
+
+def _is_base64(data: object) -> bool:
+    if not isinstance(data, str):
+        return False
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True

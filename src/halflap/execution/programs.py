@@ -1,0 +1,214 @@
+"""Run programs: each within its limits, on the record, and with an answer whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import time
+from dataclasses import replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from halflap.calls import new_id
+from halflap.errors import SandboxError, ToolNotFoundError, UsageError
+from halflap.execution.host import ProgramHost
+from halflap.execution.report import Execution, tell
+from halflap.execution.sandbox import Ending, Program
+from halflap.schema import parse_schema
+from halflap.store import RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from halflap.calls import Policy, Recorder
+    from halflap.catalog import Snapshot
+    from halflap.config import ExecutionConfig
+    from halflap.execution.sandbox import Readiness, Sandbox
+    from halflap.values import CallContext, Result, Tool
+
+__all__ = ["Programs"]
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_PREFIXES = ("mcp__", "script__")
+_TELLING_SECONDS = 5.0
+_DEEPEST = 4
+_MOST_CODE_BYTES = 1_048_576
+
+
+class Programs:
+    """Runs programs over the tools of a gateway."""
+
+    def __init__(
+        self,
+        config: ExecutionConfig,
+        sandbox: Sandbox,
+        *,
+        call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]],
+        snapshot: Callable[[], Snapshot],
+        policy: Policy,
+        recorder: Recorder,
+    ) -> None:
+        self._config = config
+        self._sandbox = sandbox
+        self._call = call
+        self._snapshot = snapshot
+        self._policy = policy
+        self._recorder = recorder
+        self._places = asyncio.Semaphore(config.max_programs)
+        self._running = 0
+
+    async def ready(self) -> Readiness:
+        """Say where programs run, and what holds them; or why none can."""
+        return await self._sandbox.ready()
+
+    def destructive(self, code: str) -> tuple[Tool, ...]:
+        """Give the tools that a program names and that need the person's word before it may call them."""
+        if not self._config.confirm_destructive:
+            return ()
+        tools = self._snapshot().tools
+        named = sorted(names_in(code) & tools.keys())
+        return tuple(tools[name] for name in named if self._policy.is_destructive(tools[name]))
+
+    async def execute(
+        self, code: str, context: CallContext, *, kind: str = "program", name: str | None = None
+    ) -> Execution:
+        """Run a program. Raises only if it could not be run at all; its own failure is an answer."""
+        if len(code.encode(errors="replace")) > _MOST_CODE_BYTES:
+            raise UsageError(
+                f"The program is larger than {_MOST_CODE_BYTES:,} bytes. Give it its data by calls."
+            )
+        readiness = await self._sandbox.ready()
+        if readiness.trouble is not None:
+            raise SandboxError(f"Code execution is off: {readiness.trouble}.")
+        if context.depth == 0:
+            async with self._places:
+                return await self._run(code, context, kind, name)
+        # A script that a program calls has its place within that program's; else they would wait for each other.
+        if context.depth > _DEEPEST or self._running >= self._config.max_programs * _DEEPEST:
+            raise SandboxError("Too many scripts call each other: this one was not run.")
+        return await self._run(code, context, kind, name)
+
+    async def _run(self, code: str, context: CallContext, kind: str, name: str | None) -> Execution:
+        loop = asyncio.get_running_loop()
+        began, limit = time.perf_counter(), loop.time() + self._config.timeout_seconds
+        deadline = limit if context.deadline is None else min(limit, context.deadline)
+        record = RunRecord(
+            id=new_id(), principal=context.principal, kind=kind, name=name, code=code,
+            code_hash=sha256(code.encode(errors="replace")).hexdigest(), started_at=time.time(),
+            sandbox=self._sandbox.name,
+        )  # fmt: skip
+        self._recorder.begin_run(record)
+        inner = replace(
+            context, run=record.id, parent=context.run, deadline=deadline, depth=context.depth + 1
+        )
+        host = ProgramHost(self._call, self._snapshot, self._policy, self._config, inner)
+        ending: Ending | None = None
+        outcome = "cancelled"
+        telling = asyncio.create_task(_tell_progress(host, context), name="tell progress")
+        self._running += 1
+        try:
+            async with asyncio.timeout_at(deadline):
+                ending = await self._sandbox.run(Program(code, self._tools(code)), host)
+            outcome = ending.outcome
+        except TimeoutError:
+            outcome = "timeout"
+        finally:
+            self._running -= 1
+            telling.cancel()
+            if outcome == "cancelled":
+                # Whoever asked has gone; what happened is still to be known.
+                self._recorder.begin_run(
+                    _ended(
+                        record, host, None, outcome=outcome, began=began, error="The program was cancelled."
+                    )
+                )
+        hint = self._suggest(ending)
+        text, error, is_cut = tell(
+            ending, outcome, host.text, host.calls, self._config, run=record.id, hint=hint
+        )
+        await self._recorder.end_run(_ended(record, host, ending, outcome=outcome, began=began, error=error))
+        return Execution(
+            run=record.id,
+            outcome=outcome,
+            text=text,
+            output=host.text,
+            error=error,
+            shown=tuple(host.shown),
+            calls=tuple(host.calls),
+            duration_ms=(time.perf_counter() - began) * 1000,
+            cpu_ms=_milliseconds(ending),
+            memory_bytes=None if ending is None else ending.memory_bytes,
+            sandbox=self._sandbox.name,
+            is_truncated=is_cut,
+        )
+
+    def _tools(self, code: str) -> dict[str, str]:
+        """Give the tools that a program names, each with its signature; those that are none get an answer, too."""
+        tools = self._snapshot().tools
+        found = {}
+        for name in names_in(code):
+            if name in tools:
+                found[name] = parse_schema(tools[name]).format_compact()
+            elif name.startswith(_PREFIXES):
+                found[name] = ""
+        return found
+
+    def _suggest(self, ending: Ending | None) -> str | None:
+        """Say which tool was probably meant by a name that is not defined."""
+        unknown = None if ending is None or ending.failure is None else ending.failure.unknown
+        if unknown is None:
+            return None
+        try:
+            self._snapshot().find(unknown)
+        except ToolNotFoundError as error:
+            if error.suggestions:
+                return "Did you mean " + " or ".join(error.suggestions) + "?"
+        return None
+
+    async def close(self) -> None:
+        """End every program."""
+        await self._sandbox.close()
+
+
+def names_in(code: str) -> set[str]:
+    """Give every word of a program that could be a name."""
+    return set(_NAME.findall(code))
+
+
+def _ended(
+    record: RunRecord, host: ProgramHost, ending: Ending | None, *, outcome: str, began: float, error: str
+) -> RunRecord:
+    output = host.text
+    return replace(
+        record,
+        duration_ms=(time.perf_counter() - began) * 1000,
+        outcome=outcome,
+        error=error or None,
+        output=output,
+        output_bytes=len(output.encode()),
+        calls=len(host.calls),
+        cpu_ms=_milliseconds(ending),
+        memory_bytes=None if ending is None else ending.memory_bytes,
+    )
+
+
+def _milliseconds(ending: Ending | None) -> float | None:
+    return None if ending is None or ending.cpu_seconds is None else ending.cpu_seconds * 1000
+
+
+async def _tell_progress(host: ProgramHost, context: CallContext) -> None:
+    """Say now and then how far a program is."""
+    if context.progress is None:
+        return
+    seconds = 0.0
+    while True:
+        await asyncio.sleep(_TELLING_SECONDS)
+        seconds += _TELLING_SECONDS
+        made = sum(call.outcome != "under way" for call in host.calls)
+        with contextlib.suppress(Exception):
+            await context.progress(
+                seconds,
+                None,
+                f"running for {seconds:.0f} s; {made} calls made, {len(host.calls) - made} under way",
+            )

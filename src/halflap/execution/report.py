@@ -1,0 +1,143 @@
+"""What the model is told about a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import ExecutionConfig
+    from halflap.execution.sandbox import Ending
+
+__all__ = ["CallMade", "Execution", "limit_text", "tell"]
+
+_MOST_CALLS = 40
+_LONGEST_DETAIL = 300
+
+
+@dataclass(frozen=True, slots=True)
+class CallMade:
+    """A call that a program made: its name, how it ended, and how long it took."""
+
+    name: str
+    outcome: str
+    duration_ms: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A program that was run: how it ended, what it printed, and what the model is told."""
+
+    run: str
+    outcome: str
+    text: str
+    output: str
+    """All that it printed."""
+    error: str = ""
+    """How it failed, if it did: as in the text."""
+    shown: Sequence[Mapping[str, Any]] = ()
+    """Images, sounds and resources that it showed, as content blocks."""
+    calls: Sequence[CallMade] = ()
+    duration_ms: float = 0.0
+    cpu_ms: float | None = None
+    memory_bytes: int | None = None
+    sandbox: str = ""
+    is_truncated: bool = field(default=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program ran to its end."""
+        return self.outcome == "ok"
+
+
+def limit_text(outcome: str, config: ExecutionConfig) -> str | None:
+    """Say which limit ended a program, its value, and where it is set; None if none did."""
+    texts = {
+        "timeout": (f"TimeoutError: Execution exceeded {config.timeout_seconds:g}s limit", "timeout_seconds"),
+        "cpu": (f"CPUTimeError: Execution exceeded {config.cpu_seconds}s of CPU limit", "cpu_seconds"),
+        "memory": (f"MemoryError: Execution exceeded {config.max_memory_mb} MiB limit", "max_memory_mb"),
+        "output": (
+            f"OutputError: Execution exceeded {config.max_kept_output_bytes:,} bytes of output limit",
+            "max_kept_output_bytes",
+        ),
+    }
+    if outcome not in texts:
+        return None
+    text, setting = texts[outcome]
+    return f"{text}\nThe limit is `execution.{setting}` in Halflap's configuration."
+
+
+def tell(
+    ending: Ending | None,
+    outcome: str,
+    output: str,
+    calls: Sequence[CallMade],
+    config: ExecutionConfig,
+    *,
+    run: str,
+    hint: str | None = None,
+) -> tuple[str, str, bool]:
+    """Give the text for the model, how it failed, and whether the output was cut."""
+    shown, is_cut = _cut(output, config.max_output_bytes)
+    error = "" if outcome == "ok" else _failure(ending, outcome, config, hint)
+    lines = ["[Script executed successfully]" if outcome == "ok" else "[Script execution failed]"]
+    if shown.strip():
+        lines.append(shown.removesuffix("\n"))
+    elif outcome == "ok" and not is_cut:
+        lines.append("(no output)")
+    if is_cut:
+        lines.append("... (truncated)")
+        lines.append(
+            f"The output is {len(output.encode()):,} bytes; {config.max_output_bytes:,} of them are shown "
+            f"(`execution.max_output_bytes`). All of it: `halflap runs show {run} --output`, or the resource "
+            f"halflap://runs/{run}/output."
+        )
+    if error:
+        lines.append(error)
+        lines += _made(calls)
+    return "\n".join(lines), error, is_cut
+
+
+def _cut(output: str, most: int) -> tuple[str, bool]:
+    """Cut a text to so many bytes, at a character's boundary."""
+    encoded = output.encode()
+    if len(encoded) <= most:
+        return output, False
+    return encoded[:most].decode(errors="ignore"), True
+
+
+def _failure(ending: Ending | None, outcome: str, config: ExecutionConfig, hint: str | None) -> str:
+    parts = []
+    if ending is not None and ending.failure is not None:
+        parts.append(ending.failure.traceback.rstrip("\n"))
+    limit = limit_text(outcome, config)
+    if limit is not None:
+        parts.append(limit)
+    elif outcome == "misused":
+        parts.append(
+            f"The program was ended: through its channel to Halflap came {ending.detail if ending else ''}."
+        )
+    elif outcome == "crashed":
+        parts.append(f"The program was ended: {ending.detail if ending else ''}.")
+    elif outcome == "cancelled":
+        parts.append("The program was cancelled.")
+    hint = hint or (ending.failure.hint if ending is not None and ending.failure is not None else None)
+    if hint:
+        parts.append(f"Hint: {hint}")
+    return "\n".join(parts)
+
+
+def _made(calls: Sequence[CallMade]) -> list[str]:
+    """Name the calls that had been made: their effects stay, whatever became of the program."""
+    if not calls:
+        return ["Calls made before that: none."]
+    lines = ["Calls made before that:"]
+    for number, call in enumerate(calls[:_MOST_CALLS], 1):
+        detail = f": {call.detail[:_LONGEST_DETAIL]}" if call.detail else ""
+        lines.append(f"{number}. {call.name} — {call.outcome}, {call.duration_ms:.0f} ms{detail}")
+    if len(calls) > _MOST_CALLS:
+        lines.append(f"… and {len(calls) - _MOST_CALLS} more.")
+    return lines

@@ -1,0 +1,53 @@
+"""Who calls one of our tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from halflap.server.confirmation import Word
+from halflap.values import CallContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import mcp_types as types
+    from mcp.server import ServerRequestContext
+
+    from halflap.server.confirmation import Confirmations, Question
+    from halflap.values import Tool
+
+__all__ = ["Caller", "principal_of"]
+
+
+def principal_of(context: ServerRequestContext[Any, Any]) -> str:
+    """Say who it is: the one user of a pipe, or the bearer of a token."""
+    headers = getattr(context.request, "headers", None)
+    if headers is None:
+        return "local"
+    return "http:" + sha256(str(headers.get("authorization", "")).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The client behind one call of one of our tools."""
+
+    context: ServerRequestContext[Any, Any]
+    params: types.CallToolRequestParams
+    confirmations: Confirmations
+
+    def on_behalf(self, word: Word) -> CallContext:
+        """Give what goes along with every call made on its behalf."""
+        return CallContext(
+            principal=principal_of(self.context),
+            confirmations=word.confirmed,
+            unconfirmed=word.unconfirmed,
+            progress=self.context.session.report_progress,
+        )
+
+    async def confirm(self, tools: Sequence[Tool], code: str) -> Word | Question:
+        """Ask the person whether a program may call these tools."""
+        if not tools:
+            return Word()
+        return await self.confirmations.ask(self.context, self.params, tools, code)

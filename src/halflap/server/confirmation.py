@@ -1,0 +1,135 @@
+"""Ask the person, through the client, whether a program may call tools that destroy something."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import is_version_at_least
+
+from halflap.schema import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp.server import ServerRequestContext
+
+    from halflap.values import Tool
+
+__all__ = ["Confirmations", "Question", "Word"]
+
+_STATELESS_SINCE = "2026-07-28"
+_ASKED = "confirm"
+_ANSWER_SECONDS = 600.0
+_LONGEST_CODE = 2_000
+_LONGEST_DESCRIPTION = 200
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        _ASKED: {
+            "type": "boolean",
+            "title": "Let it",
+            "description": "Whether the program may call these tools, this once",
+        }
+    },
+    "required": [_ASKED],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What the person said: the tools that may be called, or why none may."""
+
+    confirmed: frozenset[str] = frozenset()
+    unconfirmed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that goes to the client as the answer; it calls again with what the person said."""
+
+    result: types.InputRequiredResult
+
+
+class Confirmations:
+    """Asks, and sees to it that an answer counts for the very program that was asked about, and once."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._used: dict[str, int] = {}
+
+    async def ask(
+        self,
+        context: ServerRequestContext[Any, Any],
+        params: types.CallToolRequestParams,
+        tools: Sequence[Tool],
+        code: str,
+    ) -> Word | Question:
+        """Ask by a request of our own, or, where a server makes none, by the answer to the call."""
+        capabilities = context.session.client_capabilities
+        elicitation = None if capabilities is None else capabilities.elicitation
+        if elicitation is None or (elicitation.form is None and elicitation.url is not None):
+            return Word(unconfirmed="the client cannot ask (it does not offer elicitation)")
+        if is_version_at_least(context.protocol_version, _STATELESS_SINCE):
+            return self._ask_by_answer(params, tools, code)
+        try:
+            answer = await context.session.send_request(
+                _request(tools, code),
+                types.ElicitResult,
+                request_read_timeout_seconds=_ANSWER_SECONDS,
+                metadata=ServerMessageMetadata(related_request_id=context.request_id),
+            )
+        except MCPError as error:
+            return Word(unconfirmed=f"the client could not ask: {clean(str(error), _LONGEST_DESCRIPTION)}")
+        return _word(answer, tools)
+
+    def _ask_by_answer(
+        self, params: types.CallToolRequestParams, tools: Sequence[Tool], code: str
+    ) -> Word | Question:
+        answer, state = (params.input_responses or {}).get(_ASKED), params.request_state
+        if isinstance(answer, types.ElicitResult) and state is not None and self._is_ours(state, tools, code):
+            return _word(answer, tools)
+        state = self._state(tools, code, secrets.token_hex(16), int(time.time() + _ANSWER_SECONDS))
+        return Question(
+            types.InputRequiredResult(input_requests={_ASKED: _request(tools, code)}, request_state=state)
+        )
+
+    def _state(self, tools: Sequence[Tool], code: str, nonce: str, until: int) -> str:
+        about = json.dumps([code, [(tool.name, tool.hash) for tool in tools], nonce, until])
+        return f"{nonce}.{until}.{hmac.new(self._key, about.encode(), sha256).hexdigest()}"
+
+    def _is_ours(self, state: str, tools: Sequence[Tool], code: str) -> bool:
+        nonce, _, rest = state.partition(".")
+        until = rest.partition(".")[0]
+        if not until.isdecimal() or int(until) < time.time() or nonce in self._used:
+            return False
+        if not hmac.compare_digest(self._state(tools, code, nonce, int(until)).encode(), state.encode()):
+            return False
+        now = time.time()
+        self._used = {old: end for old, end in self._used.items() if end >= now}
+        self._used[nonce] = int(until)
+        return True
+
+
+def _request(tools: Sequence[Tool], code: str) -> types.ElicitRequest:
+    lines = ["A program that the model wrote can call tools which destroy something:"]
+    lines += [
+        f"- {tool.name}: {' '.join(clean(tool.description, _LONGEST_DESCRIPTION).split())}" for tool in tools
+    ]
+    lines += ["May it, this once? The program:", clean(code, _LONGEST_CODE)]
+    params = types.ElicitRequestFormParams(message="\n".join(lines), requested_schema=_SCHEMA)
+    return types.ElicitRequest(params=params)
+
+
+def _word(answer: types.ElicitResult, tools: Sequence[Tool]) -> Word:
+    if answer.action == "accept" and (answer.content or {}).get(_ASKED) is True:
+        return Word(confirmed=frozenset(tool.name for tool in tools))
+    return Word(unconfirmed="they declined" if answer.action != "cancel" else "they gave no answer")

@@ -1,0 +1,73 @@
+"""The whole output of a run as a resource, for the principal who ran it alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from halflap.server.caller import principal_of
+
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
+
+    from halflap.gateway import Gateway
+
+__all__ = ["RunResources"]
+
+_URI = "halflap://runs/{run}/output"
+_PATTERN = re.compile(r"halflap://runs/([0-9a-f]{8,40})/output")
+_LISTED = 20
+_NOT_FOUND = -32002
+
+
+class RunResources:
+    """Answers what clients ask about resources."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def list(
+        self, context: ServerRequestContext[Any, Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """Name the outputs of the newest runs of whoever asks."""
+        runs = await self._gateway.runs(_LISTED, principal=principal_of(context))
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(
+                    uri=_URI.format(run=run.id),
+                    name=f"run-{run.id}",
+                    title=f"Output of run {run.id} ({run.outcome})",
+                    mime_type="text/plain",
+                    size=run.output_bytes,
+                )
+                for run in runs
+            ]
+        )
+
+    async def list_templates(
+        self, _context: ServerRequestContext[Any, Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        """Say how the output of any run is named."""
+        template = types.ResourceTemplate(
+            uri_template=_URI,
+            name="run-output",
+            title="Output of a run",
+            description="All that a program printed, also where the answer of execute_program was truncated",
+            mime_type="text/plain",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read(
+        self, context: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Give the output of a run."""
+        found = _PATTERN.fullmatch(str(params.uri))
+        run = None if found is None else await self._gateway.run(found[1], principal=principal_of(context))
+        if run is None:
+            raise MCPError(_NOT_FOUND, f"There is no resource {params.uri}. Outputs of runs are at {_URI}.")
+        text = run.run.output or ""
+        contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
+        return types.ReadResourceResult(contents=[contents])
