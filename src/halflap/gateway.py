@@ -280,23 +280,27 @@ class Gateway:
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
         """Give the tools that a program names and that it may call only with the person's word."""
-        return (await self.programs()).destructive(code)
+        return await (await self.programs()).destructive(code)
 
     async def programs(self) -> Programs:
         """Give what runs programs; the sandbox itself starts when the first one comes."""
         await self.prepare()
         if self._programs is None:
-            execution = await asyncio.to_thread(import_module, "halflap.execution")
+            parts = [
+                await asyncio.to_thread(import_module, f"halflap.execution.{name}")
+                for name in ("programs", "choose")
+            ]
             assert self._calls is not None
             assert self._recorder is not None
             if self._programs is None:
-                self._programs = execution.Programs(
+                self._programs = parts[0].Programs(
                     self.config.execution,
-                    execution.choose(self.config.execution),
+                    parts[1].choose(self.config.execution),
                     call=self.call_tool,
                     snapshot=lambda: self.snapshot,
                     policy=self._calls.policy,
                     recorder=self._recorder,
+                    settle=partial(self.settle, wait_seconds=FIRST_LISTING_SECONDS),
                 )
         return self._programs
 

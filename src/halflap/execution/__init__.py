@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from halflap.execution.choose import choose
     from halflap.execution.programs import Programs
     from halflap.execution.report import Execution
 
-__all__ = ["Execution", "Programs", "choose"]
+__all__ = ["Execution", "Programs"]
 
-_HOMES = {"Execution": "report", "Programs": "programs", "choose": "choose"}
+_HOMES = {"Execution": "report", "Programs": "programs"}
 
 
 def __getattr__(name: str) -> Any:

@@ -48,6 +48,7 @@ class Programs:
         snapshot: Callable[[], Snapshot],
         policy: Policy,
         recorder: Recorder,
+        settle: Callable[[], Awaitable[None]],
     ) -> None:
         self._config = config
         self._sandbox = sandbox
@@ -55,6 +56,7 @@ class Programs:
         self._snapshot = snapshot
         self._policy = policy
         self._recorder = recorder
+        self._settle = settle
         self._places = asyncio.Semaphore(config.max_programs)
         self._running = 0
 
@@ -62,10 +64,11 @@ class Programs:
         """Say where programs run, and what holds them; or why none can."""
         return await self._sandbox.ready()
 
-    def destructive(self, code: str) -> tuple[Tool, ...]:
+    async def destructive(self, code: str) -> tuple[Tool, ...]:
         """Give the tools that a program names and that need the person's word before it may call them."""
         if not self._config.confirm_destructive:
             return ()
+        await self._settle()
         tools = self._snapshot().tools
         named = sorted(names_in(code) & tools.keys())
         return tuple(tools[name] for name in named if self._policy.is_destructive(tools[name]))
@@ -123,7 +126,7 @@ class Programs:
                         record, host, None, outcome=outcome, began=began, error="The program was cancelled."
                     )
                 )
-        hint = self._suggest(ending)
+        hint = await self._suggest(ending)
         text, error, is_cut = tell(
             ending, outcome, host.text, host.calls, self._config, run=record.id, hint=hint
         )
@@ -154,11 +157,12 @@ class Programs:
                 found[name] = ""
         return found
 
-    def _suggest(self, ending: Ending | None) -> str | None:
+    async def _suggest(self, ending: Ending | None) -> str | None:
         """Say which tool was probably meant by a name that is not defined."""
         unknown = None if ending is None or ending.failure is None else ending.failure.unknown
         if unknown is None:
             return None
+        await self._settle()
         try:
             self._snapshot().find(unknown)
         except ToolNotFoundError as error:

@@ -56,6 +56,7 @@ class Inmate(asyncio.Protocol):
     """Owns our end of one child's channel, and the handle by which it is killed."""
 
     def __init__(self, largest_frame: int) -> None:
+        self._largest = largest_frame
         self._limits = {
             frames.READY: 4096,
             frames.OUTPUT: frames.CHUNK,
@@ -255,6 +256,11 @@ class Inmate(asyncio.Protocol):
             order = await asyncio.to_thread(_order, body) if len(body) > _LARGE_TEXT else _order(body)
             value = await host.call(*order)
             kind, answer = frames.VALUE, marshal.dumps(_portable(value))
+            if len(answer) > self._largest:
+                raise ToolRefusal(  # noqa: TRY301 -- told like any other refusal
+                    f"The result of {order[0]!r} is {len(answer):,} bytes; at most {self._largest:,} are possible "
+                    "(`execution.max_value_bytes`). Ask the tool for less, or for a part at a time."
+                )
         except ToolRefusal as refusal:
             kind, answer = frames.ERROR, json.dumps({"message": str(refusal)}).encode()
         except _MisuseError as misuse:

@@ -34,6 +34,8 @@ _LONGEST_LIFE_SECONDS = 3_600.0
 """After so many children or so long there is another fork server: its children share where things lie in memory."""
 _LAST_WORDS_SECONDS = 2.0
 _RETIRING_SECONDS = 0.2
+_BROKEN = 70
+"""What a child says with its last breath when a program has changed what the child itself uses."""
 _SIGNALS = {
     "SIGSYS": "it made a system call that no program needs, and was killed for it",
     "SIGKILL": "the system killed it, probably for want of memory",
@@ -211,6 +213,8 @@ def _ending(verdict: Verdict, how: Exit | None, last: Exit, cpu_seconds: int) ->
 def _silent_ending(how: Exit, cpu_seconds: int) -> Ending:
     if how.code is None:
         return Ending("crashed", detail="the sandbox was lost; the next program gets a new one")
+    if how.code == _BROKEN:
+        return Ending("crashed", detail="the program broke what Python itself needs, and could not go on")
     if how.code >= 0:
         return Ending("crashed", detail=f"the process ended itself with status {how.code}, past Python")
     name = signal.Signals(-how.code).name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
-import json
 import os
 import random
 import resource
@@ -13,6 +12,7 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
+from json import dumps
 from typing import NoReturn
 
 from halflap.execution.jail import frames
@@ -22,6 +22,7 @@ from halflap.execution.jail.inside.door import Door
 __all__ = ["Locks", "get_ready", "main"]
 
 _CHANNEL = 3
+_BROKEN = 70
 _OPEN_FILES = 32
 _STACK_BYTES = 16 * 1024 * 1024
 
@@ -52,11 +53,15 @@ def main(channel: int, locks: Locks) -> NoReturn:
         door = _enter(channel, locks)
     except BaseException as error:  # noqa: BLE001 -- whatever it is, no program may run here
         with contextlib.suppress(OSError):
-            trouble = json.dumps({"trouble": f"{type(error).__name__}: {error}"}).encode()
+            trouble = dumps({"trouble": f"{type(error).__name__}: {error}"}).encode()
             os.write(_CHANNEL, frames.frame(frames.READY, trouble))
         os._exit(1)
-    program.run(door)
-    os._exit(0)
+    leave = os._exit
+    try:
+        program.run(door)
+    except BaseException:  # noqa: BLE001 -- a program may have broken whatever we use; its end is told all the same
+        leave(_BROKEN)
+    leave(0)
 
 
 def _enter(channel: int, locks: Locks) -> Door:

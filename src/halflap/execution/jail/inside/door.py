@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import marshal
 import socket
+from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
@@ -42,7 +42,7 @@ class Door:
         while True:
             frame = self._take()
             if frame is not None:
-                return json.loads(frame[1])
+                return loads(frame[1])
             part = self._channel.recv(frames.CHUNK)
             if not part:
                 return None
@@ -51,13 +51,13 @@ class Door:
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool and give what the gateway answers."""
         try:
-            body = json.dumps({"name": name, "arguments": arguments}, allow_nan=False).encode()
+            body = dumps({"name": name, "arguments": arguments}, allow_nan=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"{name}() takes values that JSON can hold: {error}") from None
         if len(body) > self._largest:
             raise ToolError(
                 f"The arguments of {name!r} are {len(body):,} bytes; at most {self._largest:,} are possible "
-                "(execution.max_value_bytes)."
+                "(`execution.max_value_bytes`)."
             )
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
@@ -99,7 +99,7 @@ class Door:
             if kind == frames.VALUE:
                 answer.set_result(marshal.loads(rest))  # noqa: S302 -- from the gateway, which we trust
             else:
-                answer.set_exception(ToolError(json.loads(bytes(rest))["message"]))
+                answer.set_exception(ToolError(loads(bytes(rest))["message"]))
 
     def _take(self) -> tuple[bytes, bytes] | None:
         """Take a whole frame off what was received, if there is one."""

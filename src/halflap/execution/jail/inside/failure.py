@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-import traceback
+from traceback import TracebackException
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail.inside.hints import FILE, hint
@@ -22,7 +22,7 @@ def describe(error: BaseException, source: str, provenance: Provenance) -> dict[
     """Give type, message, traceback, and a hint if there is something to say."""
     # The last line, too, has to end as the lines of a file do, or the marks below it stand one off.
     linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
-    formatted = traceback.TracebackException.from_exception(error, compact=True)
+    formatted = TracebackException.from_exception(error, compact=True)
     for one in _all(formatted, set()):
         one.stack[:] = [frame for frame in one.stack if frame.filename == FILE]
     text = "".join(formatted.format())
@@ -48,7 +48,7 @@ def _message(error: BaseException) -> str:
         return ""
 
 
-def _all(one: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
+def _all(one: TracebackException, seen: set[int]) -> Iterator[TracebackException]:
     """Go through an exception, its causes and its members."""
     if id(one) in seen:
         return

@@ -7,8 +7,8 @@ import asyncio
 import builtins
 import contextlib
 import inspect
-import json
 import sys
+from json import dumps
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from halflap.execution.jail.inside.door import Door
 
 __all__ = ["get_ready", "run"]
+
+_RESERVE_BYTES = 8 * 1024 * 1024
+_reserve: list[bytearray] = []
+"""Let go of when a program fails: one that used up its memory leaves none to say so with."""
 
 
 def get_ready() -> None:
@@ -43,6 +47,7 @@ def run(door: Door) -> None:
     order = door.read_program()
     if order is None:
         return
+    _reserve.append(bytearray(_RESERVE_BYTES))
     console.attach(door)
     builtins.input = console.no_input
     provenance = Provenance()
@@ -50,7 +55,7 @@ def run(door: Door) -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
-    door.send(frames.DONE, json.dumps(failure).encode())
+    door.send(frames.DONE, dumps(failure).encode())
 
 
 def _compile(source: str) -> Any:
@@ -77,12 +82,8 @@ def _run(source: str, names: dict[str, Any], provenance: Provenance) -> dict[str
 
 
 def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any]:
-    try:
-        return describe(error, source, provenance)
-    except MemoryError:
-        # There may be nothing left to describe it with.
-        error.__traceback__ = None
-        return {"type": "MemoryError", "message": "", "traceback": "MemoryError\n"}
+    _reserve.clear()
+    return describe(error, source, provenance)
 
 
 def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str, Any] | None:
@@ -108,7 +109,7 @@ def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[st
         """Put an image, a sound or a resource before the model; print anything else."""
         if isinstance(value, Media):
             sys.stdout.flush()
-            door.send(frames.SHOW, json.dumps(value.block).encode())
+            door.send(frames.SHOW, dumps(value.block).encode())
         elif type(value) is list and any(isinstance(part, Media) for part in value):
             for part in value:
                 show(part)

@@ -1,0 +1,43 @@
+"""One gateway with its sandbox for all tests of this folder: they take a while to start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from execution.desk import Desk
+from support import python_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """Give a gateway in front of the echo server, with the defaults."""
+    folder = tmp_path_factory.mktemp("execution")
+    with Desk({"servers": [python_server("echo", "echo.py")]}, folder) as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Desk]]:
+    """Open a gateway with settings of one's own."""
+    opened: list[Desk] = []
+
+    def open_desk(*, servers: list[object] | None = None, tools: object = None, **execution: object) -> Desk:
+        config: dict[str, object] = {
+            "servers": servers or [python_server("echo", "echo.py")],
+            "execution": execution,
+        }
+        if tools is not None:
+            config["tools"] = tools
+        one = Desk(config, tmp_path_factory.mktemp("desk"))
+        one.__enter__()
+        opened.append(one)
+        return one
+
+    yield open_desk
+    for one in opened:
+        one.__exit__(None, None, None)

@@ -1,0 +1,200 @@
+"""What is told of a program that failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from execution.desk import Desk
+
+
+def test_what_was_printed_before_a_failure_is_kept(desk: Desk) -> None:
+    execution = desk.run("print('one')\nprint('two', end='')\n1 / 0")
+    assert execution.text.startswith(
+        "[Script execution failed]\none\ntwo\nTraceback (most recent call last):\n"
+    )
+
+
+def test_a_traceback_has_the_lines_of_the_program_and_none_of_ours(desk: Desk) -> None:
+    execution = desk.run("import json\ndef f(x):\n    return json.loads(x)\n\nf('{')")
+    assert execution.error == (
+        "Traceback (most recent call last):\n"
+        '  File "program.py", line 5, in <module>\n'
+        "    f('{')\n"
+        '  File "program.py", line 3, in f\n'
+        "    return json.loads(x)\n"
+        "           ^^^^^^^^^^^^^\n"
+        "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+    )
+
+
+def test_a_traceback_of_a_cause_has_none_of_our_lines_either(desk: Desk) -> None:
+    execution = desk.run(
+        "async def f():\n    try:\n        await mcp__echo__fail()\n    except ToolError as e:\n"
+        "        raise ValueError('no') from e\nawait f()"
+    )
+    assert "halflap" not in execution.error
+    assert "ToolError: this tool always fails\n" in execution.error
+    assert execution.error.endswith("ValueError: no")
+
+
+def test_a_syntax_error_shows_where(desk: Desk) -> None:
+    execution = desk.run("x = 1\nprint((x)\n")
+    assert 'File "program.py", line 2' in execution.text
+    assert "SyntaxError: '(' was never closed" in execution.text
+    assert "Calls made before that: none." in execution.text
+
+
+def test_the_calls_that_were_made_are_named_with_outcome_and_time(desk: Desk) -> None:
+    execution = desk.run(
+        "await mcp__echo__echo(text='a')\ntry:\n    await mcp__echo__fail()\nexcept ToolError:\n    pass\n1 / 0"
+    )
+    made = execution.text.partition("Calls made before that:\n")[2].splitlines()
+    assert made[0].startswith("1. mcp__echo__echo — ok, ")
+    assert made[0].endswith(" ms")
+    assert made[1].startswith("2. mcp__echo__fail — error, ")
+    assert made[1].endswith("this tool always fails")
+
+
+def test_an_error_of_a_tool_can_be_caught_and_carries_its_message(desk: Desk) -> None:
+    code = "try:\n    await mcp__echo__fail()\nexcept ToolError as error:\n    print('caught', error)"
+    assert desk.output(code) == "caught this tool always fails\n"
+
+
+def test_a_lost_server_is_an_error_that_can_be_caught(desk: Desk) -> None:
+    code = "try:\n    await mcp__echo__crash()\nexcept ToolError as error:\n    print(error)\nprint(await mcp__echo__echo(text='back'))"
+    printed = desk.output(code)
+    assert "Server 'echo'" in printed
+    assert printed.endswith("back\n")
+
+
+def test_wrong_arguments_are_told_all_at_once_and_nothing_is_sent(desk: Desk) -> None:
+    execution = desk.run("await mcp__echo__add(a='x', c=1)")
+    assert "a: expected integer" in execution.text
+    assert "b: missing" in execution.text
+    assert "It takes: " in execution.text
+
+
+def test_arguments_without_names_are_told_the_signature(desk: Desk) -> None:
+    execution = desk.run("await mcp__echo__add(1, 2)")
+    assert (
+        "TypeError: mcp__echo__add() takes keyword arguments only. It takes: mcp__echo__add(a: integer"
+        in (execution.text)
+    )
+
+
+def test_an_argument_that_is_not_json_is_told_at_the_line_of_the_call(desk: Desk) -> None:
+    execution = desk.run("x = {1, 2}\nawait mcp__echo__echo(text=x)")
+    assert "line 2, in <module>" in execution.text
+    assert "TypeError: mcp__echo__echo() takes values that JSON can hold: " in execution.text
+
+
+def test_an_unknown_tool_gets_suggestions(desk: Desk) -> None:
+    execution = desk.run("await mcp__echo__ecko(text='a')")
+    assert "ToolError: 'mcp__echo__ecko' is not available in execute_program\n" in execution.text
+    assert "Did you mean 'mcp__echo__echo'" in execution.text
+
+
+def test_a_name_without_its_prefix_gets_suggestions(desk: Desk) -> None:
+    execution = desk.run("await cancelled_count()")
+    assert "NameError: name 'cancelled_count' is not defined" in execution.text
+    assert "Hint: Did you mean mcp__echo__cancelled_count?" in execution.text
+
+
+def test_a_blocked_tool_is_not_available(desk_with: Callable[..., Desk]) -> None:
+    desk = desk_with(tools={"block": ["mcp__echo__pid"]})
+    execution = desk.run("await mcp__echo__pid()")
+    assert "ToolError: 'mcp__echo__pid' is not available in execute_program\n" in execution.text
+
+
+REPLY = "import json\nr = json.loads(await mcp__echo__echo(text='')) if False else await mcp__echo__echo(text='{}')\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        (
+            "print(r['revenue'])",
+            "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows",
+        ),
+        ("print(r.revenue)", "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        (
+            "print(r.totalRevenue)",
+            "The result of mcp__echo__echo is a dict: write ['totalRevenue'] instead of .totalRevenue.",
+        ),
+        ("print(r['rows'][0]['nam'])", "'nam' is not in the result of mcp__echo__echo; keys: name, id"),
+        (
+            "print([x['nam'] for x in r['rows']])",
+            "'nam' is not in the result of mcp__echo__echo; keys: name, id",
+        ),
+        (
+            "print(max(r['rows'], key=lambda x: x['sum']))",
+            "'sum' is not in the result of mcp__echo__echo; keys: name, id",
+        ),
+        (
+            "print(r['rows']['name'])",
+            (
+                "The value is a list of 2, the first of them a dict with the keys name, id: take one by its index, "
+                "or go through them."
+            ),
+        ),
+        ("t = 'plain'\nprint(t['x'])", "The value is text, not an object: 'plain'"),
+        ("n = None\nprint(n['x'])", "The value is None."),
+        (
+            "c = mcp__echo__pid()\nprint(c['x'])",
+            "The value is a call that was not awaited: write `await` before it.",
+        ),
+        ("own = {'a': 1}\nown['b']", "'b' is not in this dict; keys: a"),
+        ("import numpy_of_my_own", "Programs have Python's standard library. For more, the user can add"),
+        ("open('notes.txt')", "Programs have no files, network or processes"),
+        (
+            "import socket\nsocket.create_connection(('127.0.0.1', 80))",
+            "Programs have no files, network or processes",
+        ),
+        ("import subprocess\nsubprocess.run(['ls'])", "Programs have no files, network or processes"),
+        ("import threading\nthreading.Thread(target=print).start()", "Programs have one thread"),
+        (
+            "import asyncio\nasync def main(): pass\nawait asyncio.sleep(0)\nasyncio.run(main())",
+            "The program already runs in an event loop: write `await main()` instead of `asyncio.run(main())`.",
+        ),
+    ],
+)
+def test_a_failure_says_what_is_there(desk: Desk, code: str, hint: str) -> None:
+    result = '{"totalRevenue": 5, "rows": [{"name": "a", "id": 1}, {"name": "b", "id": 2}]}'
+    execution = desk.run(f"r = await mcp__echo__echo(text={result!r})\n{code}")
+    assert f"Hint: {hint}" in execution.text
+
+
+def test_a_hint_runs_nothing_of_the_program(desk: Desk) -> None:
+    execution = desk.run(
+        "class Odd(dict):\n    def __missing__(self, key):\n        print('asked')\n        raise KeyError(key)\n"
+        "Odd()['x']"
+    )
+    assert execution.output == "asked\n"
+    assert "Hint" not in execution.text
+
+
+def test_a_programs_own_time_out_is_its_own(desk: Desk) -> None:
+    execution = desk.run("raise TimeoutError('mine')")
+    assert "Traceback (most recent call last):" in execution.text
+    assert "TimeoutError: mine" in execution.text
+    assert "limit" not in execution.text
+    assert execution.outcome == "failed"
+
+
+def test_a_program_that_breaks_python_is_told_of_without_our_lines(desk: Desk) -> None:
+    execution = desk.run(
+        "import json, traceback\njson.dumps = json.JSONEncoder = None\njson.encoder.JSONEncoder = None\ntraceback.TracebackException = None\n1 / 0"
+    )
+    assert execution.outcome in {"failed", "crashed"}
+    assert "halflap" not in execution.text
+
+
+def test_an_exception_that_cannot_be_shown_is_still_a_failure(desk: Desk) -> None:
+    execution = desk.run("class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E()")
+    assert execution.outcome == "failed"
+    assert "line 3, in <module>" in execution.text

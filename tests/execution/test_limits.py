@@ -1,0 +1,157 @@
+"""The limits of a program: each ends it, or refuses a call, and says which it was."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from execution.desk import Desk
+
+
+def test_the_clock_ends_a_program_that_computes(desk_with: Callable[..., Desk]) -> None:
+    desk = desk_with(timeout_seconds=1)
+    began = time.monotonic()
+    execution = desk.run("print('before')\nwhile True:\n    pass")
+    assert time.monotonic() - began < 8
+    assert execution.text.startswith(
+        "[Script execution failed]\nbefore\nTimeoutError: Execution exceeded 1s limit\n"
+        "The limit is `execution.timeout_seconds` in Halflap's configuration.\n"
+    )
+
+
+def test_the_clock_goes_on_while_a_server_hangs_and_the_call_is_cancelled(
+    desk_with: Callable[..., Desk],
+) -> None:
+    desk = desk_with(timeout_seconds=1)
+    desk.output("await mcp__echo__pid()")
+    execution = desk.run("await mcp__echo__sleep(seconds=50)")
+    assert "TimeoutError: Execution exceeded 1s limit" in execution.text
+    assert "1. mcp__echo__sleep — cancelled, " in execution.text
+    assert (
+        desk.output("import asyncio\nawait asyncio.sleep(0.2)\nprint(await mcp__echo__cancelled_count())")
+        == "1\n"
+    )
+
+
+def test_the_time_of_the_processor_is_limited(desk_with: Callable[..., Desk]) -> None:
+    execution = desk_with(cpu_seconds=1).run("while True:\n    pass")
+    assert execution.outcome == "cpu"
+    assert (
+        "CPUTimeError: Execution exceeded 1s of CPU limit\nThe limit is `execution.cpu_seconds`"
+        in execution.text
+    )
+
+
+def test_signals_ignored_do_not_help(desk_with: Callable[..., Desk]) -> None:
+    execution = desk_with(cpu_seconds=1).run(
+        "import signal\nfor n in range(1, 65):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n"
+        "    except (OSError, ValueError):\n        pass\nwhile True:\n    try:\n        while True: pass\n"
+        "    except BaseException:\n        pass"
+    )
+    assert execution.outcome == "cpu"
+
+
+def test_memory_is_limited(desk_with: Callable[..., Desk]) -> None:
+    execution = desk_with(max_memory_mb=64).run("print('before')\nx = bytearray(10**8)")
+    assert execution.outcome == "memory"
+    assert "before\n" in execution.text
+    assert 'File "program.py", line 2' in execution.text
+    assert (
+        "MemoryError: Execution exceeded 64 MiB limit\nThe limit is `execution.max_memory_mb`"
+        in execution.text
+    )
+
+
+def test_many_small_things_are_memory_too(desk_with: Callable[..., Desk]) -> None:
+    assert desk_with(max_memory_mb=64).run("x = []\nwhile True:\n    x.append([])").outcome == "memory"
+
+
+def test_output_is_cut_for_the_model_at_a_character_and_kept_whole(desk_with: Callable[..., Desk]) -> None:
+    desk = desk_with(max_output_bytes=10)
+    execution = desk.run("print('ééééééé')")
+    lines = execution.text.splitlines()
+    assert lines[:3] == ["[Script executed successfully]", "ééééé", "... (truncated)"]
+    assert "`execution.max_output_bytes`" in lines[3]
+    assert execution.output == "ééééééé\n"
+    execution = desk.run("print('x' + 'é' * 7)")
+    assert execution.text.splitlines()[1] == "xéééé"
+
+
+def test_a_program_that_prints_without_end_is_ended(desk_with: Callable[..., Desk]) -> None:
+    execution = desk_with(max_kept_output_bytes=100_000).run("while True:\n    print('x' * 999)")
+    assert execution.outcome == "output"
+    assert "OutputError: Execution exceeded 100,000 bytes of output limit" in execution.text
+    assert len(execution.output) == 100_000
+
+
+def test_the_number_of_calls_is_limited(desk_with: Callable[..., Desk]) -> None:
+    desk = desk_with(max_calls=3)
+    execution = desk.run("for i in range(5):\n    print(await mcp__echo__echo(text=str(i)))")
+    assert execution.output == "0\n1\n2\n"
+    assert "ToolError: Execution exceeded 3 calls limit (`execution.max_calls`)" in execution.text
+
+
+def test_calls_beyond_those_at_a_time_wait(desk_with: Callable[..., Desk]) -> None:
+    desk = desk_with(max_concurrent_calls=2)
+    desk.output("await mcp__echo__pid()")
+    code = "import asyncio\nawait asyncio.gather(*(mcp__echo__sleep(seconds=0.2) for _ in range(6)))"
+    began = time.monotonic()
+    desk.output(code)
+    assert time.monotonic() - began >= 0.55
+
+
+def test_a_result_that_is_too_large_is_refused(desk_with: Callable[..., Desk]) -> None:
+    execution = desk_with(max_value_bytes=10_000).run("x = await mcp__echo__big(bytes=20000)")
+    assert "ToolError: The result of 'mcp__echo__big' is 20,0" in execution.text
+    assert "(`execution.max_value_bytes`)" in execution.text
+
+
+def test_arguments_that_are_too_large_are_refused(desk_with: Callable[..., Desk]) -> None:
+    execution = desk_with(max_value_bytes=10_000).run("x = await mcp__echo__echo(text='x' * 20000)")
+    assert "ToolError: The arguments of 'mcp__echo__echo' are 20,0" in execution.text
+
+
+def test_programs_beyond_those_at_a_time_wait(desk_with: Callable[..., Desk]) -> None:
+    desk = desk_with(max_programs=1)
+    desk.output("pass")
+
+    async def two() -> float:
+        began = time.monotonic()
+        await asyncio.gather(*(desk.gateway.execute("import time; time.sleep(0.3)") for _ in range(2)))
+        return time.monotonic() - began
+
+    assert desk.do(two()) >= 0.6
+
+
+def test_a_program_that_is_too_long_is_refused(desk: Desk) -> None:
+    from halflap.errors import UsageError  # noqa: PLC0415 -- used here alone
+
+    with pytest.raises(UsageError, match="larger than"):
+        desk.run("#" * 2_000_000)
+
+
+def test_deep_recursion_ends_the_program_alone(desk: Desk) -> None:
+    assert "RecursionError" in desk.run("def f():\n    f()\nf()").text
+    deep = "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr(self)\nrepr(A())"
+    assert desk.run(deep).outcome in {"crashed", "memory", "failed"}
+    assert desk.output("print('still here')") == "still here\n"
+
+
+def test_a_program_that_is_cancelled_ends_with_its_calls(desk: Desk) -> None:
+    async def cancel() -> None:
+        task = asyncio.create_task(desk.gateway.execute("await mcp__echo__sleep(seconds=50)"))
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    before = int(desk.output("print(await mcp__echo__cancelled_count())"))
+    desk.do(cancel())
+    code = "import asyncio\nawait asyncio.sleep(0.2)\nprint(await mcp__echo__cancelled_count())"
+    assert int(desk.output(code)) == before + 1

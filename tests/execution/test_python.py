@@ -1,0 +1,195 @@
+"""A program behaves as a plain Python file does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from execution.desk import Desk
+
+FILES = {
+    "an await at top level": ("print(await mcp__echo__echo(text='hi'))", "hi\n"),
+    "asyncio.run": (
+        "import asyncio\nasync def main():\n    print(await mcp__echo__echo(text='hi'))\nasyncio.run(main())",
+        "hi\n",
+    ),
+    "asyncio.run twice": (
+        (
+            "import asyncio\nasync def f(t):\n    print(await mcp__echo__echo(text=t))\n"
+            "asyncio.run(f('a'))\nasyncio.run(f('b'))"
+        ),
+        "a\nb\n",
+    ),
+    "a future import": (
+        "'''Doc.'''\nfrom __future__ import annotations\ndef f(x: Nonsense): return x\nprint(f(1), __doc__)",
+        "1 Doc.\n",
+    ),
+    "a multi-line string": ("s = '''a\n  b\n\tc\n'''\nprint(repr(s))", "'a\\n  b\\n\\tc\\n'\n"),
+    "a class with inheritance": (
+        "class A:\n    def f(self): return 'A'\nclass B(A):\n    def f(self): return super().f() + 'B'\nprint(B().f())",
+        "AB\n",
+    ),
+    "a dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int = 1\nprint(P(2))",
+        "P(x=2)\n",
+    ),
+    "a generator": ("def g():\n    yield from range(3)\nprint(list(g()))", "[0, 1, 2]\n"),
+    "a comprehension with await": (
+        "print([await mcp__echo__echo(text=t) for t in 'ab'])",
+        "['a', 'b']\n",
+    ),
+    "an async generator": (
+        (
+            "async def g():\n    for t in 'ab':\n        yield await mcp__echo__echo(text=t)\n"
+            "async for x in g():\n    print(x)"
+        ),
+        "a\nb\n",
+    ),
+    "asyncio.gather": (
+        "import asyncio\nprint(await asyncio.gather(mcp__echo__echo(text='a'), mcp__echo__add(a=1, b=2)))",
+        "['a', 3]\n",
+    ),
+    "gather with exceptions": (
+        (
+            "import asyncio\nr = await asyncio.gather(mcp__echo__fail(), mcp__echo__echo(text='b'), "
+            "return_exceptions=True)\nprint(type(r[0]).__name__, r[1])"
+        ),
+        "ToolError b\n",
+    ),
+    "create_task": (
+        "import asyncio\nt = asyncio.create_task(mcp__echo__echo(text='a'))\nprint('first')\nprint(await t)",
+        "first\na\n",
+    ),
+    "a TaskGroup": (
+        (
+            "import asyncio\nasync with asyncio.TaskGroup() as g:\n    t = g.create_task(mcp__echo__echo(text='a'))\n"
+            "print(t.result())"
+        ),
+        "a\n",
+    ),
+    "async with": (
+        (
+            "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def c():\n    print('in')\n"
+            "    yield 1\n    print('out')\nasync with c() as x:\n    print(x)"
+        ),
+        "in\n1\nout\n",
+    ),
+    "asyncio.timeout": (
+        (
+            "import asyncio\ntry:\n    async with asyncio.timeout(0.1):\n        await mcp__echo__sleep(seconds=30)\n"
+            "except TimeoutError:\n    print('gave up')"
+        ),
+        "gave up\n",
+    ),
+    "sys.exit": ("import sys\nprint('a')\nsys.exit()\nprint('b')", "a\n"),
+    "sys.exit within await": (
+        "import sys\nawait mcp__echo__echo(text='x')\nprint('a')\nsys.exit(0)\nprint('b')",
+        "a\n",
+    ),
+    "globals and __name__": (
+        "x = 1\ndef f():\n    global x\n    x += 1\nf()\nif __name__ == '__main__':\n    print(x)",
+        "2\n",
+    ),
+    "print to stderr, in order": (
+        "import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c')",
+        "a\nb\nc\n",
+    ),
+    "bytes to stdout": ("import sys\nsys.stdout.buffer.write(b'\\xc3\\xa9\\n')", "é\n"),
+    "a line without an end": ("print('a', end='')", "a"),
+    "a lone surrogate": ("print('\\ud800')", "\\ud800\n"),
+    "time zones": (
+        (
+            "from zoneinfo import ZoneInfo\nfrom datetime import datetime\n"
+            "print(datetime(2026, 7, 1, 12, tzinfo=ZoneInfo('Europe/Berlin')).isoformat())"
+        ),
+        "2026-07-01T12:00:00+02:00\n",
+    ),
+    "the standard library": (
+        (
+            "import statistics, decimal, csv, io, re, hashlib, itertools, collections, heapq, json, uuid, textwrap, "
+            "sqlite3, xml.etree.ElementTree as E, urllib.parse, base64, random, string, enum, fractions, difflib\n"
+            "c = sqlite3.connect(':memory:')\nprint(c.execute('select 1+1').fetchone(), statistics.median([1, 2, 9]), "
+            "E.fromstring('<a b=\"1\"/>').get('b'), urllib.parse.quote('ä'))"
+        ),
+        "(2,) 2 1 %C3%A4\n",
+    ),
+    "type hints of a local class": (
+        "import typing\nclass A:\n    x: 'int'\nprint(typing.get_type_hints(A))",
+        "{'x': <class 'int'>}\n",
+    ),
+    "an exception group": (
+        "try:\n    raise ExceptionGroup('g', [ValueError(1)])\nexcept* ValueError as e:\n    print(e.exceptions)",
+        "(ValueError(1),)\n",
+    ),
+    "match": ("match {'a': 1}:\n    case {'a': x}:\n        print(x)", "1\n"),
+    "a walrus in a comprehension": ("print([y := 1, y**2], y)", "[1, 1] 1\n"),
+    "a tool called within a function": (
+        "async def f():\n    return await mcp__echo__add(a=1, b=1)\nprint(await f())",
+        "2\n",
+    ),
+    "a tool by a computed name": (
+        "n = 'add'\nprint(await call_tool(f'mcp__echo__{n}', a=2, b=2))",
+        "4\n",
+    ),
+    "an argument named name": ("print(await mcp__echo__env(name='NOTHING_OF_THIS_NAME'))", "null\n"),
+}
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_runs_as_in_a_plain_file(desk: Desk, what: str) -> None:
+    code, expected = FILES[what]
+    assert desk.output(code) == expected
+
+
+@pytest.mark.parametrize("code", ["", "   \n\n", "# only a comment", "'''a docstring'''", "pass"])
+def test_a_program_that_does_nothing_succeeds_without_output(desk: Desk, code: str) -> None:
+    assert desk.run(code).text == "[Script executed successfully]\n(no output)"
+
+
+def test_input_is_a_clear_error(desk: Desk) -> None:
+    assert "EOFError: input() is not available in execute_program" in desk.run("x = input('Name? ')").text
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("import sys; sys.exit(3)", "status 3"), ("import sys; sys.exit('no such order')", "no such order")],
+)
+def test_an_exit_with_a_status_or_a_message_is_a_failure(desk: Desk, code: str, said: str) -> None:
+    execution = desk.run(code)
+    assert execution.text.startswith("[Script execution failed]\n")
+    assert said in execution.text
+    assert "Traceback" not in execution.text
+
+
+def test_a_task_that_nobody_waits_for_ends_with_the_program(desk: Desk) -> None:
+    execution = desk.run(
+        "import asyncio\nt = asyncio.create_task(mcp__echo__sleep(seconds=30))\nawait asyncio.sleep(0.1)\nprint('end')"
+    )
+    assert (execution.ok, execution.output) == (True, "end\n")
+    assert [call.outcome for call in execution.calls] == ["cancelled"]
+
+
+def test_two_programs_at_once_do_not_mix(desk: Desk) -> None:
+    code = "import asyncio\nfor i in range(50):\n    print({0!r}, i)\n    await asyncio.sleep(0)"
+
+    async def both() -> list[str]:
+        import asyncio  # noqa: PLC0415 -- used here alone
+
+        ran = await asyncio.gather(*(desk.gateway.execute(code.format(name)) for name in "ab"))
+        return [one.output for one in ran]
+
+    assert desk.do(both()) == ["".join(f"{name} {i}\n" for i in range(50)) for name in "ab"]
+
+
+def test_each_program_starts_afresh(desk: Desk) -> None:
+    desk.output("import builtins, json\nbuiltins.left = 1\njson.dumps = None\nx = 1")
+    assert desk.output(
+        "import builtins, json\nprint(hasattr(builtins, 'left'), json.dumps(1), 'x' in globals())"
+    ) == ("False 1 False\n")
+
+
+def test_chance_differs_from_program_to_program(desk: Desk) -> None:
+    code = "import random, uuid\nprint(random.random(), uuid.uuid4())"
+    assert len({desk.output(code) for _ in range(4)}) == 4
