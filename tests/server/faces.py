@@ -29,12 +29,14 @@ HANDSHAKE = {
 
 
 @asynccontextmanager
-async def stdio_face(config: str, home: Path, *, mode: str, errors: TextIO) -> AsyncIterator[Client]:
+async def stdio_face(
+    config: str, home: Path, *, mode: str, errors: TextIO, **options: Any
+) -> AsyncIterator[Client]:
     """Give a client of `halflap serve` over stdio."""
     parameters = StdioServerParameters(
         command=HALFLAP, args=["serve", "-c", config], env=environment(home), cwd=home
     )
-    async with Client(stdio_client(parameters, errlog=errors), mode=mode) as client:
+    async with Client(stdio_client(parameters, errlog=errors), mode=mode, **options) as client:
         yield client
 
 
@@ -138,10 +140,10 @@ def served(home: Path, *servers: dict[str, Any], address: str = ":0", **more: An
 
 
 @asynccontextmanager
-async def client_of(face: Served, mode: str) -> AsyncIterator[Client]:
+async def client_of(face: Served, mode: str, **options: Any) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {face.token}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False, verify=False) as http,
-        Client(streamable_http_client(face.url, http_client=http), mode=mode) as client,
+        Client(streamable_http_client(face.url, http_client=http), mode=mode, **options) as client,
     ):
         yield client

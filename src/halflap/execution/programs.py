@@ -31,7 +31,7 @@ __all__ = ["Programs"]
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _PREFIXES = ("mcp__", "script__")
-_TELLING_SECONDS = 5.0
+_TELLING_SECONDS = 2.0
 _DEEPEST = 4
 _MOST_CODE_BYTES = 1_048_576
 

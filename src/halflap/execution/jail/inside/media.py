@@ -35,7 +35,8 @@ class Media:
         return self._block
 
     def __repr__(self) -> str:
-        size = len(self._encoded) * 3 // 4 if self.text is None else len(self.text)
+        padding = self._encoded[-2:].count("=")
+        size = len(self._encoded) * 3 // 4 - padding if self.text is None else len(self.text)
         parts = [self.kind, self.mime_type, self.uri, f"{size:,} bytes" if size else None]
         return f"<{' '.join(part for part in parts if part)}; show() puts it before the model>"
 
