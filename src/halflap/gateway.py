@@ -179,8 +179,12 @@ class Gateway:
         await (await self._asker()).settle(wait_seconds=wait_seconds, behind=behind)
 
     async def warm_up(self) -> None:
-        """Open, and list behind the servers that nothing is known of yet; the others wait until needed."""
+        """Open, and list behind the servers that nothing is known of yet; the others wait until needed.
+
+        The sandbox is made ready, too: the first program then starts as quickly as any.
+        """
         (await self._asker()).ask_unlisted()
+        await (await self.programs()).ready()
 
     async def refresh(self, server: str | None = None) -> Changes:
         """List one server or all of them anew, and say what was added, removed and changed.

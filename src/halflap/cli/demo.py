@@ -11,9 +11,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from halflap.cli.output import JsonOption, data_console, one_line, print_json, reported, set_up_logging
+from halflap.cli.tokens import count_tokens
 from halflap.config import Config
 from halflap.demo import demo_config
-from halflap.errors import HalflapError, InvalidArgumentsError, ToolNotFoundError
+from halflap.errors import HalflapError, InvalidArgumentsError, SandboxError, ToolNotFoundError
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -25,6 +26,19 @@ _FINANCIALS = "mcp__financial_data__query_financials"
 _SEARCH = "mcp__doc_retrieval__search_docs"
 _TOP_CUSTOMERS = "mcp__sales__sales_top_customers"
 _MISSPELT = "mcp__sales__order_histry"
+_PROGRAM = """\
+import asyncio
+
+top = (await mcp__sales__sales_top_customers(period="year", limit=5))["customers"]
+histories = await asyncio.gather(
+    *(mcp__sales__order_history(customer_id=one["customer_id"], limit=50) for one in top)
+)
+for customer, history in zip(top, histories):
+    cancelled = [order for order in history["orders"] if order["status"] == "cancelled"]
+    print(f"{customer['name']}: {len(history['orders'])} orders, {len(cancelled)} cancelled")
+hits = await mcp__doc_retrieval__search_docs(query="refunds for cancelled orders", limit=3)
+print("To read:", hits[0]["title"])
+"""
 
 
 class DemoError(HalflapError):
@@ -53,6 +67,7 @@ async def _demo(config: Config, console: Console) -> dict[str, Any]:
             "financials": await _call_declared(gateway, console),
             "documents": await _call_undeclared(gateway, console),
             "refusal": await _be_refused(gateway, console),
+            "program": await _run_program(gateway, console),
         }
     console.print(
         "\nNext: name your own servers in a file and run `halflap list --config FILE`.", style="bold"
@@ -141,6 +156,47 @@ async def _be_refused(gateway: Gateway, console: Console) -> str:
             console.print(f"  {line}")
         return str(error)
     raise DemoError("A wrong call was let through.")
+
+
+async def _run_program(gateway: Gateway, console: Console) -> dict[str, Any]:
+    _step(console, "Run a program over two servers: only what it prints comes back")
+    for line in _PROGRAM.splitlines():
+        console.print(f"  │ {line}", style="dim")
+    try:
+        execution = await gateway.execute(_PROGRAM)
+    except SandboxError as error:
+        console.print(f"  {error}", style="yellow")
+        return {"off": str(error)}
+    _expect(execution.ok, f"the program failed: {execution.text}")
+    for line in execution.text.splitlines():
+        console.print(f"  {line}")
+    detail = await gateway.run(execution.run)
+    _expect(detail is not None, "the run was not recorded")
+    assert detail is not None
+    results = "".join(call.result or "" for call in detail.calls)
+    console.print(f"  {_kept_out(results, execution.text)}", style="bold")
+    console.print(
+        f"  {len(execution.calls)} calls in {execution.duration_ms:.0f} ms, in the sandbox {execution.sandbox!r}; the "
+        f"run is kept: `halflap runs show {execution.run}`",
+        style="dim",
+    )
+    return {
+        "text": execution.text,
+        "calls": len(execution.calls),
+        "kept_out": _kept_out(results, execution.text),
+    }
+
+
+def _kept_out(results: str, text: str) -> str:
+    """Say how much of the results stayed out of the model's context: counted, not guessed."""
+    came, stayed = count_tokens(text), count_tokens(results)
+    if came is None or stayed is None:
+        return (
+            f"{len(results.encode()):,} bytes of results stayed out of the model's context, {len(text.encode()):,} "
+            "bytes came back. (`pip install 'halflap[semantic]'` brings a tokenizer that counts tokens.)"
+        )
+    _expect(stayed > came, f"only {stayed} tokens stayed out")
+    return f"{stayed:,} tokens of results stayed out of the model's context; {came:,} came back."
 
 
 def _step(console: Console, title: str) -> None:

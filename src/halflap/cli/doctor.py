@@ -78,6 +78,8 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
         snapshot = gateway.snapshot
         sources = {server.name: server.source for server in config.servers}
         servers = [_server(report, gateway, sources[report.status.name]) for report in reports]
+        sandbox = await _sandbox(gateway)
+        runs_programs = sandbox["trouble"] is None or config.execution.sandbox == "off"
         return {
             "version": __version__,
             "python": sys.version.split()[0],
@@ -85,11 +87,26 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
             "untrustedProjectFiles": [str(file.path) for file in config.pending],
             "store": gateway.store_place,
             "storeTrouble": gateway.store_trouble,
+            "sandbox": sandbox,
             "tools": len(snapshot.tools),
             "callable": len(snapshot.callable),
             "servers": servers,
-            "healthy": gateway.store_trouble is None and all(server["healthy"] for server in servers),
+            "healthy": gateway.store_trouble is None
+            and runs_programs
+            and all(server["healthy"] for server in servers),
         }
+
+
+async def _sandbox(gateway: Gateway) -> dict[str, Any]:
+    """Try the locks that programs run behind, and say which are in force."""
+    ready = await (await gateway.programs()).ready()
+    return {
+        "name": ready.name,
+        "layers": list(ready.layers),
+        "missing": dict(ready.missing),
+        "trouble": ready.trouble,
+        "notes": list(ready.notes),
+    }
 
 
 def _server(report: ServerReport, gateway: Gateway, source: Path | None) -> dict[str, Any]:
@@ -167,6 +184,14 @@ def _table(servers: list[dict[str, Any]], *, narrow: bool) -> Table:
     return table
 
 
+def _sandbox_lines(sandbox: dict[str, Any]) -> list[tuple[str, str]]:
+    if sandbox["trouble"] is not None:
+        return [(f"Programs: code execution is off: {sandbox['trouble']}", "yellow")]
+    lines = [(f"Programs: run in the {sandbox['name']}, behind {', '.join(sandbox['layers'])}", "")]
+    lines += [(f"  without {layer}: {why}", "yellow") for layer, why in sandbox["missing"].items()]
+    return lines + [(f"  {note}", "yellow") for note in sandbox["notes"]]
+
+
 def _show(examined: dict[str, Any], *, log: bool) -> None:
     from rich.text import Text  # noqa: PLC0415 -- only drawn output needs it
 
@@ -176,6 +201,8 @@ def _show(examined: dict[str, Any], *, log: bool) -> None:
     console.print(Text(f"Store: {examined['store']}"))
     if examined["storeTrouble"]:
         console.print(Text(examined["storeTrouble"], style="red"))
+    for line, style in _sandbox_lines(examined["sandbox"]):
+        console.print(Text(line, style=style), soft_wrap=True)
     for path in examined["untrustedProjectFiles"]:
         console.print(
             Text(f"Not trusted, so left out: {path}. Look at it with `halflap trust`.", style="yellow")

@@ -1,0 +1,156 @@
+"""Programs over tools, beside the same calls made directly with the `mcp` client, in one run.
+
+The claims: a program with one call takes at most 6 ms more than the call; one with 50 calls after each other at
+most 1.3 times as long as they take directly; with 50 at once it is at least 3 times as fast as 50 after each
+other directly, on a server that takes 20 ms for each. Both go to servers of the same kind, in turn, round after
+round, and medians are compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from halflap import Gateway
+from halflap.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+ROUNDS = int(os.environ.get("HALFLAP_BENCH_ROUNDS", "15"))
+SERVER = [str(Path(__file__).parent.parent / "tests" / "servers" / "echo.py")]
+MOST_EXTRA_MS, MOST_RATIO, LEAST_GAIN = 6.0, 1.3, 3.0
+ONE = "print(await mcp__echo__echo(text='a'))"
+SEQUENTIAL = "for i in range(50):\n    await mcp__echo__echo(text='a')"
+SLOW_SEQUENTIAL = "for i in range(50):\n    await mcp__echo__sleep(seconds=0.02)"
+PARALLEL = "import asyncio\nawait asyncio.gather(*(mcp__echo__sleep(seconds=0.02) for i in range(50)))"
+
+
+async def timed(work: Callable[[], Awaitable[Any]]) -> float:
+    """Give how long something takes, in milliseconds."""
+    began = time.perf_counter()
+    await work()
+    return (time.perf_counter() - began) * 1000
+
+
+async def measure(works: dict[str, Callable[[], Awaitable[Any]]], rounds: int) -> dict[str, float]:
+    """Do all of them in turn, round after round; give the medians."""
+    for work in works.values():
+        await work()
+    times: dict[str, list[float]] = {label: [] for label in works}
+    for _ in range(rounds):
+        for label, work in works.items():
+            times[label].append(await timed(work))
+    return {label: statistics.median(values) for label, values in times.items()}
+
+
+async def rate(gateway: Gateway, at_once: int, seconds: float = 3.0) -> float:
+    """Give how many small programs a second can run, so many at a time."""
+    until, done = time.perf_counter() + seconds, 0
+
+    async def go_on() -> None:
+        nonlocal done
+        while time.perf_counter() < until:
+            assert (await gateway.execute("print(sum(range(100)))")).ok
+            done += 1
+
+    began = time.perf_counter()
+    await asyncio.gather(*(go_on() for _ in range(at_once)))
+    return done / (time.perf_counter() - began)
+
+
+def private_kilobytes(below: int) -> list[int]:
+    """Give the private memory of the locked children, whose parent's parent we started."""
+    parents, sizes = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            rollup = (folder / "smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        sizes[int(folder.name)] = sum(int(line.split()[1]) for line in rollup if line.startswith("Private"))
+    servers = {pid for pid, parent in parents.items() if parents.get(parent) == below}
+    return [sizes[pid] for pid, parent in parents.items() if parent in servers and pid in sizes]
+
+
+async def main() -> int:
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        entry = {"name": "echo", "command": sys.executable, "args": SERVER, "max_concurrent_calls": 64}
+        settings = {"servers": [entry], "execution": {"max_concurrent_calls": 64}}
+        config = replace(Config.from_mapping(settings), data_dir=Path(folder))
+        gateway = await stack.enter_async_context(Gateway.open(config))
+        parameters = StdioServerParameters(command=sys.executable, args=SERVER)
+        client = await stack.enter_async_context(Client(stdio_client(parameters)))
+
+        def program(code: str) -> Callable[[], Awaitable[Any]]:
+            async def run() -> None:
+                execution = await gateway.execute(code)
+                assert execution.ok, execution.text
+
+            return run
+
+        def direct(tool: str, count: int, **arguments: Any) -> Callable[[], Awaitable[Any]]:
+            async def call() -> None:
+                for _ in range(count):
+                    assert not (await client.call_tool(tool, arguments)).is_error
+
+            return call
+
+        quick = await measure({"program": program(ONE), "direct": direct("echo", 1, text="a")}, ROUNDS * 4)
+        fifty = await measure(
+            {"program": program(SEQUENTIAL), "direct": direct("echo", 50, text="a")}, ROUNDS
+        )
+        slow = await measure(
+            {
+                "program": program(SLOW_SEQUENTIAL),
+                "direct": direct("sleep", 50, seconds=0.02),
+                "parallel": program(PARALLEL),
+            },
+            max(3, ROUNDS // 3),
+        )
+        empty = await measure({"program": program("pass")}, ROUNDS * 4)
+        extra = quick["program"] - quick["direct"]
+        ratio, slow_ratio = fifty["program"] / fifty["direct"], slow["program"] / slow["direct"]
+        gain = slow["direct"] / slow["parallel"]
+        print(f"medians of {ROUNDS * 4}, {ROUNDS} and {max(3, ROUNDS // 3)} rounds, measured in turn")
+        print(f"  a program without a call        {empty['program']:8.2f} ms")
+        print(
+            f"  one call                        {quick['program']:8.2f} ms, directly {quick['direct']:.2f} ms: "
+            f"{extra:.2f} ms more (at most {MOST_EXTRA_MS:g})"
+        )
+        print(
+            f"  50 after each other             {fifty['program']:8.1f} ms, directly {fifty['direct']:.1f} ms: "
+            f"{ratio:.2f} x (at most {MOST_RATIO:g})"
+        )
+        print(
+            f"  50 after each other, 20 ms each {slow['program']:8.1f} ms, directly {slow['direct']:.1f} ms: "
+            f"{slow_ratio:.2f} x (at most {MOST_RATIO:g})"
+        )
+        print(
+            f"  50 at once, 20 ms each          {slow['parallel']:8.1f} ms: {gain:.1f} x as fast as directly after "
+            f"each other (at least {LEAST_GAIN:g})"
+        )
+        print(
+            f"  programs a second               {await rate(gateway, 1):8.0f} one at a time, {await rate(gateway, 8):.0f} eight at a time"
+        )
+        sizes = private_kilobytes(os.getpid())
+        if sizes:
+            print(f"  private memory of a waiting one {statistics.median(sizes) / 1024:8.1f} MiB")
+    held = extra <= MOST_EXTRA_MS and ratio <= MOST_RATIO and slow_ratio <= MOST_RATIO and gain >= LEAST_GAIN
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
