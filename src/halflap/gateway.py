@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
-from halflap.calls import Calls, Policy, Recorder, describe
+from halflap.calls import Calls, Policy, Recorder, Redactor, configured_secrets, describe
 from halflap.catalog import (
     FIRST_LISTING_SECONDS,
     Catalog,
@@ -105,7 +105,7 @@ class Gateway:
         enabled = [server.name for server in self.config.servers if not server.disabled]
         self._finder = Finder(self._catalog)
         self._listings = Listings(self._catalog, enabled, self._connections)
-        self._recorder = Recorder(self._store)
+        self._recorder = Recorder(self._store, Redactor(configured_secrets(self.config)), self.config.traces)
         self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
 
     async def _connections(self) -> Pool:

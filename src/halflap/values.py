@@ -204,7 +204,7 @@ class ToolSource(Protocol):
         context: CallContext,
         *,
         repeatable: bool,
-        admit: Callable[[], None],
+        admit: Callable[[], Awaitable[None]],
     ) -> Result:
         """Call a tool by its original name; `repeatable` says that doing it twice does no harm.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import sqlite3
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap import CallContext, Gateway
+from halflap import CallContext, Gateway, Result
 from halflap.errors import (
     CallTimeoutError,
     HalflapError,
@@ -20,7 +21,7 @@ from halflap.errors import (
     ToolFailedError,
     UpstreamLostError,
 )
-from support import python_server
+from support import eventually, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -122,15 +123,131 @@ def test_who_called_and_within_what_is_recorded(run: Run, tmp_path: Path) -> Non
     run(scenario())
 
 
-def test_neither_arguments_nor_results_are_recorded(run: Run, home: Path, tmp_path: Path) -> None:
+PRIVATE = b"a very private matter"
+
+
+@pytest.mark.parametrize(
+    "traces",
+    [{"record": "metadata"}, {"record": "off"}, {"per_tool": {"mcp__s__*": "metadata", "mcp__*": "full"}}],
+    ids=["metadata", "off", "per tool"],
+)
+def test_neither_arguments_nor_results_are_recorded_if_they_should_not_be(
+    run: Run, home: Path, tmp_path: Path, traces: dict[str, Any]
+) -> None:
     async def scenario() -> None:
-        async with Gateway.open({"servers": [odd("ok", tmp_path / "notes")]}) as gateway:
-            await gateway.call("mcp__s__t", text="a very private matter")
+        settings = {"servers": [odd("ok", tmp_path / "notes")], "traces": traces}
+        async with Gateway.open(settings) as gateway:
+            await gateway.call("mcp__s__t", text=PRIVATE.decode())
+            # While it is open, there is a log of changes beside the file.
+            await gateway.recent_calls()
+            files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
+            assert len(files) > 1
+            assert not any(PRIVATE in content for content in files)
 
     run(scenario())
-    files = list(home.rglob("*.db*"))
-    assert files
-    assert all(b"a very private matter" not in path.read_bytes() for path in files)
+
+
+def test_a_call_of_a_tool_that_is_off_is_not_recorded_at_all(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        settings = {"servers": [odd("ok", tmp_path / "notes")], "traces": {"per_tool": {"mcp__s__t": "off"}}}
+        async with Gateway.open(settings) as gateway:
+            await gateway.call("mcp__s__t", text="x")
+            assert await gateway.recent_calls() == []
+
+    run(scenario())
+
+
+def test_what_was_passed_and_returned_is_recorded(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [odd("ok", tmp_path / "notes")]}) as gateway:
+            result = await gateway.call("mcp__s__t", text="hello")
+            (record,) = await gateway.recent_calls(1)
+            assert json.loads(record.arguments or "") == {"text": "hello"}
+            assert Result.from_wire(json.loads(record.result or "")) == result
+            assert not (record.arguments_cut)
+            assert not (record.result_cut)
+
+    run(scenario())
+
+
+def test_what_an_error_said_is_recorded(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [odd("refuse", tmp_path / "notes")]}) as gateway:
+            with pytest.raises(ToolFailedError):
+                await gateway.call("mcp__s__t")
+            (record,) = await gateway.recent_calls(1)
+            assert "I would rather" in (record.error or "")
+            assert record.result is None
+
+    run(scenario())
+
+
+def test_a_secret_of_the_configuration_reaches_no_file(run: Run, home: Path, tmp_path: Path) -> None:
+    server = {**odd("ok", tmp_path / "notes"), "env": {"TRACKER_TOKEN": "zq81kfhs62kd"}}
+
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [server]}) as gateway:
+            await gateway.call("mcp__s__t", text="I say zq81kfhs62kd here")
+            (record,) = await gateway.recent_calls(1)
+            assert json.loads(record.arguments or "") == {"text": "I say [redacted] here"}
+            files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
+            assert not any(b"zq81kfhs62kd" in content for content in files)
+
+    run(scenario())
+
+
+def test_a_call_that_may_change_something_is_on_disk_before_it_is_answered(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [odd("hang", tmp_path / "notes")]}) as gateway:
+            call = asyncio.create_task(gateway.call("mcp__s__t", text="hello"))
+            assert await asyncio.to_thread(eventually, (tmp_path / "notes").exists)
+            assert await asyncio.to_thread(on_disk, home) == [("sent", None, '{"text": "hello"}')]
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+            await gateway.recent_calls()
+            ((outcome, took, arguments),) = await asyncio.to_thread(on_disk, home)
+            assert (outcome, arguments) == ("cancelled", '{"text": "hello"}')
+            assert took > 0
+
+    run(scenario())
+
+
+def on_disk(home: Path) -> list[tuple[Any, ...]]:
+    (file,) = home.rglob("*.db")
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        return connection.execute("SELECT outcome, duration_ms, arguments FROM calls").fetchall()
+
+
+def test_a_call_that_is_known_to_change_nothing_is_not_waited_for(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    settings = {"servers": [odd("hang", tmp_path / "notes")], "tools": {"read_only": ["mcp__s__*"]}}
+
+    async def scenario() -> None:
+        async with Gateway.open(settings) as gateway:
+            call = asyncio.create_task(gateway.call("mcp__s__t", text="hello"))
+            assert await asyncio.to_thread(eventually, (tmp_path / "notes").exists)
+            assert await asyncio.to_thread(on_disk, home) == []
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("arguments", [{"text": 1}, {"text": float("nan")}])
+def test_a_call_that_is_refused_is_never_said_to_be_sent(
+    run: Run, home: Path, tmp_path: Path, arguments: dict[str, Any]
+) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [odd("ok", tmp_path / "notes")]}) as gateway:
+            with pytest.raises(InvalidArgumentsError):
+                await gateway.call_tool("mcp__s__t", arguments)
+            assert await asyncio.to_thread(on_disk, home) == []
+            assert await outcome_of(gateway) == "invalid-arguments"
+
+    run(scenario())
 
 
 def laughs(levels: int) -> dict[str, Any]:

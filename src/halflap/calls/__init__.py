@@ -4,5 +4,7 @@ from halflap.calls.calls import Calls
 from halflap.calls.describe import describe
 from halflap.calls.policy import Policy
 from halflap.calls.record import Recorder, new_id
+from halflap.calls.redact import MARK, Redactor
+from halflap.calls.secret_values import configured_secrets
 
-__all__ = ["Calls", "Policy", "Recorder", "describe", "new_id"]
+__all__ = ["MARK", "Calls", "Policy", "Recorder", "Redactor", "configured_secrets", "describe", "new_id"]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls.record import new_id
+from halflap.calls.trace import CallTrace
 from halflap.errors import ArgumentProblem, HalflapError, InvalidArgumentsError, ToolFailedError
 from halflap.schema import Validator, compile_schema, parse_schema
-from halflap.store import CallRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +24,6 @@ __all__ = ["Calls"]
 
 _DEEPEST = 100
 """Deeper arguments than this are refused: libraries on the way give up at some depth, each at its own."""
-_LARGE = 200_000
 _COMPILED = 1_000
 """So many compiled schemas are kept."""
 
@@ -47,16 +44,15 @@ class Calls:
 
     async def call(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Result:
         """Call a tool by its namespaced name."""
-        started, began = time.time(), time.perf_counter()
-        tool = self._snapshot().find(name)
-        size = 0
+        snapshot = self._snapshot()
+        tool = snapshot.find(name)
+        trace = CallTrace(self._recorder, tool, context)
         result: Result | None = None
         outcome = "cancelled"
-        breach = None
+        breach = trouble = None
 
-        def admit() -> None:
-            # Asked again when the server is up: its tool may have changed, or gone, since it was looked up.
-            nonlocal tool
+        def check() -> None:
+            nonlocal tool, snapshot
             snapshot = self._snapshot()
             tool = snapshot.find(name)
             self.policy.admit(tool, snapshot)
@@ -64,11 +60,19 @@ class Calls:
                 context.rule(tool)
             self._validate(tool, arguments)
 
+        async def admit() -> None:
+            # Asked again when the server is up: its tool may have changed, or gone, since it was looked up.
+            check()
+            if not trace.is_committed and not self.policy.is_read_only(tool):
+                await trace.commit(tool)
+                if self._snapshot() is not snapshot:
+                    check()
+
         try:
-            self.policy.admit(tool, self._snapshot())
+            self.policy.admit(tool, snapshot)
             if context.rule is not None:
                 context.rule(tool)
-            size = _size(tool, arguments)
+            trace.passed(arguments, _as_json(tool, arguments))
             try:
                 result = await self._sources[tool.server].call(
                     tool.original_name,
@@ -82,33 +86,17 @@ class Calls:
             outcome = "tool_error" if result.is_error else "ok"
             breach = self._breach(tool, result)
         except HalflapError as error:
-            outcome = error.code
+            outcome, trouble = error.code, str(error)
             raise
         except asyncio.CancelledError:
             raise
-        except Exception:
-            outcome = "crash"
+        except Exception as error:
+            outcome, trouble = "crash", f"{type(error).__name__}: {error}"
             raise
         else:
             return result
         finally:
-            self._recorder.add(
-                CallRecord(
-                    id=new_id(),
-                    run=context.run,
-                    parent=context.parent,
-                    principal=context.principal,
-                    server=tool.server,
-                    tool=tool.original_name,
-                    definition_hash=tool.hash,
-                    started_at=started,
-                    duration_ms=(time.perf_counter() - began) * 1000,
-                    outcome=outcome,
-                    argument_bytes=size,
-                    result_bytes=0 if result is None else _result_size(result),
-                    breach=breach,
-                )
-            )
+            trace.end(tool, outcome, result, breach, trouble)
 
     def _validate(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         validator = self._validator(tool, "input", tool.input_schema)
@@ -136,12 +124,12 @@ class Calls:
         return self._compiled[key]
 
 
-def _size(tool: Tool, arguments: Mapping[str, Any]) -> int:
-    """Measure the arguments as they would be sent; refuse what cannot be."""
+def _as_json(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """Write the arguments as they would be sent; refuse what cannot be."""
     try:
         if _is_deeper(arguments, _DEEPEST):
             raise ValueError(f"nested more than {_DEEPEST} levels deep")  # noqa: TRY301 -- reported below
-        return len(json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False).encode())
+        return json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         problem = ArgumentProblem("", "JSON", f"what is not JSON: {error}")
         raise InvalidArgumentsError(tool.name, [problem], parse_schema(tool).format_compact()) from error
@@ -160,15 +148,3 @@ def _is_deeper(value: Any, levels: int) -> bool:
         if not layer:
             return False
     return True
-
-
-def _result_size(result: Result) -> int:
-    """Measure a result: to the byte if it is small, by its texts if it is large, which takes no time."""
-    texts = sum(len(text) for block in result.content for text in block.values() if isinstance(text, str))
-    if texts > _LARGE:
-        return texts
-    try:
-        return len(json.dumps(result.to_wire(), ensure_ascii=False, default=str).encode(errors="replace"))
-    except (TypeError, ValueError, RecursionError):
-        # A result that cannot be measured is delivered all the same.
-        return texts

@@ -1,4 +1,4 @@
-"""Write down the calls, off their path: a slow or broken store delays none."""
+"""Write down runs and calls, redacted, off their path; what must be on disk before it goes on is waited for."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import asyncio
 import logging
 import secrets
 import time
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from halflap.calls.keep import Raw, keep_call, keep_run, weight
+from halflap.calls.redact import Redactor
+from halflap.catalog import matches, namespaced
+from halflap.config import TracesConfig
 from halflap.errors import StoreError
+from halflap.store import CallRecord, RunRecord
 
 if TYPE_CHECKING:
-    from halflap.store import CallRecord, RunRecord, Store
+    from collections.abc import Sequence
+
+    from halflap.config import Record
+    from halflap.store import Store
+    from halflap.values import Tool
 
 __all__ = ["Recorder", "new_id"]
 
@@ -19,6 +30,11 @@ logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 0.2
 _MOST_WAITING = 10_000
+_MOST_WAITING_BYTES = 64 * 1024 * 1024
+_SMALL = 16_384
+"""So many bytes are redacted where we are; more in a thread, for it takes milliseconds."""
+_LONGEST_COMMIT_SECONDS = 5.0
+_COMMIT_SECONDS_WHILE_FAILING = 0.25
 
 
 def new_id() -> str:
@@ -26,59 +42,188 @@ def new_id() -> str:
     return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(8)}"
 
 
-class Recorder:
-    """Gathers records and writes them in batches."""
+@dataclass(slots=True)
+class _Waiting:
+    """A record that is to be written, and what is to be redacted for it."""
 
-    def __init__(self, store: Store) -> None:
+    record: CallRecord | RunRecord
+    weight: int
+    level: Record = "full"
+    arguments: Raw = None
+    result: Raw = None
+    ready: bool = False
+    written: asyncio.Future[None] | None = None
+    """Done when it has been tried to write it; None if nobody waits for that."""
+
+
+class Recorder:
+    """Gathers records, and redacts and writes them in batches.
+
+    Records are given as they are, with all that is secret in them; nothing is written that was not redacted.
+    """
+
+    def __init__(
+        self, store: Store, redactor: Redactor | None = None, traces: TracesConfig | None = None
+    ) -> None:
         self._store = store
-        self._waiting: list[CallRecord] = []
+        self._redactor = Redactor() if redactor is None else redactor
+        self._traces = TracesConfig() if traces is None else traces
+        self._waiting: list[_Waiting] = []
+        self._waiting_bytes = 0
         self._some = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._flushing = asyncio.Lock()
         self._writer: asyncio.Task[None] | None = None
         self._failing = False
 
-    def add(self, record: CallRecord) -> None:
-        """Take a record; it is on disk within the second, or when the recorder is closed."""
-        if len(self._waiting) >= _MOST_WAITING:
-            self._complain("The store is too slow.")
-            return
-        self._waiting.append(record)
-        self._some.set()
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._write(), name="record calls")
+    def level(self, tool: Tool) -> Record:
+        """Say what is recorded of a tool's calls; also by the name that it would have had."""
+        levels = self._traces.per_tool
+        for name in (tool.name, namespaced(tool.server, tool.original_name)):
+            glob = matches(name, levels)
+            if glob is not None:
+                return levels[glob]
+        return self._traces.record
+
+    def add(
+        self, record: CallRecord, *, arguments: Raw = None, result: Raw = None, level: Record = "full"
+    ) -> None:
+        """Take a call; it is on disk within the second, or when the recorder is closed."""
+        self._take(_Waiting(record, weight(arguments) + weight(result), level, arguments, result))
+
+    async def commit(
+        self, record: CallRecord, *, arguments: Raw = None, level: Record = "full"
+    ) -> CallRecord | None:
+        """Write a call down before it goes on; gives it as it was written, if it came to that.
+
+        A store that fails or hangs does not keep it from going on.
+        """
+        waiting = _Waiting(record, weight(arguments), level, arguments)
+        await self._written(waiting)
+        kept = waiting.record
+        return kept if waiting.ready and isinstance(kept, CallRecord) else None
 
     def begin_run(self, record: RunRecord) -> None:
-        """Take the beginning of a run."""
+        """Take a run that begins; it is on disk before any call of it that is committed."""
+        if self._traces.record != "off":
+            self._take(self._run(record))
 
     async def end_run(self, record: RunRecord) -> None:
-        """Write the end of a run before anybody hears of it."""
-        await self._store.record_runs([record])
+        """Write a run down as it ended, and every call before it."""
+        if self._traces.record != "off":
+            await self._written(self._run(record))
+
+    def _run(self, record: RunRecord) -> _Waiting:
+        size = sum(len(text) for text in (record.code, record.output, record.error) if text is not None)
+        return _Waiting(record, size, self._traces.record)
+
+    def _take(self, waiting: _Waiting) -> bool:
+        if len(self._waiting) >= _MOST_WAITING:
+            self._complain("The store is too slow.")
+            return False
+        if self._waiting_bytes + waiting.weight > _MOST_WAITING_BYTES and self._waiting:
+            self._complain("The store is too slow.")
+            waiting.level = "metadata"
+            waiting.arguments = waiting.result = None
+            waiting.weight = 0
+        self._waiting.append(waiting)
+        self._waiting_bytes += waiting.weight
+        self._some.set()
+        if not isinstance(waiting.arguments or waiting.result or "", str):
+            # It is still in the hands of others, who may change it.
+            self._urgent.set()
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write(), name="record calls")
+        return True
+
+    async def _written(self, waiting: _Waiting) -> None:
+        """Have it written before anything else happens, together with all that waits."""
+        waiting.written = asyncio.get_running_loop().create_future()
+        if not self._take(waiting):
+            return
+        self._urgent.set()
+        patience = _COMMIT_SECONDS_WHILE_FAILING if self._failing else _LONGEST_COMMIT_SECONDS
+        await asyncio.wait([waiting.written], timeout=patience)
+        if not waiting.written.done():
+            self._complain("The store is too slow.")
 
     async def _write(self) -> None:
         while True:
             await self._some.wait()
-            await asyncio.sleep(_PAUSE_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE_SECONDS):
+                    await self._urgent.wait()
             await self.flush()
 
     async def flush(self) -> None:
         """Write what is waiting."""
-        self._some.clear()
-        batch, self._waiting = self._waiting, []
-        if not batch:
-            return
-        try:
-            await self._store.record_calls(batch)
-        except asyncio.CancelledError:
-            # It may or may not be written; to write it again does no harm.
-            self._waiting[:0] = batch
-            self._some.set()
-            raise
-        except StoreError as error:
-            self._complain(str(error))
-        except Exception:
-            # A crash of the store costs this batch, not the ones to come.
-            logger.exception("%d calls could not be recorded", len(batch))
+        async with self._flushing:
+            self._some.clear()
+            self._urgent.clear()
+            batch, self._waiting = self._waiting, []
+            size, self._waiting_bytes = self._waiting_bytes, 0
+            if not batch:
+                return
+            try:
+                await self._flush(batch, size)
+            except asyncio.CancelledError:
+                # It may or may not be written; to write it again does no harm.
+                self._waiting[:0] = batch
+                self._waiting_bytes += size
+                self._some.set()
+                self._urgent.set()
+                raise
+            except StoreError as error:
+                self._complain(str(error))
+            except Exception:
+                # A crash of the store costs this batch, not the ones to come.
+                logger.exception("%d calls could not be recorded", len(batch))
+            else:
+                self._failing = False
+            for waiting in batch:
+                if waiting.written is not None and not waiting.written.done():
+                    waiting.written.set_result(None)
+
+    async def _flush(self, batch: Sequence[_Waiting], size: int) -> None:
+        if size <= _SMALL:
+            self._make_ready(batch)
         else:
-            self._failing = False
+            await asyncio.to_thread(self._make_ready, batch)
+        # Of what is there twice, as begun and as ended, the later counts.
+        records = {waiting.record.id: waiting.record for waiting in batch if waiting.ready}
+        await self._store.record(
+            calls=[record for record in records.values() if isinstance(record, CallRecord)],
+            runs=[record for record in records.values() if isinstance(record, RunRecord)],
+            durable=any(waiting.written is not None for waiting in batch),
+        )
+
+    def _make_ready(self, batch: Sequence[_Waiting]) -> None:
+        """Redact what is not redacted yet. What cannot be is written without it."""
+        for waiting in batch:
+            if waiting.ready:
+                continue
+            try:
+                waiting.record = self._kept(waiting)
+            except Exception:
+                logger.exception("a record could not be redacted; it is kept without what was in it")
+                waiting.level = "metadata"
+                waiting.arguments = waiting.result = None
+                waiting.record = self._kept(waiting)
+            waiting.ready = True
+            waiting.arguments = waiting.result = None
+
+    def _kept(self, waiting: _Waiting) -> CallRecord | RunRecord:
+        record = waiting.record
+        if isinstance(record, RunRecord):
+            return keep_run(record, self._redactor, waiting.level)
+        return keep_call(
+            record,
+            waiting.arguments,
+            waiting.result,
+            self._redactor,
+            level=waiting.level,
+            limit=self._traces.max_value_bytes,
+        )
 
     def _complain(self, trouble: str) -> None:
         """Say it once, until it has worked again."""

@@ -12,9 +12,11 @@ from halflap.config.project import (
 from halflap.config.settings import (
     ExecutionConfig,
     HttpConfig,
+    Record,
     ServerConfig,
     StoreConfig,
     ToolsConfig,
+    TracesConfig,
     TtlConfig,
     UpstreamDefaults,
 )
@@ -24,9 +26,11 @@ __all__ = [
     "ExecutionConfig",
     "HttpConfig",
     "ProjectFile",
+    "Record",
     "ServerConfig",
     "StoreConfig",
     "ToolsConfig",
+    "TracesConfig",
     "TtlConfig",
     "UpstreamDefaults",
     "find_project_files",

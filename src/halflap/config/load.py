@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from halflap.config.settings import (
     ServerConfig,
     StoreConfig,
     ToolsConfig,
+    TracesConfig,
     TtlConfig,
     UpstreamDefaults,
 )
@@ -43,6 +44,7 @@ class Config:
     execution: ExecutionConfig = field(default_factory=ExecutionConfig)
     ttl: TtlConfig = field(default_factory=TtlConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
+    traces: TracesConfig = field(default_factory=TracesConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
@@ -176,6 +178,7 @@ class _UserReader:
             execution=ExecutionConfig(**sections["execution"]),
             ttl=TtlConfig(**sections["ttl"]),
             store=self._store(root, sections["store"]),
+            traces=self._traces(sections["traces"]),
             http=HttpConfig(**sections["http"]),
             roots=self._roots(root),
             warnings=tuple(self.warnings),
@@ -197,12 +200,20 @@ class _UserReader:
             key: tuple(map(_as_named, values[key])) for key in _TOOL_LISTS if values.get(key) is not None
         }
         for key in _TOOL_LISTS:
-            for pattern in patterns.get(key, ()):
-                if not _can_match(pattern):
-                    self.warnings.append(
-                        f"tools.{key}: `{shown(pattern)}` matches no tool: tools are named `mcp__<server>__<tool>`."
-                    )
+            self._warn_of_idle(f"tools.{key}", patterns.get(key, ()))
         return ToolsConfig(**{**values, **patterns})
+
+    def _warn_of_idle(self, where: str, patterns: Iterable[str]) -> None:
+        for pattern in patterns:
+            if not _can_match(pattern):
+                self.warnings.append(
+                    f"{where}: `{shown(pattern)}` matches no tool: tools are named `mcp__<server>__<tool>`."
+                )
+
+    def _traces(self, values: Mapping[str, Any]) -> TracesConfig:
+        patterns = {_as_named(pattern): record for pattern, record in values.get("per_tool", {}).items()}
+        self._warn_of_idle("traces.per_tool", patterns)
+        return TracesConfig(**{**values, "per_tool": patterns})
 
     def _text(self, text: str, where: str, line: int | None) -> str | None:
         expanded, flaws = expand(text, self.scope)

@@ -18,9 +18,11 @@ __all__ = [
     "ExecutionConfig",
     "HttpConfig",
     "Protocol",
+    "Record",
     "ServerConfig",
     "StoreConfig",
     "ToolsConfig",
+    "TracesConfig",
     "Transport",
     "TtlConfig",
     "UpstreamDefaults",
@@ -28,6 +30,7 @@ __all__ = [
 
 Transport = Literal["stdio", "http", "sse", "auto"]
 Protocol = Literal["auto", "legacy", "modern"]
+Record = Literal["full", "metadata", "off"]
 
 
 def _no_texts() -> Mapping[str, str]:
@@ -35,6 +38,10 @@ def _no_texts() -> Mapping[str, str]:
 
 
 def _no_numbers() -> Mapping[str, float]:
+    return MappingProxyType({})
+
+
+def _no_records() -> Mapping[str, Record]:
     return MappingProxyType({})
 
 
@@ -160,6 +167,21 @@ class StoreConfig:
         """Show only the origin of the URL: there is a password in it."""
         url = None if self.url is None else _origin(self.url)
         return f"StoreConfig(path={self.path!r}, url={url!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class TracesConfig:
+    """What is kept of runs and calls, and how long."""
+
+    record: Record = "full"
+    per_tool: Mapping[str, Record] = field(default_factory=_no_records, hash=False)
+    """By glob, in the order of the file; the first that fits counts."""
+    keep_days: float = 30.0
+    keep_mb: float = 512.0
+    max_value_bytes: int = 1_048_576
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "per_tool", MappingProxyType(dict(self.per_tool)))
 
 
 @dataclass(frozen=True, slots=True)

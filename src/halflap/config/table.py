@@ -46,6 +46,7 @@ class Setting:
 _SECONDS = Number()
 _TTL = Number(zero=True)
 _COUNT = Number(whole=True)
+_RECORD = Choice(options=("full", "metadata", "off"))
 _GLOBS = ListOf(item=Text(noun="a name or glob"), noun="names or globs")
 _HOSTS = ListOf(item=Text())
 _PLACE = Text(secret=True)
@@ -121,6 +122,28 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("store.path", _PLACE, None, "The SQLite file of the store. Not together with `store.url`."),
     Setting("store.url", _PLACE, None, "A PostgreSQL database as the store. Not together with `store.path`."),
+    Setting(
+        "traces.record",
+        _RECORD,
+        "full",
+        "What is kept of runs and calls: everything, all but code, arguments, results, output and errors, or nothing.",
+    ),
+    Setting(
+        "traces.per_tool",
+        MapOf(item=_RECORD, noun="globs to full, metadata or off"),
+        {},
+        "Another choice for the calls of tools that match a glob.",
+    ),
+    Setting("traces.keep_days", Number(), 30.0, "How long runs and calls are kept."),
+    Setting(
+        "traces.keep_mb", Number(), 512.0, "How much of them is kept, in megabytes; the oldest go first."
+    ),
+    Setting(
+        "traces.max_value_bytes",
+        _COUNT,
+        1_048_576,
+        "How much of one call's arguments, and of its result, is kept.",
+    ),
     Setting("http.allowed_hosts", _HOSTS, (), "Further values of the `Host` header that are answered."),
     Setting("http.allowed_origins", _HOSTS, (), "Further values of the `Origin` header that are answered."),
     Setting("upstream.start_timeout_seconds", _SECONDS, 30.0, "How long a server may take to start."),

@@ -132,7 +132,7 @@ class Upstream:
         context: CallContext,
         *,
         repeatable: bool,
-        admit: Callable[[], None],
+        admit: Callable[[], Awaitable[None]],
     ) -> Result:
         """Call a tool. A call that may have reached the server is repeated only if that does no harm."""
         await self._take_place(tool, context)
@@ -141,7 +141,7 @@ class Upstream:
             while True:
                 attempt += 1
                 session = await self._session(context.deadline)
-                admit()
+                await admit()
                 try:
                     return Result.from_wire(await send(session, self.config, tool, arguments, context))
                 except RequestFailedError as failure:

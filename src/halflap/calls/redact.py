@@ -1,0 +1,301 @@
+"""Takes secrets out of values and texts: by the name they stand under, by their value, and by their form."""
+
+from __future__ import annotations
+
+import io
+import json
+import tokenize
+from bisect import bisect_right
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from halflap.calls.secret_forms import find_forms, find_named, may_hold_form, may_hold_named
+from halflap.calls.secret_names import secrecy
+from halflap.calls.secret_values import written_forms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from halflap.calls.secret_forms import Span
+    from halflap.calls.secret_names import Secrecy
+
+__all__ = ["MARK", "Redactor"]
+
+MARK = "[redacted]"
+_CUT = " [cut]"
+
+_PASSES = 8
+"""So often a text is looked at anew after something was taken out of it, which may bare something else."""
+_DEEPEST = 200
+_DEEPEST_JSON = 4
+"""So many texts of JSON within texts of JSON are read."""
+_LONGEST_JSON = 4_000_000
+_LARGE_NUMBER = 1_000
+_MARGIN = 4_096
+"""So much more of a text that is cut is looked at, lest the beginning of a secret is left at its end."""
+_NAME_KEYS = ("name", "key", "header", "field", "Name", "Key")
+_VALUE_KEYS = ("value", "Value")
+_STRENGTH = ("no", "text", "all")
+_LITERALS = frozenset({"STRING", "COMMENT", "FSTRING_MIDDLE", "TSTRING_MIDDLE"})
+_BESIDE_TEXT = len('"",')
+_ANY_SCALAR = 8
+
+
+class Redactor:
+    """Knows the secrets of a configuration, and how secrets look."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._forms = written_forms(secrets)
+        self._shortest = min(map(len, self._forms), default=0)
+        self._margin = max(_MARGIN, *(len(form) for form in self._forms)) if self._forms else _MARGIN
+
+    def text(self, text: str, levels: int = _DEEPEST_JSON) -> str:
+        """Give a text without its secrets; `levels` is how many texts of JSON in each other are read."""
+        if not self._may_hold(text):
+            return text
+        return _repeated(text, lambda before: self._once(before, levels))
+
+    def code(self, code: str) -> str:
+        """Give a program without its secrets: they are in its literals and comments, not in its names."""
+        return _repeated(code, self._code)
+
+    def value(self, value: Any) -> Any:
+        """Give a JSON value without its secrets: the same keys, types and lengths, other texts."""
+        return _Walk(self, None).walk(value, "no")
+
+    def value_within(self, value: Any, limit: int) -> tuple[Any, bool]:
+        """Give a JSON value without its secrets, of about so many bytes at most, and whether it was cut.
+
+        Texts are shortened, and what comes behind is left out; it stays JSON.
+        """
+        walk = _Walk(self, limit)
+        return walk.walk(value, "no"), walk.was_cut
+
+    def beginning(self, text: str, length: int) -> str:
+        """Give the beginning of a text without its secrets, nor the beginning of one at its end."""
+        part = text[: length + self._margin]
+        if len(part) == len(text):
+            return self.text(text)[:length]
+        return self.text(part)[: -self._margin][:length]
+
+    def _may_hold(self, text: str) -> bool:
+        """Say whether it is worth while to look closer; most texts are short and hold nothing."""
+        if text[:1] in {"[", "{"} or may_hold_named(text) or may_hold_form(text):
+            return True
+        return any(form in text for form in self._forms)
+
+    def _once(self, text: str, levels: int) -> str:
+        read = _read_json(text) if levels else _NOT_JSON
+        if read is _NOT_JSON:
+            return self._pass(text, lambda _at: True)
+        safe = _Walk(self, None, levels - 1).walk(read, "no")
+        # As it is written, too: a key may be in it twice.
+        return self._pass(text if safe == read else _written_like(text, safe), None)
+
+    def _code(self, code: str) -> str:
+        return self._pass(code, _within_literals(code))
+
+    def _pass(self, text: str, bare: Callable[[int], bool] | None) -> str:
+        """Go through a text once; `bare` says where values may stand without quotes, None looks at no names."""
+        offset, pieces = 0, []
+        # What was taken out already is not part of anything.
+        for piece in text.split(MARK):
+            spans = [*self._values(piece), *find_forms(piece)]
+            if bare is not None:
+                spans += find_named(piece, partial(_shifted, bare, offset))
+            pieces.append(_without(piece, sorted(spans)))
+            offset += len(piece) + len(MARK)
+        return MARK.join(pieces)
+
+    def _values(self, text: str) -> Iterator[Span]:
+        if len(text) < self._shortest:
+            return
+        for form in self._forms:
+            at = text.find(form)
+            while at >= 0:
+                yield at, at + len(form)
+                at = text.find(form, at + len(form))
+
+
+_NOT_JSON = object()
+
+
+def _repeated(text: str, once: Callable[[str], str]) -> str:
+    for _ in range(_PASSES):
+        after = once(text)
+        if after == text:
+            return text
+        text = after
+    return MARK
+
+
+def _without(text: str, spans: Sequence[Span]) -> str:
+    parts, at, taken = [], 0, -1
+    for start, end in spans:
+        if start > taken:
+            parts += [text[at:start], MARK]
+        taken = at = max(taken, end)
+    return "".join([*parts, text[at:]]) if parts else text
+
+
+def _shifted(bare: Callable[[int], bool], offset: int, at: int) -> bool:
+    return bare(at + offset)
+
+
+def _read_json(text: str) -> Any:
+    """Read a text that is a JSON object or array as a whole, and says nothing twice."""
+    stripped = text.strip()
+    if len(text) > _LONGEST_JSON or stripped[:1] + stripped[-1:] not in {"{}", "[]"}:
+        return _NOT_JSON
+    try:
+        return json.loads(stripped, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return _NOT_JSON
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _written_like(text: str, value: Any) -> str:
+    """Write a value as JSON in about the way that a text has it."""
+    lines = "\n" in text.strip()
+    spaced = lines or '": ' in text or ", " in text
+    return json.dumps(
+        value,
+        indent=2 if lines else None,
+        separators=None if spaced else (",", ":"),
+        ensure_ascii=text.isascii(),
+    )
+
+
+def _within_literals(code: str) -> Callable[[int], bool]:
+    """Say where in a program something is a text or a comment; everywhere if it cannot be read as one."""
+    lines = [0]
+    for line in code.split("\n"):
+        lines.append(lines[-1] + len(line) + 1)
+    spans: list[Span] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if tokenize.tok_name[token.type] in _LITERALS:
+                (first, start), (last, end) = token.start, token.end
+                spans.append((lines[first - 1] + start, lines[last - 1] + end))
+    except (tokenize.TokenError, SyntaxError, ValueError, IndexError):
+        return lambda _at: True
+    starts = [start for start, _ in spans]
+
+    def within(at: int) -> bool:
+        index = bisect_right(starts, at) - 1
+        return index >= 0 and at < spans[index][1]
+
+    return within
+
+
+class _Walk:
+    """One way through a value, with what may still be kept."""
+
+    def __init__(self, redactor: Redactor, limit: int | None, levels: int = _DEEPEST_JSON) -> None:
+        self._redactor = redactor
+        self._left = limit
+        self._levels = levels
+        self.was_cut = False
+
+    def walk(self, value: Any, how: Secrecy, depth: int = 0) -> Any:
+        """Give the value without its secrets; `how` is what the name above says of it."""
+        if isinstance(value, str):
+            return self._string(value, how)
+        if isinstance(value, Mapping):
+            return self._mapping(value, how, depth)
+        if isinstance(value, list | tuple):
+            return self._list(value, how, depth)
+        self._spend(_ANY_SCALAR)
+        if isinstance(value, bool) or value is None:
+            return value
+        if isinstance(value, int | float):
+            return type(value)(0) if how == "all" and abs(value) >= _LARGE_NUMBER else value
+        return self._string(str(value), how)
+
+    def _string(self, text: str, how: Secrecy) -> str:
+        if not text or text == MARK:
+            self._spend(len(text))
+            return text
+        if how != "no" and not (how == "text" and _is_path(text)):
+            self._spend(len(MARK))
+            return MARK
+        if self._left is not None and len(text) > self._left:
+            self.was_cut = True
+            kept = self._redactor.beginning(text, max(self._left, 0)) + _CUT
+        else:
+            kept = self._redactor.text(text, self._levels)
+        self._spend(len(kept) if kept.isascii() else len(kept.encode(errors="surrogatepass")))
+        return kept
+
+    def _mapping(self, value: Mapping[Any, Any], how: Secrecy, depth: int) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        below: Secrecy = "all" if how == "all" else "no"
+        is_pair = _names_a_secret(value)
+        for key, member in value.items():
+            if self._is_full(depth):
+                break
+            name = self._key(str(key), kept)
+            inner: Secrecy = below
+            if below == "no":
+                inner = max(secrecy(str(key)), secrecy(name), key=_STRENGTH.index)
+                if inner == "text" and not isinstance(member, str):
+                    inner = "no"
+                if key in _VALUE_KEYS and is_pair:
+                    inner = "all"
+            kept[name] = self.walk(member, inner, depth + 1)
+        return kept
+
+    def _key(self, key: str, taken: Mapping[str, Any]) -> str:
+        safe = self._redactor.text(key, 0)
+        self._spend(len(safe))
+        name, number = safe, 2
+        while name in taken:
+            name, number = f"{safe} {number}", number + 1
+        return name
+
+    def _list(self, value: Sequence[Any], how: Secrecy, depth: int) -> list[Any]:
+        kept: list[Any] = []
+        below: Secrecy = "all" if how == "all" else "no"
+        before: Any = None
+        is_pair = len(value) == len(("name", "value"))
+        for member in value:
+            if self._is_full(depth):
+                break
+            announced = isinstance(member, str) and _announces(before, is_pair=is_pair)
+            kept.append(self.walk(member, "all" if announced else below, depth + 1))
+            before = member
+        return kept
+
+    def _spend(self, size: int) -> None:
+        if self._left is not None:
+            self._left -= size + _BESIDE_TEXT
+
+    def _is_full(self, depth: int) -> bool:
+        if depth >= _DEEPEST or (self._left is not None and self._left <= 0):
+            self.was_cut = True
+            return True
+        return False
+
+
+def _names_a_secret(value: Mapping[Any, Any]) -> bool:
+    """Say whether this is a pair such as `{"name": "Authorization", "value": "…"}`."""
+    if not any(key in value for key in _VALUE_KEYS):
+        return False
+    names = (value.get(key) for key in _NAME_KEYS)
+    return any(isinstance(name, str) and secrecy(name) == "all" for name in names)
+
+
+def _announces(before: Any, *, is_pair: bool) -> bool:
+    """Say whether what follows in a list is secret: `["--token", "…"]`, `["Authorization", "…"]`."""
+    return isinstance(before, str) and (is_pair or before.startswith("-")) and secrecy(before) == "all"
+
+
+def _is_path(text: str) -> bool:
+    return text.startswith(("/", "~", ".")) or text[1:3] == ":\\"

@@ -1,0 +1,310 @@
+"""Where in a text there is something secret that is known by its form or by the name before it.
+
+Every search is anchored at a fixed text or at a name, and takes a bounded number of steps from there: no text,
+however made, takes more than a time in proportion to its length. Long texts are looked at in parts, since a
+regular expression holds up all other threads while it runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING
+
+from halflap.calls.secret_names import secrecy, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Span", "find_forms", "find_named", "may_hold_form", "may_hold_named"]
+
+Span = tuple[int, int]
+
+_PART = 65_536
+_OVERLAP = 1_024
+_LONGEST_CONTAINER = 65_536
+_LONGEST_KEY = 65_536
+
+_FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{16,}+"),
+    (("github_pat_",), r"github_pat_\w{16,}+"),
+    (("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"), r"gl[a-z]{2,4}-[\w.-]{16,}+"),
+    (("xox", "xapp-"), r"x(?:ox[a-z]|app)-[A-Za-z0-9-]{8,}+"),
+    (("hooks.slack.com/services/",), r"hooks\.slack\.com/services/[\w/]{8,}+"),
+    (("sk-",), r"(?<![A-Za-z0-9])sk-[\w-]{16,}+"),
+    (("AIza",), r"AIza[\w-]{30,}+"),
+    (("ya29.",), r"ya29\.[\w.-]{16,}+"),
+    (("GOCSPX-",), r"GOCSPX-[\w-]{16,}+"),
+    (("sk_live_", "rk_live_", "sk_test_", "rk_test_"), r"[sr]k_(?:live|test)_[A-Za-z0-9]{8,}+"),
+    (("whsec_",), r"whsec_[A-Za-z0-9+/=]{16,}+"),
+    (("npm_",), r"npm_[A-Za-z0-9]{30,}+"),
+    (("pypi-Ag",), r"pypi-Ag[\w-]{16,}+"),
+    (("hf_",), r"hf_[A-Za-z]{30,}+"),
+    (("SG.",), r"SG\.[\w-]{16,}+\.[\w-]{16,}+"),
+    (("dop_v1_", "doo_v1_"), r"do[op]_v1_[a-f0-9]{32,}+"),
+    (("shpat_", "shpss_", "shpca_", "shppa_"), r"shp[a-z]{2}_[A-Fa-f0-9]{32,}+"),
+    (("hvs.", "hvb."), r"hv[sb]\.[\w-]{20,}+"),
+    (("lin_api_",), r"lin_api_[A-Za-z0-9]{16,}+"),
+    (("ntn_",), r"ntn_[A-Za-z0-9]{30,}+"),
+    (("glsa_",), r"glsa_\w{20,}+"),
+    (("sbp_",), r"sbp_[a-f0-9]{32,}+"),
+    (("gsk_",), r"gsk_[A-Za-z0-9]{32,}+"),
+    (("xai-",), r"xai-[A-Za-z0-9]{32,}+"),
+    (("dckr_pat_",), r"dckr_pat_[\w-]{16,}+"),
+    (("ATATT3",), r"ATATT3[\w=-]{32,}+"),
+    (("figd_",), r"figd_[\w-]{20,}+"),
+    (("PMAK-",), r"PMAK-[a-f0-9-]{32,}+"),
+    (("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-[A-Z0-9]{16,}+"),
+)
+_KNOWN = tuple((anchors, re.compile(form)) for anchors, form in _FORMS)
+
+_JWT = re.compile(r"eyJ[\w-]{6,}+(\.[\w-]{6,}+(?:\.[\w-]*+){0,3})?")
+
+_AWS_ANCHORS = ("AKIA", "ASIA", "ABIA", "ACCA")
+_AWS_KEY = re.compile(r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_NEAR = 300
+_AWS_LENGTH = 40
+
+_PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_BODY = re.compile(r"[A-Za-z0-9+/=\s\\:,.-]*+")
+
+_USER_INFO = re.compile(r"://[^\s/?#@:\"'<>]{0,256}+:([^\s/?#\"'<>]{1,512})@")
+
+_SCHEME = re.compile(r"(?i)\b(?:(bearer)|(basic))[ \t]{1,4}([A-Za-z0-9._~+/-]{6,}+=*+)")
+_SURELY_RANDOM = 24
+
+_NAME = re.compile(
+    r"(?<![\w.$-])([\w.$-]{2,}+)(?:(\\*+[\"'`]?\]?[ \t]{0,8}(?:=>|:=|==|[:=])[ \t]{0,8})|([ \t]{1,8})(?=[^\s=:|<>-]))"
+)
+_QUOTE = re.compile(r"[fbruFBRU]{0,2}(\\*+)(\"\"\"|'''|[\"'`])")
+_INSIDE = {quote: re.compile(rf"(?:[^{quote}\\]++|\\.)*+", re.DOTALL) for quote in ('"', "'", "`")}
+_BARE = re.compile(r"[^\s\"'`<>&]++")
+_BARE_LINE = re.compile(r"[^\r\n\"'`<>]++")
+_LINE = re.compile(r"[^\r\n]*+")
+_BRACKET = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|[\[\]{}]", re.DOTALL)
+_REFERENCE = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*+\}?\Z|\$\{\{.*|\{\{.*|\*+\Z")
+_NO_SECRETS = words(
+    """
+    null none nil undefined true false yes no required optional string str text bytes int integer number
+    float bool boolean object array list dict any unknown empty missing invalid expired hidden redacted
+    """
+)
+_SIGN = re.compile(
+    "|".join(
+        re.escape(sign)
+        for sign in (
+            *(anchor for anchors, _ in _FORMS for anchor in anchors),
+            *_AWS_ANCHORS,
+            *("eyJ", "-----BEGIN", "earer", "EARER", "asic", "ASIC"),
+        )
+    )
+)
+_SHORT = 2_000
+_ELEMENT = re.compile(r"<([\w:.-]{2,64}+)(?:\s[^<>]{0,200}+)?>([^<]{1,4096}+)</")
+_SHORTEST_IN_TEXT = 8
+_SHORTEST_NUMBER = 4
+
+
+def may_hold_form(text: str) -> bool:
+    """Say whether it is worth while to look for a known form; of a long text, always."""
+    return len(text) > _SHORT or _SIGN.search(text) is not None or _may_hold_user(text)
+
+
+def _may_hold_user(text: str) -> bool:
+    return "@" in text and "://" in text
+
+
+def may_hold_named(text: str) -> bool:
+    """Say whether anything in a text can be the value of a name."""
+    return ":" in text or "=" in text or "--" in text or "</" in text
+
+
+def find_forms(text: str) -> Iterator[Span]:
+    """Find what is a secret whatever stands around it."""
+    if not may_hold_form(text):
+        return
+    for anchors, form in _KNOWN:
+        yield from _anchored(text, anchors, form)
+    yield from _jwts(text)
+    yield from _aws(text)
+    yield from _private_keys(text)
+    if _may_hold_user(text):
+        for at in _places(text, "://"):
+            match = _USER_INFO.match(text, at)
+            if match is not None:
+                yield match.span(1)
+    if any(sign in text for sign in ("earer", "EARER", "asic", "ASIC")):
+        yield from _schemes(text)
+
+
+def find_named(text: str, bare: Callable[[int], bool] | None = None) -> Iterator[Span]:
+    """Find what stands behind a secret's name: `password=…`, `"token": "…"`, `--api-key …`, `<secret>…`.
+
+    `bare` says where a value may stand without quotes; None is everywhere.
+    """
+    if not may_hold_named(text):
+        return
+    done = 0
+    steps = 4 * len(text) + _LONGEST_CONTAINER
+    for match in _parts(_NAME, text):
+        name = match[1]
+        if match.start() < done or (match[2] is None and not name.startswith("-")):
+            continue
+        kind = secrecy(name)
+        if kind == "no":
+            continue
+        at = match.end()
+        span = None
+        if text[at : at + 1] in {"[", "{"} and steps > 0:
+            span = _container(text, at)
+            steps -= _LONGEST_CONTAINER if span is None else span[1] - at
+        span = span or _value(text, at, name, allow_bare=bare is None or bare(at))
+        if span is None or (kind == "text" and span[1] - span[0] < _SHORTEST_IN_TEXT):
+            continue
+        done = span[1]
+        yield span
+    if "</" in text:
+        for match in _parts(_ELEMENT, text):
+            if secrecy(match[1]) != "no":
+                yield match.span(2)
+
+
+def _parts(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Find all matches, part by part; each may be a thousand characters long."""
+    for start in range(0, len(text), _PART):
+        for match in pattern.finditer(text, start, start + _PART + _OVERLAP):
+            if match.start() >= start + _PART:
+                break
+            yield match
+
+
+def _places(text: str, anchor: str) -> Iterator[int]:
+    at = text.find(anchor)
+    while at >= 0:
+        yield at
+        at = text.find(anchor, at + 1)
+
+
+def _anchored(text: str, anchors: tuple[str, ...], form: re.Pattern[str]) -> Iterator[Span]:
+    for anchor in anchors:
+        if anchor not in text:
+            continue
+        done = 0
+        for at in _places(text, anchor):
+            if at >= done:
+                match = form.match(text, at)
+                if match is not None:
+                    done = match.end()
+                    yield match.span()
+
+
+def _jwts(text: str) -> Iterator[Span]:
+    done = 0
+    for at in _places(text, "eyJ"):
+        match = _JWT.match(text, at) if at >= done else None
+        if match is not None:
+            # Where one does not end as it should, none that begins within it does.
+            done = match.end()
+            if match[1] is not None:
+                yield match.span()
+
+
+def _aws(text: str) -> Iterator[Span]:
+    """Find the identifiers of keys, and what may be the key of one next to it."""
+    keys = sorted(
+        match.span()
+        for anchor in _AWS_ANCHORS
+        for at in _places(text, anchor)
+        if (match := _AWS_KEY.match(text, at)) is not None
+    )
+    yield from keys
+    looked_at = 0
+    for start, end in keys:
+        since = max(looked_at, start - _AWS_NEAR)
+        looked_at = end + _AWS_NEAR
+        # From where the last one may have begun.
+        for found in _AWS_SECRET.finditer(text, max(0, since - _AWS_LENGTH), looked_at):
+            yield found.span()
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    done = 0
+    for at in _places(text, "-----BEGIN "):
+        begin = _PEM_BEGIN.match(text, at) if at >= done else None
+        if begin is not None:
+            end = _PEM_END.search(text, begin.end(), begin.end() + _LONGEST_KEY)
+            # A key that was cut off has no end; then everything that could be part of it goes.
+            body = _PEM_BODY.match(text, begin.end())
+            done = end.end() if end is not None else body.end() if body is not None else begin.end()
+            yield at, done
+
+
+def _schemes(text: str) -> Iterator[Span]:
+    for match in _parts(_SCHEME, text):
+        word = match[3]
+        if match[2] is not None:
+            if _is_user_and_password(word):
+                yield match.span(3)
+        elif len(word) >= _SURELY_RANDOM or any(character.isdigit() for character in word):
+            yield match.span(3)
+
+
+def _is_user_and_password(word: str) -> bool:
+    """Tell `Basic dXNlcjpwYXNz` from `basic understanding`."""
+    try:
+        return b":" in base64.b64decode(word + "=" * (-len(word) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _value(text: str, at: int, name: str, *, allow_bare: bool) -> Span | None:
+    """Say from where to where the value goes that begins here, without its quotes."""
+    quote = _QUOTE.match(text, at)
+    if quote is not None:
+        return _quoted(text, quote)
+    if not allow_bare:
+        return None
+    whole_line = name.lower().endswith(("authorization", "cookie", "cookies"))
+    match = (_BARE_LINE if whole_line else _BARE).match(text, at)
+    if match is None:
+        return None
+    word = match[0].rstrip(",;)}].\\ ")
+    if not word or word.lower() in _NO_SECRETS or _REFERENCE.match(word) is not None:
+        return None
+    if word.isdigit() and len(word) < _SHORTEST_NUMBER:
+        return None
+    return at, at + len(word)
+
+
+def _quoted(text: str, quote: re.Match[str]) -> Span | None:
+    start = quote.end()
+    mark = quote[1] + quote[2]
+    if len(mark) == 1:
+        inside = _INSIDE[mark].match(text, start)
+        end = start if inside is None else inside.end()
+        closed = text.startswith(mark, end)
+    else:
+        # In quotes that are escaped, or threefold: up to the next that are written alike.
+        end = text.find(mark, start)
+        while end > start and text[end - 1] == "\\":
+            end = text.find(mark, end + 1)
+        closed = end >= 0
+    if not closed:
+        line = _LINE.match(text, start)
+        end = start if line is None else line.end()
+    return (start, end) if end > start else None
+
+
+def _container(text: str, at: int) -> Span | None:
+    depth = 0
+    for match in _BRACKET.finditer(text, at, at + _LONGEST_CONTAINER):
+        if match[0] in {"[", "{"}:
+            depth += 1
+        elif match[0] in {"]", "}"}:
+            depth -= 1
+            if depth == 0:
+                return (at, match.end()) if match.end() - at > len("[]") else None
+    return None
