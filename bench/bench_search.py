@@ -22,9 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halflap.catalog.document import Document, document_of
 from halflap.catalog.meaning import Meaning
 from halflap.catalog.naming import namespaced
-from halflap.catalog.search import Document, Index, document_of
+from halflap.catalog.search import Index
 from halflap.values import Tool
 
 if TYPE_CHECKING:

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.tools import live_documents
+from halflap.catalog.document import Document
 from halflap.catalog.meaning import Meaning
-from halflap.catalog.naming import namespaced
-from halflap.catalog.search import Document, Found, Index, document_of
-from halflap.values import Tool
+from halflap.catalog.search import Found, Index
 from support import shared_data
 
 if TYPE_CHECKING:
@@ -118,22 +118,8 @@ def test_a_smaller_limit_gives_the_beginning_of_the_answer(meaning: Meaning, que
 
 
 def test_questions_find_their_tools(meaning: Meaning) -> None:
-    servers: dict[str, Any] = json.loads(shared_data("live_tools.json").read_text())
     tasks = json.loads(shared_data("live_tasks.json").read_text())
-    documents = [
-        document_of(
-            Tool(
-                namespaced(server, one["name"]),
-                server,
-                one["name"],
-                one.get("description") or "",
-                one["inputSchema"],
-            ),
-            entry["description"] or "",
-        )
-        for server, entry in servers.items()
-        for one in entry["tools"]
-    ]
+    documents = live_documents()
     index = Index(documents, meaning)
     original = {one.name: one.original_name for one in documents}
     found = sum(

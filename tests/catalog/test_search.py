@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.catalog.naming import namespaced
-from halflap.catalog.search import MOST_FOUND, Document, Found, Index, document_of
+from catalog.tools import CATALOGUES, NAMES, OFFICE, PHRASES, document, first, live_documents, names
+from halflap.catalog.document import Document, document_of
+from halflap.catalog.search import MOST_FOUND, Index
 from halflap.values import Annotations, Tool
 from support import shared_data
 
@@ -17,127 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TEXTS = st.text(st.characters(codec=None), max_size=30)
-# Few words, so that documents have much in common.
-WORDS = st.sampled_from(
-    ["read", "file", "files", "list", "user", "User", "get", "the", "猫", "a-b", "x_y", ""]
-)
-PHRASES = st.lists(WORDS, max_size=4).map(" ".join)
-NAMES = st.lists(WORDS, min_size=1, max_size=3).map("_".join)
-
-
-def document(
-    server: str, tool: str, description: str = "", *parameters: str, about: str = "", title: str = ""
-) -> Document:
-    return Document(namespaced(server, tool), server, tool, title, description, tuple(parameters), (), about)
-
-
-DOCUMENTS = st.builds(document, st.sampled_from(["s", "t", "read"]), NAMES, PHRASES, PHRASES, about=PHRASES)
-CATALOGUES = st.lists(DOCUMENTS, max_size=12, unique_by=lambda one: one.name)
-
-OFFICE = [
-    document("files", "read_file", "Read a text file from disk.", "path"),
-    document("files", "write_file", "Write text to a file.", "path", "content"),
-    document("files", "list_directory", "List what is in a folder.", "path"),
-    document("tracker", "createIssue", "Open a new issue in a project.", "title", about="Track bugs."),
-    document("tracker", "set_user", "Assign somebody to an issue.", "user"),
-    document("weather", "forecast", "Tell the weather of the coming days.", "city"),
-]
-
-
-def names(found: list[Found]) -> list[str]:
-    return [one.name for one in found]
-
-
-def first(query: str, documents: list[Document] | None = None) -> str:
-    return Index(OFFICE if documents is None else documents).search(query)[0].name
-
-
-# Names that somebody knows.
-
-
-@given(CATALOGUES, DOCUMENTS)
-def test_an_exact_name_is_first_whatever_else_there_is(others: list[Document], wanted: Document) -> None:
-    index = Index([wanted, *(one for one in others if one.name != wanted.name)])
-    assert index.search(wanted.name)[0] == Found(wanted.name, 1.0)
-
-
-@given(CATALOGUES, DOCUMENTS)
-def test_a_name_as_its_server_gave_it_is_first(others: list[Document], wanted: Document) -> None:
-    index = Index([wanted, *(one for one in others if one.name != wanted.name)])
-    original = {one.name: one.original_name for one in (*others, wanted)}
-    assert original[index.search(wanted.original_name)[0].name].strip() == wanted.original_name.strip()
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "mcp__tracker__createIssue",
-        "MCP__TRACKER__CREATEISSUE",
-        "tracker createIssue",
-        "tracker.create_issue",
-        "tracker/create-issue",
-        "mcp tracker create issue",
-        "createIssue",
-        "create_issue",
-        "Create Issue",
-        "  createissue  ",
-    ],
-)
-def test_a_name_is_known_apart_from_case_separators_and_prefix(query: str) -> None:
-    assert first(query) == "mcp__tracker__createIssue"
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "createIsue",
-        "creatIssue",
-        "craete_issue",
-        "create_issues",
-        "xreate_issue",
-        "createissu",
-        "mcp__traker__createIssue",
-        "mpc__tracker__createIssue",
-        "tracker create isseu",
-    ],
-)
-def test_a_name_with_a_typo_or_two_is_first(query: str) -> None:
-    assert first(query) == "mcp__tracker__createIssue"
-
-
-def test_two_typos_score_less_than_one() -> None:
-    index = Index(OFFICE)
-    assert index.search("createIsue")[0].score > index.search("creatIsue")[0].score > 0.9
-
-
-def test_a_typo_that_happens_to_be_a_word_is_a_typo() -> None:
-    documents = [
-        document("a", "get_document_text"),
-        document("b", "export_txt", "Get the text of a document."),
-    ]
-    assert first("get_document_txt", documents) == "mcp__a__get_document_text"
-
-
-def test_another_word_is_no_typo() -> None:
-    documents = [*OFFICE, document("other", "get_user_list", "All people.")]
-    found = Index(documents).search("get_user")
-    assert all(one.score <= 0.9 for one in found)
-
-
-def test_a_question_that_contains_a_full_name_finds_that_first() -> None:
-    question = "How do I read, write and list files in a directory with mcp__weather__forecast, please?"
-    assert first(question) == "mcp__weather__forecast"
-
-
-def test_a_name_of_stop_words_is_found_by_that_name() -> None:
-    assert first("get", [*OFFICE, document("web", "get")]) == "mcp__web__get"
-
-
-def test_tools_of_one_name_on_several_servers_are_all_first() -> None:
-    documents = [*OFFICE, document("b", "search"), document("a", "search"), document("c", "search files")]
-    assert names(Index(documents).search("search"))[:2] == ["mcp__a__search", "mcp__b__search"]
-
-
 # What an answer is.
 
 
@@ -344,21 +224,7 @@ def test_what_follows_after_two_thousand_characters_does_not_count() -> None:
 
 @pytest.fixture(scope="module")
 def live() -> tuple[Callable[[str, int], list[str]], list[Any]]:
-    servers = json.loads(shared_data("live_tools.json").read_text())
-    documents = [
-        document_of(
-            Tool(
-                namespaced(server, one["name"]),
-                server,
-                one["name"],
-                one.get("description") or "",
-                one["inputSchema"],
-            ),
-            entry["description"] or "",
-        )
-        for server, entry in servers.items()
-        for one in entry["tools"]
-    ]
+    documents = live_documents()
     index = Index(documents)
     original = {one.name: one.original_name for one in documents}
 

@@ -65,6 +65,7 @@ class Finder:
     def _build(self, snapshot: Snapshot) -> Index:
         """Make the index; loads what it needs here, in the thread, since not every run searches."""
         search = import_module("halflap.catalog.search")
+        document_of = import_module("halflap.catalog.document").document_of
         if not self._meaning_looked_for:
             self._meaning = import_module("halflap.catalog.meaning").Meaning.load()
             self._meaning_looked_for = True
@@ -74,6 +75,6 @@ class Finder:
         }
         tools = (snapshot.tools[name] for name in snapshot.callable)
         index: Index = search.Index(
-            [search.document_of(tool, texts.get(tool.server, "")) for tool in tools], self._meaning
+            [document_of(tool, texts.get(tool.server, "")) for tool in tools], self._meaning
         )
         return index

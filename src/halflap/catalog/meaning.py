@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Meaning"]
 
@@ -72,7 +72,7 @@ class Meaning:
         return rows / numpy.where(lengths == 0, 1, lengths)
 
     def mix(
-        self, fits: Sequence[float], encoded: Any, query: str, among: Sequence[int], limit: int
+        self, fits: Mapping[int, float], encoded: Any, query: str, among: Sequence[int], limit: int
     ) -> tuple[dict[int, float], float]:
         """Mix how texts fit by words with how near they are in meaning, each in proportion to its best.
 
@@ -80,9 +80,12 @@ class Meaning:
         the nearest is: 0 is nothing in common, 1 is the same.
         """
         numpy = self._numpy
-        numbers = numpy.asarray(among)
-        by_words = numpy.asarray(fits)[numbers]
-        near = (encoded @ self.encode([query])[0]).clip(0.0, 1.0)[numbers]
+        by_words = numpy.zeros(len(encoded))
+        by_words[list(fits)] = list(fits.values())
+        # Not `@`: that may share so small a job among processors, and then waits for one that is busy.
+        near = numpy.einsum("ij,j->i", encoded, self.encode([query])[0]).clip(0.0, 1.0)
+        numbers = numpy.arange(among.start, among.stop) if isinstance(among, range) else numpy.asarray(among)
+        by_words, near = by_words[numbers], near[numbers]
         nearest = float(near.max())
         mixed = by_words / (by_words.max() or 1.0) + _SHARE * near / (nearest or 1.0)
         # What has no word in common must at least be near: something is always the nearest.

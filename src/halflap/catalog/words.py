@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["letters", "terms", "words"]
+__all__ = ["is_dense", "letters", "terms", "words"]
 
 _BASIC_PLANE = 0x10000
 
@@ -21,6 +21,7 @@ _DENSE = (
 _LOWER = "a-z\xdf-\xf6\xf8-\xff\u03ac-\u03ce\u0430-\u045f"  # Latin, Greek, Cyrillic
 _UPPER = "A-Z\xc0-\xd6\xd8-\xde\u0386-\u03ab\u0400-\u042f"
 _HUMP = re.compile(f"(?<=[{_LOWER}])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])")
+_PLAIN_HUMP = re.compile("[a-z][A-Z]|[A-Z]{2}[a-z]")  # the same for ASCII, and many times faster
 # Nothing longer than 48 characters is a word; it is cut into pieces that are.
 _PIECE = re.compile(rf"\d{{1,48}}|[{_DENSE}]+|[^\s\d{_DENSE}]{{1,48}}")
 _PLAIN_PIECE = re.compile(r"[0-9]{1,48}|[a-z]{1,48}")
@@ -70,7 +71,7 @@ def words(text: str, *, wholes: bool = True) -> list[str]:
 
     Scripts without spaces give overlapping pairs of characters.
     """
-    if text.isascii() and not _HUMP.search(text):
+    if text.isascii() and not _PLAIN_HUMP.search(text):
         return _PLAIN_PIECE.findall(text.lower())
     found: list[str] = []
     for piece in _PIECE.findall(unicodedata.normalize("NFKC", text).translate(_SEPARATORS)):
@@ -95,6 +96,11 @@ def letters(name: str) -> str:
         return "".join(_PLAIN_PIECE.findall(name.lower()))
     kept = unicodedata.normalize("NFKC", name).translate(_SEPARATORS)
     return "".join(_plain(part) for part in kept.casefold().split())
+
+
+def is_dense(text: str) -> bool:
+    """Say whether a text is in a script where a single character can be a word."""
+    return _IS_DENSE.search(text) is not None
 
 
 @lru_cache(maxsize=1 << 16)

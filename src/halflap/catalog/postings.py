@@ -1,0 +1,110 @@
+"""What each word of the catalogue adds to which tools: BM25F, a word counts by how rare it is and where it stands."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from math import log
+from typing import TYPE_CHECKING
+
+from halflap.catalog.words import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.catalog.document import Document
+
+__all__ = ["Posting", "postings", "rarity"]
+
+Posting = tuple[tuple[int, ...], tuple[float, ...]]
+"""The tools that have a term, and what it adds to the score of each."""
+
+# What a word counts in each field. Halving or doubling any of these hardly changes how much is found.
+_OF_SERVER = (
+    2.0,  # its name
+    0.5,  # its own text
+)
+_OF_TOOL = (
+    2.0,  # its name and title
+    1.0,  # its description
+    0.5,  # the names of its parameters
+    0.25,  # their descriptions
+)
+_LENGTH_PENALTY = 0.4
+_SATURATION = 1.2
+_MOST_POSTINGS = 1_000
+
+
+def rarity(having: int, of: int) -> float:
+    """Say what a word can add at most, by how many tools have it."""
+    return log(1 + (of - having + 0.5) / (having + 0.5))
+
+
+def postings(documents: Sequence[Document]) -> tuple[dict[str, Posting], dict[str, float]]:
+    """Give for each term what it adds to which tools, and what it could add at most."""
+    table = [document.fields() for document in documents]
+    read = _Read(table)
+    tools: dict[str, list[int]] = defaultdict(list)
+    parts: dict[str, list[float]] = defaultdict(list)
+    for common, numbers in _servers(table):
+        # What a server's tools have in common is added up once, and put right where a tool says it too.
+        shared = read.amounts(common, {}, 0)
+        of_all = {term: amount / (_SATURATION + amount) for term, amount in shared.items()}
+        said_too: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for at, number in enumerate(numbers):
+            own = read.amounts(table[number][len(_OF_SERVER) :], shared, len(_OF_SERVER))
+            for term, amount in own.items():
+                part = amount / (_SATURATION + amount)
+                if term in shared:
+                    said_too[term].append((at, part))
+                else:
+                    tools[term].append(number)
+                    parts[term].append(part)
+        for term, part in of_all.items():
+            first = len(tools[term])
+            tools[term] += numbers
+            having = parts[term]
+            having += [part] * len(numbers)
+            for at, more in said_too.get(term, ()):
+                having[first + at] = more
+    weights = {term: rarity(len(having), len(table)) for term, having in tools.items()}
+    return {term: _posting(having, parts[term], weights[term]) for term, having in tools.items()}, weights
+
+
+def _servers(table: Sequence[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], list[int]]]:
+    """Give the tools of each server, by what is said of the server."""
+    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, row in enumerate(table):
+        found[row[: len(_OF_SERVER)]].append(number)
+    yield from found.items()
+
+
+class _Read:
+    """The terms of all texts, each text read once, and how much each term counts in a field."""
+
+    def __init__(self, table: Sequence[tuple[str, ...]]) -> None:
+        self._counts = {text: Counter(terms(text)) for text in {text for row in table for text in row}}
+        self._lengths = {text: counts.total() for text, counts in self._counts.items()}
+        self._fields = [
+            (weight, sum(self._lengths[text] for text in column) / len(table) or 1.0)
+            for weight, column in zip((*_OF_SERVER, *_OF_TOOL), zip(*table, strict=True), strict=False)
+        ]
+
+    def amounts(self, texts: Sequence[str], before: dict[str, float], first: int) -> dict[str, float]:
+        """Add up what the terms of some fields count, the first of which is given, to what was there before."""
+        found: dict[str, float] = {}
+        for text, (weight, average) in zip(texts, self._fields[first:], strict=False):
+            share = weight / (1 - _LENGTH_PENALTY + _LENGTH_PENALTY * self._lengths[text] / average)
+            for term, count in self._counts[text].items():
+                if term in found:
+                    found[term] += share * count
+                else:
+                    found[term] = before.get(term, 0.0) + share * count
+        return found
+
+
+def _posting(tools: list[int], parts: list[float], weight: float) -> Posting:
+    if len(tools) > _MOST_POSTINGS:
+        # Of a word that very many tools have, those count that have it most.
+        most = sorted(zip([-part for part in parts], tools, strict=True))[:_MOST_POSTINGS]
+        tools, parts = [tool for _, tool in most], [-part for part, _ in most]
+    return tuple(tools), tuple([weight * part for part in parts])

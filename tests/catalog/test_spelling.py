@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import random
+import string
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from rapidfuzz.distance import OSA
+
+from catalog.tools import CATALOGUES, DOCUMENTS, OFFICE, document, first, live_documents, names
+from halflap.catalog.search import Found, Index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.catalog.document import Document
+
+GIT = [
+    document("git", "git_branch", "List the branches."),
+    document("git", "git_diff_staged", "Show what is staged."),
+    document("git", "git_diff_unstaged", "Show what is not staged yet."),
+    document("git", "git_status", "Show which changes there are, staged or not, and which to use next."),
+    document("web", "fetch", "Get a page from the web."),
+    document("web", "echo", "Say it again."),
+    document("sums", "add", "Add two numbers. It is a sum."),
+    document("papers", "protect_document", "Set a password."),
+    document("papers", "unprotect_document", "Take the password away."),
+]
+
+
+@given(CATALOGUES, DOCUMENTS)
+def test_an_exact_name_is_first_whatever_else_there_is(others: list[Document], wanted: Document) -> None:
+    index = Index([wanted, *(one for one in others if one.name != wanted.name)])
+    assert index.search(wanted.name)[0] == Found(wanted.name, 1.0)
+
+
+@given(CATALOGUES, DOCUMENTS)
+def test_a_name_as_its_server_gave_it_is_first(others: list[Document], wanted: Document) -> None:
+    index = Index([wanted, *(one for one in others if one.name != wanted.name)])
+    original = {one.name: one.original_name for one in (*others, wanted)}
+    assert original[index.search(wanted.original_name)[0].name].strip() == wanted.original_name.strip()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "mcp__tracker__createIssue",
+        "MCP__TRACKER__CREATEISSUE",
+        "tracker createIssue",
+        "tracker.create_issue",
+        "tracker/create-issue",
+        "mcp tracker create issue",
+        "createIssue",
+        "create_issue",
+        "Create Issue",
+        "  createissue  ",
+    ],
+)
+def test_a_name_is_known_apart_from_case_separators_and_prefix(query: str) -> None:
+    assert first(query) == "mcp__tracker__createIssue"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "createIsue",
+        "creatIssue",
+        "craete_issue",
+        "create_issues",
+        "xreate_issue",
+        "createissu",
+        "mcp__traker__createIssue",
+        "mpc__tracker__createIssue",
+        "tracker create isseu",
+        "reateIssue",
+        "cp__tracker__createIssue",
+        "mcp_tracker_createIssue",
+    ],
+)
+def test_a_name_with_a_typo_or_two_is_first(query: str) -> None:
+    assert first(query) == "mcp__tracker__createIssue"
+
+
+def test_two_typos_score_less_than_one() -> None:
+    index = Index(OFFICE)
+    assert index.search("createIsue")[0].score > index.search("creatIsue")[0].score > 0.9
+
+
+def test_a_typo_that_happens_to_be_a_word_is_a_typo() -> None:
+    documents = [
+        document("a", "get_document_text"),
+        document("b", "export_txt", "Get the text of a document."),
+    ]
+    assert first("get_document_txt", documents) == "mcp__a__get_document_text"
+
+
+def test_another_word_is_no_typo() -> None:
+    documents = [*OFFICE, document("other", "get_user_list", "All people.")]
+    found = Index(documents).search("get user")
+    assert all(one.score <= 0.9 for one in found)
+
+
+def test_a_question_that_contains_a_full_name_finds_that_first() -> None:
+    question = "How do I read, write and list files in a directory with mcp__weather__forecast, please?"
+    assert first(question) == "mcp__weather__forecast"
+
+
+def test_a_name_of_stop_words_is_found_by_that_name() -> None:
+    assert first("get", [*OFFICE, document("web", "get")]) == "mcp__web__get"
+
+
+def test_tools_of_one_name_on_several_servers_are_all_first() -> None:
+    documents = [*OFFICE, document("b", "search"), document("a", "search"), document("c", "search files")]
+    assert names(Index(documents).search("search"))[:2] == ["mcp__a__search", "mcp__b__search"]
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [
+        ("feth", "fetch"),
+        ("ftch", "fetch"),
+        ("etch", "fetch"),
+        ("eco", "echo"),
+        ("echp", "echo"),
+        ("ehco", "echo"),
+        ("adf", "add"),
+        ("ad", "add"),
+        ("it_branch", "git_branch"),
+        ("gt_branch", "git_branch"),
+        ("git_diff_nstaged", "git_diff_unstaged"),
+        ("itdiffstaged", "git_diff_staged"),
+        ("cp__web__fetch", "fetch"),
+        ("mcp__wb__echo", "echo"),
+    ],
+)
+def test_a_short_name_or_its_first_letter_may_be_mistyped(query: str, tool: str) -> None:
+    assert first(query, GIT).endswith(f"__{tool}")
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [("uprotect_document", "unprotect_document"), ("git_diff_ustaged", "git_diff_unstaged")],
+)
+def test_of_two_equally_near_the_one_with_a_forgotten_letter_is_first(query: str, tool: str) -> None:
+    assert first(query, GIT).endswith(f"__{tool}")
+
+
+def test_of_two_with_the_same_letters_the_one_is_first_that_is_written_alike() -> None:
+    documents = [document("a", "get-user-name"), document("b", "getUserName")]
+    assert first("getUsrName", documents) == "mcp__b__getUserName"
+    assert first("getusername", documents) == "mcp__b__getUserName"
+    assert first("get-usr-name", documents) == "mcp__a__get_user_name"
+
+
+def test_what_is_written_as_a_name_is_one_even_if_the_typo_makes_a_known_word() -> None:
+    documents = [*OFFICE, document("met", "list", "Exhibits."), document("paper", "get_news", "What is new.")]
+    assert first("met_news", documents) == "mcp__paper__get_news"
+
+
+@pytest.mark.parametrize("query", ["fetch weather", "fetched weather", "weather etc", "a sun in the web"])
+def test_words_are_no_name_because_one_of_them_is_near_to_one(query: str) -> None:
+    documents = [*GIT, document("sky", "sun", "Tell when it rises."), document("sky", "feather", "A bird.")]
+    assert all(one.score <= 0.9 for one in Index(documents).search(query))
+
+
+@pytest.mark.parametrize(
+    ("query", "near"), [("mail", "main"), ("pad", "add"), ("天文", "天气"), ("it", "git")]
+)
+def test_a_short_word_that_is_known_is_no_typo(query: str, near: str) -> None:
+    documents = [document("a", near, "Something."), document("b", "x", "Send a mail. Pad a text. 天文 it.")]
+    assert all(one.score <= 0.9 for one in Index(documents).search(query))
+
+
+def typos(name: str, chance: random.Random) -> Iterator[str]:
+    at = chance.randrange(len(name))
+    letter = chance.choice(string.ascii_lowercase)
+    yield name[:at] + name[at + 1 :]
+    yield name[:at] + letter + name[at + 1 :]
+    yield name[:at] + letter + name[at:]
+    yield name[:at] + name[at : at + 2][::-1] + name[at + 2 :]
+
+
+def test_every_real_name_with_a_typo_is_first_unless_another_is_as_near() -> None:
+    documents, chance = live_documents(), random.Random(5)
+    index = Index(documents)
+    missed = []
+    for one in documents:
+        for name in (one.original_name, one.name):
+            for query in typos(name, chance):
+                found = index.search(query, 1)
+                near = next((other for other in documents if found and other.name == found[0].name), None)
+                written = (
+                    "" if near is None else near.original_name if name == one.original_name else near.name
+                )
+                if OSA.distance(query.lower(), written.lower()) > OSA.distance(query.lower(), name.lower()):
+                    missed.append((query, name, written))
+    assert missed == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "git_diff_unstaged",
+        '"git_diff_unstaged"',
+        "'git_diff_unstaged'",
+        "“git_diff_unstaged”",
+        "`git_diff_unstaged`",
+        "git_diff_unstaged()",
+        'git_diff_unstaged(repo_path=".")',
+        "git_diff_unstaged tool",
+        "the git_diff_unstaged tool",
+        "The `git_diff_unstaged` tool.",
+        "tool git_diff_unstaged",
+        "the git diff unstaged tool",
+        "the git_dif_unstaged tool",
+        "use git_diff_unstaged to see changes",
+        "Show the status, which changes there are, staged or not: git_diff_unstaged.",
+        "use Git_Diff_Unstaged, please",
+        "call git.git_diff_unstaged to see which changes there are",
+        "with git:git_diff_unstaged list the branches",
+        "which status? (mcp__git__git_diff_unstaged)",
+    ],
+)
+def test_a_name_is_first_whatever_stands_around_it(query: str) -> None:
+    assert first(query, GIT) == "mcp__git__git_diff_unstaged"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "fetch tool",
+        "the fetch tool",
+        "`fetch`",
+        "fetch()",
+        "show the status with `fetch`, staged or not",
+        "show the status with fetch(), staged or not",
+        "use the fetch tool to show which changes there are",
+    ],
+)
+def test_a_name_that_is_a_word_is_first_where_it_is_marked_as_a_name(query: str) -> None:
+    assert first(query, GIT) == "mcp__web__fetch"
+
+
+def test_a_camel_case_name_in_a_sentence_is_first() -> None:
+    assert first("please read and write files with createIssue now") == "mcp__tracker__createIssue"
+
+
+@pytest.mark.parametrize("query", ["send an e-mail to GitHub", "the GitHub page", "an up-to-date e-mail"])
+def test_a_word_with_a_dash_or_a_capital_is_no_name(query: str) -> None:
+    documents = [document("a", "email"), document("b", "github"), document("c", "send", "To a page.")]
+    assert all(one.score <= 0.9 for one in Index(documents).search(query))
+
+
+@pytest.mark.parametrize("query", ["qwertyuiop_asdfghjkl", "x" * 600, "get_" * 150, "zzzz", "`" * 500])
+def test_a_query_that_is_near_to_nothing_costs_little(query: str) -> None:
+    index = Index(document(f"server_{number % 50}", f"get_thing_{number}") for number in range(3_000))
+    began = time.process_time()
+    index.search(query)
+    assert time.process_time() - began < 0.1
