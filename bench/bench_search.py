@@ -2,7 +2,8 @@
 
 Two claims. Of the tools that annotators used for a task, the plain install finds 0.45 among the first ten for
 the task's question, and 0.64 among the first five for each of its steps; `halflap[semantic]` finds 0.48 for
-the question. And with 10,000 tools the index is built in two seconds, and a query takes five milliseconds.
+the question. And with 10,000 tools, for both, the index is built in two seconds, and a query takes five
+milliseconds, be it words, a misspelt name or near to nothing.
 Shares are over all tools of all tasks. Beside them: BM25 as FastMCP has it, over the same tools.
 """
 
@@ -37,7 +38,7 @@ SEMANTIC_BOUNDS = (0.48, 0.0)
 TOOLS = 10_000
 MOST_INDEX_SECONDS = 2.0
 MOST_QUERY_MS = 5.0
-QUERIES = 200
+QUERIES = 400
 ROUNDS = 3
 
 
@@ -137,6 +138,26 @@ def generated(language: Language, count: int) -> list[Document]:
     return made
 
 
+def asked(language: Language, docs: list[Document]) -> list[str]:
+    """Make queries: texts of up to 20 words, names with a typo, full names with two, words that nobody has."""
+
+    def mistyped(name: str) -> str:
+        at = language.random.randrange(len(name))
+        return f"{name[:at]}x{name[at + 1 :]}"
+
+    def one(number: int) -> str:
+        tool = language.random.choice(docs)
+        made = [
+            lambda: language.text(1 + number % 20),
+            lambda: mistyped(tool.original_name),
+            lambda: mistyped(mistyped(tool.name)),
+            lambda: " ".join(f"{language.text(1)}xqjw"[::-1] for _ in range(1 + number % 6)),
+        ]
+        return made[number % len(made)]()
+
+    return [one(number) for number in range(QUERIES)]
+
+
 def timed(action: Callable[[], Any]) -> float:
     began = time.perf_counter()
     action()
@@ -170,7 +191,7 @@ def measure_quality(meaning: Meaning | None) -> bool:
 def measure_time(meaning: Meaning | None) -> bool:
     language = Language(1)
     docs = generated(language, TOOLS)
-    queries = [language.text(1 + number % 20) for number in range(QUERIES)]
+    queries = asked(language, docs)
     holds = True
     variants: list[tuple[str, Meaning | None]] = [("halflap", None)]
     if meaning is not None:
@@ -183,8 +204,7 @@ def measure_time(meaning: Meaning | None) -> bool:
             min(timed(partial(index.search, query)) for _ in range(ROUNDS)) * 1000 for query in queries
         )
         p50, p95 = times[len(times) // 2], times[len(times) * 95 // 100]
-        if one is None:
-            holds = seconds <= MOST_INDEX_SECONDS and p95 <= MOST_QUERY_MS
+        holds = holds and seconds <= MOST_INDEX_SECONDS and p95 <= MOST_QUERY_MS
         print(f"  {label:<28} {seconds:7.2f} s   p50 {p50:5.2f} ms   p95 {p95:5.2f} ms")
     return holds
 

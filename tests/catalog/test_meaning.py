@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -74,6 +74,24 @@ def test_texts_encoded_together_are_what_they_are_alone(meaning: Meaning) -> Non
     texts = ["Send a letter.", "", "Feed the lion."]
     together = meaning.encode(texts)
     assert all((together[at] == meaning.encode([text])[0]).all() for at, text in enumerate(texts))
+
+
+def test_line_breaks_punctuation_and_capitals_say_nothing(meaning: Meaning) -> None:
+    plain, decorated = meaning.encode(["send a letter", "Send\n\n  a LETTER!"])
+    assert (plain == decorated).all()
+
+
+def test_a_word_that_texts_share_is_taken_into_pieces_once(meaning: Meaning) -> None:
+    class Counting:
+        asked = 0
+
+        def encode(self, text: str, **options: Any) -> Any:
+            self.asked += 1
+            return meaning._tokenizer.encode(text, **options)
+
+    counting = Counting()
+    Meaning(meaning._numpy, meaning._vectors, counting).encode(["Feed the lion."] * 50 + ["the lion"] * 50)
+    assert counting.asked == 3
 
 
 def test_a_tool_is_found_that_has_no_word_of_the_query(meaning: Meaning) -> None:

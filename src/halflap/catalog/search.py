@@ -76,9 +76,10 @@ class Index:
         for document in sorted(documents):
             by_name.setdefault(document.name, document)
         self._documents = tuple(by_name.values())
+        self._servers = [document.server for document in self._documents]
         self._of_server: dict[str, list[int]] = {}
-        for number, document in enumerate(self._documents):
-            self._of_server.setdefault(document.server, []).append(number)
+        for number, server in enumerate(self._servers):
+            self._of_server.setdefault(server, []).append(number)
         self._postings, self._weights = postings(self._documents)
         self._unknown_weight = rarity(0, len(self._documents))
         self._vocabulary = sorted(self._postings)
@@ -164,14 +165,13 @@ class Index:
 
     def _with_neighbours(self, covered: Mapping[int, float]) -> dict[int, float]:
         """Add to each tool that fits at all a part of what the best tool of its server has."""
+        servers = self._servers
         best: dict[str, float] = {}
         for number, fit in covered.items():
-            server = self._documents[number].server
+            server = servers[number]
             if fit > best.get(server, 0.0):
                 best[server] = fit
-        return {
-            number: fit + _NEIGHBOUR * best[self._documents[number].server] for number, fit in covered.items()
-        }
+        return {number: fit + _NEIGHBOUR * best[servers[number]] for number, fit in covered.items()}
 
 
 def _best(fits: Mapping[int, float], limit: int) -> list[int]:
