@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from halflap.catalog.meaning import Meaning
     from halflap.catalog.search import Index
     from halflap.catalog.snapshot import Snapshot
+    from halflap.values import Tool
 
 __all__ = ["Finder", "Hit"]
+
+logger = logging.getLogger(__name__)
 
 _LONGEST_SERVER_TEXT = 1_000
 _LONGEST_LINE = 200
@@ -58,8 +62,7 @@ class Finder:
         for found in index.search(query, limit, server):
             tool = snapshot.tools[found.name]
             first = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
-            signature = parse_schema(tool).format_compact()
-            hits.append(Hit(found.name, clean(first, _LONGEST_LINE), signature, round(found.score, 4)))
+            hits.append(Hit(found.name, clean(first, _LONGEST_LINE), _signature(tool), round(found.score, 4)))
         return hits
 
     def _build(self, snapshot: Snapshot) -> Index:
@@ -78,3 +81,14 @@ class Finder:
             [document_of(tool, texts.get(tool.server, "")) for tool in tools], self._meaning
         )
         return index
+
+
+def _signature(tool: Tool) -> str:
+    """Write how a tool is called. One schema that cannot be written must not take the other hits away."""
+    try:
+        return parse_schema(tool).format_compact()
+    except (RecursionError, ValueError) as error:
+        # Reading is bounded, but a default or a constant may be nested too deeply, or be a number with too
+        # many digits, to be written as JSON. Anything else would be a mistake of ours, and is not hidden.
+        logger.warning("The schema of %s cannot be written out: %s", tool.name, error)
+        return f"{tool.name}(…), a schema that cannot be shown"

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from halflap.catalog import Catalog, Finder, Hit, Snapshot
+from halflap.values import Tool
+
+
+def found(query: str, *tools: Tool) -> list[Hit]:
+    """Search a snapshot. Of a catalogue, a finder wants only that."""
+    snapshot = Snapshot(number=1, tools={tool.name: tool for tool in tools})
+    finder = Finder(cast("Catalog", SimpleNamespace(snapshot=snapshot)))
+    return asyncio.run(finder.search(query, 10, None))
+
+
+def tool(name: str, **parameter: Any) -> Tool:
+    return Tool(f"mcp__s__{name}", "s", name, f"Does {name} things.", {"properties": {"a": parameter}})
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [{"default": nested(100_000)}, {"const": nested(100_000)}, {"default": 10**5_000}],
+    ids=["nested default", "nested constant", "huge number"],
+)
+def test_a_schema_that_cannot_be_shown_takes_no_hit_away(hostile: dict[str, Any]) -> None:
+    hits = {hit.name: hit for hit in found("things", tool("good", type="string"), tool("bad", **hostile))}
+    assert hits["mcp__s__good"].signature == "mcp__s__good(a?: string)"
+    assert hits["mcp__s__bad"].description == "Does bad things."
+    assert hits["mcp__s__bad"].signature == "mcp__s__bad(…), a schema that cannot be shown"
+
+
+def test_it_is_said_in_the_log_which_schema_it_was(caplog: pytest.LogCaptureFixture) -> None:
+    found("things", tool("bad", default=10**5_000))
+    assert "The schema of mcp__s__bad cannot be written out" in caplog.text
