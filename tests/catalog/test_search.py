@@ -135,26 +135,6 @@ def test_a_title_counts_as_a_name() -> None:
     assert first("the invoice", documents) == "mcp__a__x1"
 
 
-@pytest.mark.parametrize(
-    ("description", "query"),
-    [
-        ("查询天气预报", "明天的天气"),
-        ("ファイルを読み取る", "ファイルの読み取り"),
-        ("날씨를 조회합니다", "오늘 날씨"),
-        ("ค้นหาเที่ยวบิน", "เที่ยวบินถูก"),
-        ("Отправить письмо", "письмо"),
-        ("Στείλε ΜΉΝΥΜΑ", "μηνυμα"),
-        ("Größe der Datei", "GRÖSSE"),
-        ("Créer un événement", "evenement"),
-        ("हिन्दी अनुवाद", "अनुवाद"),
-        ("إرسال رسالة", "رسالة"),
-        ("\uff26\uff49\uff4c\uff45", "file"),
-    ],
-)
-def test_any_language_finds_its_own(description: str, query: str) -> None:
-    assert first(query, [OFFICE[-1], document("a", "x", description)]) == "mcp__a__x"
-
-
 # Documents of tools, and hostile ones.
 
 

@@ -2,7 +2,7 @@
 
 Words are ranked by BM25F: a word counts more the fewer tools have it, and by the field that it stands in.
 Two things are added to that. A tool gains from the best tool of its server, because a task that needs one
-of them mostly needs its neighbours too. And a word of the query also finds longer words that begin with it.
+of them mostly needs its neighbours too. And a word of the query also finds those that are of its kin.
 
 Scores go from 0 to 1, and say something within one answer only:
 
@@ -20,15 +20,14 @@ Scores go from 0 to 1, and say something within one answer only:
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
 from typing import TYPE_CHECKING
 
 from halflap.catalog.document import LONGEST_NAME
-from halflap.catalog.near import Near
 from halflap.catalog.postings import postings, rarity
 from halflap.catalog.spelling import Spellings
+from halflap.catalog.vocabulary import Vocabulary
 from halflap.catalog.words import terms, words
 
 if TYPE_CHECKING:
@@ -44,15 +43,10 @@ MOST_FOUND = 100
 _LONGEST_QUERY = 2_000
 _MOST_QUERY_TERMS = 64
 _MOST_CORRECTED = 4
-_SHORTEST_FOR_ONE_TYPO = 5
-_SHORTEST_FOR_TWO_TYPOS = 8
 
 _NEIGHBOUR = 0.5
 
-_PREFIX = 0.5
-_SHORTEST_PREFIX = 4
-_LONGEST_ENDING = 6
-_MOST_LONGER = 16
+_KIN = 0.5
 
 _LONGEST_GIST = 500
 _BY_WORDS = 0.9
@@ -82,8 +76,7 @@ class Index:
             self._of_server.setdefault(server, []).append(number)
         self._postings, self._weights = postings(self._documents)
         self._unknown_weight = rarity(0, len(self._documents))
-        self._vocabulary = sorted(self._postings)
-        self._near = Near(self._vocabulary)
+        self._vocabulary = Vocabulary(self._postings)
         self._names = Spellings(self._documents, self._postings)
         self._meaning = meaning
         self._vectors = None if meaning is None else meaning.encode([_gist(one) for one in self._documents])
@@ -128,40 +121,25 @@ class Index:
     def _asked(self, query: str) -> list[str]:
         """Give the terms of a query, each once; of very many the rarest, which say most."""
         asked = list(dict.fromkeys(terms(query)))
-        if not any(term in self._postings or self._longer(term) for term in asked):
-            asked = [self._corrected(term) for term in asked[:_MOST_CORRECTED]]
+        if not any(term in self._postings or self._vocabulary.kin(term) for term in asked):
+            asked = [self._vocabulary.corrected(term) for term in asked[:_MOST_CORRECTED]]
         if len(asked) > _MOST_QUERY_TERMS:
             asked.sort(key=lambda term: -self._weights.get(term, 0.0))
         return asked[:_MOST_QUERY_TERMS]
 
-    def _corrected(self, term: str) -> str:
-        """Give the word that was probably meant. For queries that find nothing: names of things are no typos."""
-        if len(term) < _SHORTEST_FOR_ONE_TYPO:
-            return term
-        near = self._near.find(term, 1 + (len(term) >= _SHORTEST_FOR_TWO_TYPOS))
-        return near[0][0] if near else term
-
     def _gains(self, term: str) -> Iterable[tuple[int, float]]:
-        """Give the tools that have a term or, for less, a longer word that begins with it."""
+        """Give the tools that have a term or, for less, a word of its kin."""
         numbers, exact = self._postings.get(term, _NOWHERE)
-        longer = self._longer(term)
-        if not longer:
+        kin = self._vocabulary.kin(term)
+        if not kin:
             return zip(numbers, exact, strict=True)
         gains: dict[int, float] = {}
-        for word in longer:
+        for word in kin:
             for number, gain in zip(*self._postings[word], strict=True):
-                gains[number] = max(_PREFIX * gain, gains.get(number, 0.0))
+                gains[number] = max(_KIN * gain, gains.get(number, 0.0))
         for number, gain in zip(numbers, exact, strict=True):
             gains[number] = max(gain, gains.get(number, 0.0))
         return gains.items()
-
-    def _longer(self, term: str) -> list[str]:
-        if len(term) < _SHORTEST_PREFIX or not term.isalpha():
-            return []
-        start = bisect_left(self._vocabulary, term)
-        end = bisect_left(self._vocabulary, term + "\U0010ffff", lo=start)
-        near = [word for word in self._vocabulary[start:end] if 0 < len(word) - len(term) <= _LONGEST_ENDING]
-        return sorted(near, key=len)[:_MOST_LONGER]
 
     def _with_neighbours(self, covered: Mapping[int, float]) -> dict[int, float]:
         """Add to each tool that fits at all a part of what the best tool of its server has."""

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from halflap.catalog.stopwords import STOP_WORDS
+
 __all__ = ["is_dense", "letters", "terms", "words"]
 
 _BASIC_PLANE = 0x10000
@@ -28,18 +30,10 @@ _PLAIN_PIECE = re.compile(r"[0-9]{1,48}|[a-z]{1,48}")
 _IS_DENSE = re.compile(f"[{_DENSE}]")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _UNDECOMPOSED = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "\u0131": "i"})
-
-# Words that say nothing of what a tool does, and those with which people ask for help.
-_ASIDE = """
-    a about after again all also am an and another any are as at be been before being between both but by can
-    could did do does done during each either else etc every for from further get gets give had has have having
-    he help her here his how i if in into is it its just let lets like make may me might mine more most must my
-    need needs no nor not of off on once one ones only onto or other our ours out over own per please same shall
-    she should show so some such sure tell than that the their them then there these they this those through to
-    too under up us use used uses using very via want wanted wants was we were what when where which who whom
-    whose why will with would you your yours
-"""
-_STOP_WORDS = frozenset(_ASIDE.split())
+_ARABIC_MARKS = re.compile("[\u064b-\u065f\u0670\u0640]")
+_ARABIC_FORMS = str.maketrans("\u0623\u0625\u0622\u0671\u0649\u0629", "\u0627\u0627\u0627\u0627\u064a\u0647")
+_ARABIC_ARTICLE = "\u0627\u0644"
+_SHORTEST_ARABIC = 3
 
 # Words that only look as if they had an ending, or that would fall together with another word.
 _UNINFLECTED = "always canvas embed https kubernetes lens means news redis series species station"
@@ -106,17 +100,29 @@ def is_dense(text: str) -> bool:
 @lru_cache(maxsize=1 << 16)
 def _term(word: str) -> str:
     """Give a word's term, or nothing if it is a stop word."""
-    if word in _STOP_WORDS:
-        return ""
     word = _plain(word)
+    if word in STOP_WORDS:
+        return ""
     return _stem(word) if word.isascii() and word.isalpha() else word
 
 
 def _plain(word: str) -> str:
     """Drop accents where they are spelling (Latin, Greek), not where they make another letter (Cyrillic)."""
-    if word.isascii() or not unicodedata.name(word[0], "").startswith(("LATIN", "GREEK")):
+    if word.isascii():
+        return word
+    script = unicodedata.name(word[0], "")
+    if script.startswith("ARABIC"):
+        return _plain_arabic(word)
+    if not script.startswith(("LATIN", "GREEK")):
         return word
     return _ACCENTS.sub("", unicodedata.normalize("NFD", word)).translate(_UNDECOMPOSED)
+
+
+def _plain_arabic(word: str) -> str:
+    """Drop what is optional in writing, vowels and the forms of alef, and the article that sticks to the word."""
+    word = _ARABIC_MARKS.sub("", word).translate(_ARABIC_FORMS)
+    bare = word.removeprefix(_ARABIC_ARTICLE)
+    return bare if len(bare) >= _SHORTEST_ARABIC else word
 
 
 def _stem(word: str) -> str:
