@@ -1,8 +1,9 @@
 """Search over the catalogue: a name that somebody knows comes first, then what fits the words best.
 
 Words are ranked by BM25F: a word counts more the fewer tools have it, and by the field that it stands in.
-Two things are added to that. A tool gains from the best tool of its server, because a task that needs one
-of them mostly needs its neighbours too. And a word of the query also finds those that are of its kin.
+Three things are added to that. A tool gains from the best tool of its server, because a task that needs one
+of them mostly needs its neighbours too. A word of the query also finds those that are of its kin. And where
+words follow each other in the query as they do in a tool's name, that counts a little.
 
 Scores go from 0 to 1, and say something within one answer only:
 
@@ -25,6 +26,7 @@ from heapq import nlargest, nsmallest
 from typing import TYPE_CHECKING
 
 from halflap.catalog.document import LONGEST_NAME
+from halflap.catalog.order import steps
 from halflap.catalog.postings import postings, rarity
 from halflap.catalog.spelling import Spellings
 from halflap.catalog.vocabulary import Vocabulary
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog.document import Document
     from halflap.catalog.meaning import Meaning
+    from halflap.catalog.order import Step
     from halflap.catalog.postings import Posting
 
 __all__ = ["Found", "Index"]
@@ -47,6 +50,7 @@ _MOST_CORRECTED = 4
 _NEIGHBOUR = 0.5
 
 _KIN = 0.5
+_ORDER = 0.1
 
 _LONGEST_GIST = 500
 _BY_WORDS = 0.9
@@ -77,6 +81,11 @@ class Index:
         self._postings, self._weights = postings(self._documents)
         self._unknown_weight = rarity(0, len(self._documents))
         self._vocabulary = Vocabulary(self._postings)
+        self._steps: dict[Step, list[int]] = {}
+        for number, document in enumerate(self._documents):
+            name, title = document.original_name[:LONGEST_NAME], document.title[:LONGEST_NAME]
+            for step in steps(name) | steps(title) if title else steps(name):
+                self._steps.setdefault(step, []).append(number)
         self._names = Spellings(self._documents, self._postings)
         self._meaning = meaning
         self._vectors = None if meaning is None else meaning.encode([_gist(one) for one in self._documents])
@@ -101,6 +110,10 @@ class Index:
         covered: dict[int, float] = {}
         for term in asked:
             for number, gain in self._gains(term):
+                covered[number] = covered.get(number, 0.0) + gain
+        for step in steps(query):
+            for number in self._steps.get(step, ()):
+                gain = _ORDER * (self._weights[step.first] + self._weights[step.second])
                 covered[number] = covered.get(number, 0.0) + gain
         fits = self._with_neighbours(covered)
         if server is not None:
