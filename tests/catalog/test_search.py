@@ -152,11 +152,44 @@ def test_a_document_has_the_parameters_and_their_descriptions() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"p": {"properties": {"colour": {"description": "Of the paint."}}}}},
+        {"properties": {"p": {"items": {"properties": {"colour": {"description": "Of the paint."}}}}}},
+        {"properties": {"p": {"anyOf": [{"properties": {"colour": {"description": "Of the paint."}}}]}}},
+        {
+            "properties": {"p": {"$ref": "#/$defs/One"}},
+            "$defs": {"One": {"properties": {"colour": {"description": "Of the paint."}}}},
+        },
+    ],
+    ids=["in an object", "in an array", "in a choice", "in a definition"],
+)
+def test_a_document_has_the_parameters_within_others(schema: Any) -> None:
+    made = document_of(tool(schema), "")
+    assert (made.parameters, made.parameter_texts) == (("p", "colour"), ("Of the paint.",))
+
+
+def test_a_tool_is_found_by_what_may_be_chosen() -> None:
+    schema = {"properties": {"action": {"enum": ["mount", "format", 7]}}}
+    documents = [*OFFICE, document_of(Tool("mcp__d__x", "d", "x", "Works on disks.", schema), "")]
+    assert first("mount it", documents) == "mcp__d__x"
+
+
 def test_a_document_has_the_title_wherever_it_stands() -> None:
     assert document_of(tool({}, annotations=Annotations(title="T")), "").title == "T"
 
 
-@pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": []}, {"properties": {"": None}}])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"properties": None},
+        {"properties": []},
+        {"properties": {"": None}},
+        {"items": True, "anyOf": 7, "$defs": [None], "enum": "x", "allOf": {"a": 1}},
+    ],
+)
 def test_a_schema_may_say_anything(schema: Any) -> None:
     document_of(tool(schema), "")
 
@@ -181,9 +214,13 @@ def test_a_hostile_document_costs_little(hostile: Document) -> None:
 
 
 def test_a_schema_of_very_many_parameters_costs_little() -> None:
-    properties = {f"p{number}": {"description": "d" * 100} for number in range(100_000)}
+    wide: Any = {"properties": {f"p{number}": {"description": "d" * 100} for number in range(100_000)}}
+    deep: Any = {}
+    for _ in range(20):
+        deep = {"properties": {f"p{number}": deep for number in range(1_000)}, "enum": ["x" * 1_000] * 1_000}
     began = time.process_time()
-    document_of(tool({"properties": properties}), "x" * 1_000_000)
+    document_of(tool(wide), "x" * 1_000_000)
+    document_of(tool(deep), "")
     assert time.process_time() - began < 0.5
 
 
