@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from halflap.catalog.words import terms, words
+from halflap.catalog.words import term, words
 
 __all__ = ["Step", "steps"]
 
@@ -28,9 +28,11 @@ def steps(text: str) -> set[Step]:
         if word in _TO or word in _FROM:
             between = word
             continue
-        for term in terms(word):
-            if before:
-                pair = (term, before) if between in _FROM else (before, term)
-                found.add(Step(*pair, becomes=bool(between)))
-            before, between = term, ""
+        now = term(word)
+        if not now:
+            continue
+        if before:
+            pair = (now, before) if between in _FROM else (before, now)
+            found.add(Step(*pair, becomes=bool(between)))
+        before, between = now, ""
     return found

@@ -43,31 +43,18 @@ def postings(documents: Sequence[Document]) -> tuple[dict[str, Posting], dict[st
     """Give for each term what it adds to which tools, and what it could add at most."""
     table = [document.fields() for document in documents]
     read = _Read(table)
-    tools: dict[str, list[int]] = defaultdict(list)
-    parts: dict[str, list[float]] = defaultdict(list)
+    found: dict[str, dict[int, float]] = defaultdict(dict)
     for common, numbers in _servers(table):
         # What a server's tools have in common is added up once, and put right where a tool says it too.
         shared = read.amounts(common, {}, 0)
-        of_all = {term: amount / (_SATURATION + amount) for term, amount in shared.items()}
-        said_too: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        for at, number in enumerate(numbers):
+        for term, amount in shared.items():
+            found[term].update(dict.fromkeys(numbers, amount / (_SATURATION + amount)))
+        for number in numbers:
             own = read.amounts(table[number][len(_OF_SERVER) :], shared, len(_OF_SERVER))
             for term, amount in own.items():
-                part = amount / (_SATURATION + amount)
-                if term in shared:
-                    said_too[term].append((at, part))
-                else:
-                    tools[term].append(number)
-                    parts[term].append(part)
-        for term, part in of_all.items():
-            first = len(tools[term])
-            tools[term] += numbers
-            having = parts[term]
-            having += [part] * len(numbers)
-            for at, more in said_too.get(term, ()):
-                having[first + at] = more
-    weights = {term: rarity(len(having), len(table)) for term, having in tools.items()}
-    return {term: _posting(having, parts[term], weights[term]) for term, having in tools.items()}, weights
+                found[term][number] = amount / (_SATURATION + amount)
+    weights = {term: rarity(len(parts), len(table)) for term, parts in found.items()}
+    return {term: _posting(parts, weights[term]) for term, parts in found.items()}, weights
 
 
 def _servers(table: Sequence[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], list[int]]]:
@@ -102,9 +89,11 @@ class _Read:
         return found
 
 
-def _posting(tools: list[int], parts: list[float], weight: float) -> Posting:
-    if len(tools) > _MOST_POSTINGS:
-        # Of a word that very many tools have, those count that have it most.
-        most = sorted(zip([-part for part in parts], tools, strict=True))[:_MOST_POSTINGS]
-        tools, parts = [tool for _, tool in most], [-part for part, _ in most]
-    return tuple(tools), tuple([weight * part for part in parts])
+def _posting(parts: dict[int, float], weight: float) -> Posting:
+    if len(parts) > _MOST_POSTINGS:
+        # Of a word that very many tools have, those count that have it most, and of equals the first by name.
+        least = sorted(parts.values())[-_MOST_POSTINGS]
+        most = {tool: part for tool, part in parts.items() if part > least}
+        equal = sorted(tool for tool, part in parts.items() if part == least)
+        parts = most | dict.fromkeys(equal[: _MOST_POSTINGS - len(most)], least)
+    return tuple(parts), tuple([weight * part for part in parts.values()])

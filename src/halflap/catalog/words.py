@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from halflap.catalog.stopwords import STOP_WORDS
 
-__all__ = ["is_dense", "letters", "terms", "words"]
+__all__ = ["is_dense", "letters", "term", "terms", "words"]
 
 _BASIC_PLANE = 0x10000
 
@@ -23,7 +23,8 @@ _DENSE = (
 _LOWER = "a-z\xdf-\xf6\xf8-\xff\u03ac-\u03ce\u0430-\u045f"  # Latin, Greek, Cyrillic
 _UPPER = "A-Z\xc0-\xd6\xd8-\xde\u0386-\u03ab\u0400-\u042f"
 _HUMP = re.compile(f"(?<=[{_LOWER}])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])")
-_PLAIN_HUMP = re.compile("[a-z][A-Z]|[A-Z]{2}[a-z]")  # the same for ASCII, and many times faster
+# The same for ASCII, and many times faster, since it begins with what is rare.
+_PLAIN_HUMP = re.compile("[A-Z](?:(?<=[a-z][A-Z])|(?=[A-Z][a-z]))")
 # Nothing longer than 48 characters is a word; it is cut into pieces that are.
 _PIECE = re.compile(rf"\d{{1,48}}|[{_DENSE}]+|[^\s\d{_DENSE}]{{1,48}}")
 _PLAIN_PIECE = re.compile(r"[0-9]{1,48}|[a-z]{1,48}")
@@ -81,7 +82,7 @@ def words(text: str, *, wholes: bool = True) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """Give the words that carry meaning, each in the one form that its inflections share."""
-    return [term for word in words(text) if (term := _term(word))]
+    return [found for word in words(text) if (found := term(word))]
 
 
 def letters(name: str) -> str:
@@ -98,8 +99,8 @@ def is_dense(text: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def _term(word: str) -> str:
-    """Give a word's term, or nothing if it is a stop word."""
+def term(word: str) -> str:
+    """Give the form that a word shares with its inflections, or nothing if it is a stop word."""
     word = _plain(word)
     if word in STOP_WORDS:
         return ""
