@@ -253,9 +253,22 @@ def test_a_word_with_a_dash_or_a_capital_is_no_name(query: str) -> None:
     assert all(one.score <= 0.9 for one in Index(documents).search(query))
 
 
-@pytest.mark.parametrize("query", ["qwertyuiop_asdfghjkl", "x" * 600, "get_" * 150, "zzzz", "`" * 500])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "qwertyuiop_asdfghjkl",
+        "x" * 2_000,
+        "get_" * 150,
+        "zzzz",
+        "`" * 500,
+        "(" * 600,
+        "the " * 500,
+        "a" + " " * 590,
+    ],
+)
 def test_a_query_that_is_near_to_nothing_costs_little(query: str) -> None:
     index = Index(document(f"server_{number % 50}", f"get_thing_{number}") for number in range(3_000))
     began = time.process_time()
-    index.search(query)
+    for _ in range(10):
+        index.search(query)
     assert time.process_time() - began < 0.1

@@ -113,7 +113,7 @@ class Index:
                 covered[number] = covered.get(number, 0.0) + gain
         for step in steps(query):
             for number in self._steps.get(step, ()):
-                gain = _ORDER * (self._weights[step.first] + self._weights[step.second])
+                gain = _ORDER * (self._weights.get(step.first, 0.0) + self._weights.get(step.second, 0.0))
                 covered[number] = covered.get(number, 0.0) + gain
         fits = self._with_neighbours(covered)
         if server is not None:

@@ -35,15 +35,15 @@ _SHORT = 5
 """Below so many letters, most words are near to some other word."""
 
 _PREFIX = "mcp"
-_PREFIXED = re.compile(r"\s*mcp[\W_]+", re.IGNORECASE)
+_PREFIXED = re.compile(r"^\s*mcp[\W_]+", re.IGNORECASE)
 _NEAR_PREFIX = re.compile(r"\s*([^\W_]{2,4})_", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"\([^()]*\)\W*$")
-_AROUND = re.compile(r"^\W*(?:(?:the|tools?)\b[^\w-]+)+|[^\w-]+tools?\W*$", re.IGNORECASE)
+_AROUND = re.compile(r"^\W*(?:(?:the|tools?)\b[^\w-]+)+|(?<=[\w-])[^\w-]+tools?\W*$", re.IGNORECASE)
 _TOKEN = re.compile(r"[\w@.:/-]+")
 _SEPARATOR = re.compile(r"[^\W_][_@.:/-]+[^\W_]")
 # Whatever stands like this in a sentence is meant as a name, even if it is a word.
 _MARKED = re.compile(
-    r"`([^`\s]+)`|([\w.:/-]+)\(\)|\bthe[^\w-]+([\w.:/-]+)[^\w-]+tool\b",
+    r"`([^`\s]+)`|(?<![\w.:/-])([\w.:/-]++)\(\)|\bthe[^\w-]+([\w.:/-]+)[^\w-]+tool\b",
     re.IGNORECASE,
 )
 
