@@ -29,10 +29,11 @@ def test_what_is_cut_has_a_mark() -> None:
     assert clean("x" * 100, 30).endswith("… (cut)")
 
 
-def test_keys_stay_and_values_are_cleaned() -> None:
-    assert clean_deep({"a\u200b": ["x\u202e", 1, None, {"b": True}]}, 100) == {
-        "a\u200b": ["x", 1, None, {"b": True}]
+def test_prose_is_cleaned_and_what_has_to_be_repeated_is_made_visible() -> None:
+    assert clean_deep({"a\u200b": ["x\u202e", 1, None, {"description": "y\u202e"}]}, 100) == {
+        r"a\u200b": [r"x\u202e", 1, None, {"description": "y"}]
     }
+    assert clean_deep({"default": {"title": "x\u202e"}}, 100) == {"default": {"title": r"x\u202e"}}
 
 
 def test_what_is_too_deep_or_too_much_is_left_out_with_a_mark() -> None:

@@ -126,6 +126,50 @@ def test_names_of_types_are_words() -> None:
     assert type_name(read_type({"anyOf": [{"type": "integer"}, {"type": "null"}]})) == "integer | null"
 
 
+@pytest.mark.parametrize(
+    ("choices", "text"),
+    [
+        ([{"const": 1}, {"const": True}], "1 | true"),
+        ([{"const": 0}, {"const": False}, {"const": 0}], "0 | false"),
+        ([{"enum": [1, 2]}, {"enum": [True, 2]}], "1 | 2 | true"),
+        ([{"properties": {"a": {"const": 1}}}, {"properties": {"a": {"const": True}}}], "{a: 1} | {a: true}"),
+        ([{"items": {"const": 1}}, {"items": {"const": True}}], "[1] | [true]"),
+        ([{"const": [1]}, {"const": [True]}], "[1] | [true]"),
+    ],
+)
+def test_one_and_true_are_two_values(choices: list[Any], text: str) -> None:
+    assert written({"anyOf": choices}) == text
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        (
+            {"$ref": "#/$defs/l", "$defs": {"l": {"type": "array", "items": {"$ref": "#/$defs/l"}}}},
+            "array of array",
+        ),
+        ({"type": "array", "items": {"$ref": "#"}}, "array of array"),
+        ({"items": {"$ref": "#"}}, "array of array"),
+        ({"type": ["array", "null"], "items": {"$ref": "#"}}, "array of array | null"),
+        ({"type": "object", "properties": {"a": {"$ref": "#"}}}, "object"),
+        ({"$ref": "#"}, "any"),
+    ],
+)
+def test_what_contains_itself_is_named_after_what_it_is(schema: Any, name: str) -> None:
+    assert type_name(read_type(schema)).startswith(name)
+
+
+@pytest.mark.parametrize("reference", ["#named", "part.json", "#/$defs/a%20b", "#/$defs/c~1d"])
+def test_every_way_to_refer_within_a_schema_is_followed(reference: str) -> None:
+    parts = {
+        "x": {"$anchor": "named", "type": "integer"},
+        "y": {"$id": "https://example.com/part.json", "type": "integer"},
+        "a b": {"type": "integer"},
+        "c/d": {"type": "integer"},
+    }
+    assert written({"properties": {"a": {"$ref": reference}}, "$defs": parts}) == "{a: integer}"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(

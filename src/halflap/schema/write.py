@@ -1,20 +1,26 @@
-"""Write types as text."""
+"""Write types, names and values as text, of which nobody can make more than one line."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
-from halflap.schema.clean import clean
+from halflap.schema.clean import visible
 
 if TYPE_CHECKING:
     from halflap.schema.types import Type
 
-__all__ = ["compact", "literal", "type_name"]
+__all__ = ["compact", "key", "literal", "plain", "type_name"]
 
 _MOST_VALUES = 12
 _MOST_FIELDS = 60
 _LONGEST = 100
+_DEEPEST = 8
+_MOST_PARTS = 60
+_NAME = re.compile(r"[\w$@.-]+")
+_WHOLE = 2**64
+"""Python refuses to write very large numbers; up to here it does, and a model can read them."""
 
 
 def compact(kind: Type) -> str:
@@ -37,7 +43,7 @@ def _object(kind: Type) -> str:
     parts = [
         "…"
         if one.name == "…"
-        else f"{_key(one.name)}{'?' if tells and not one.required else ''}: {compact(one.type)}"
+        else f"{key(one.name)}{'?' if tells and not one.required else ''}: {compact(one.type)}"
         for one in kind.fields[:_MOST_FIELDS]
     ]
     if len(kind.fields) > _MOST_FIELDS:
@@ -45,11 +51,6 @@ def _object(kind: Type) -> str:
     if kind.extra is not None:
         parts.append(f"[key]: {compact(kind.extra)}")
     return f"{{{', '.join(parts)}}}" if parts else "object"
-
-
-def _key(name: str) -> str:
-    shown = clean(name, _LONGEST)
-    return shown if shown.replace("_", "a").replace("-", "a").isalnum() else literal(shown)
 
 
 def type_name(kind: Type) -> str:
@@ -61,7 +62,7 @@ def type_name(kind: Type) -> str:
         return " | ".join(dict.fromkeys(type_name(member) for member in kind.members))
     if kind.kind == "array" and kind.items is not None:
         return f"array of {type_name(kind.items)}"
-    return {"again": "object", "cut": "any"}.get(kind.kind, kind.kind)
+    return {"again": kind.names, "cut": "any"}.get(kind.kind) or kind.kind
 
 
 def _name_of(value: Any) -> str:
@@ -71,6 +72,45 @@ def _name_of(value: Any) -> str:
     return names.get(type(value), "any")
 
 
+def key(name: str) -> str:
+    """Write a name: as it is if it is plain, else in quotes, with what cannot be seen made visible."""
+    shown = visible(name, _LONGEST)
+    return shown if shown == name and _NAME.fullmatch(name) else literal(name)
+
+
+def plain(value: Any) -> str:
+    """Write a value as a person would: text without quotes, where that leaves no doubt."""
+    if isinstance(value, str) and value and value == value.strip():
+        return visible(value, _LONGEST)
+    return literal(value)
+
+
 def literal(value: Any) -> str:
-    """Write a JSON value, cut where it is long."""
-    return clean(json.dumps(value, ensure_ascii=False, default=str), _LONGEST)
+    """Write a JSON value, cut where it is long; what cannot be seen in it is written as its number."""
+    cut = _Cut().cut(value, 0)
+    return visible(json.dumps(cut, ensure_ascii=False, default=str), _LONGEST)
+
+
+class _Cut:
+    """Takes as much of a value as can be shown, before the whole is written only to be cut."""
+
+    def __init__(self) -> None:
+        self._parts = 0
+
+    def cut(self, value: Any, depth: int) -> Any:
+        self._parts += 1
+        if isinstance(value, str):
+            return value[: _LONGEST + 1]
+        if isinstance(value, int) and abs(value) > _WHOLE:
+            return float(value) if abs(value) < 10**300 else "a very large number"
+        if not isinstance(value, dict | list | tuple):
+            return value
+        if depth >= _DEEPEST:
+            return "…"
+        if isinstance(value, dict):
+            return {
+                str(name)[: _LONGEST + 1]: self.cut(inner, depth + 1)
+                for name, inner in value.items()
+                if self._parts <= _MOST_PARTS
+            }
+        return [self.cut(inner, depth + 1) for inner in value if self._parts <= _MOST_PARTS]
