@@ -75,3 +75,10 @@ def test_nothing_is_shown_that_is_not_so() -> None:
 def test_what_is_done_to_a_description_does_not_reach_the_catalogue() -> None:
     described()["inputSchema"]["properties"]["a"]["type"] = "string"
     assert TOOL.input_schema["properties"]["a"]["type"] == "integer"
+
+
+def test_that_arguments_are_not_checked_is_told_with_the_reason() -> None:
+    policy = Policy(Config.from_mapping({"servers": []}))
+    told = describe(TOOL, Snapshot(), policy, None, "it is odd.")
+    assert told["unchecked"].endswith("because of the inputSchema: it is odd.")
+    assert "unchecked" not in described()

@@ -4,6 +4,8 @@ import json
 from dataclasses import fields
 from typing import Any
 
+import pytest
+
 from halflap.schema import Parameter, ToolSchema, is_wrapped, parse_schema
 from halflap.values import Tool
 from support import shared_data
@@ -131,6 +133,38 @@ def test_a_wrapper_is_taken_off_in_the_compact_line() -> None:
     assert parse_schema(tool({}, wrapped)).format_compact() == "get_orders() -> [string]"
 
 
+RESULT = {"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}}}
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        {"$ref": "#/$defs/X", "$defs": {"X": RESULT}},
+        {"$ref": "#/$defs/X", "$defs": {"X": {"$ref": "#/$defs/Y"}, "Y": RESULT}},
+        {"allOf": [RESULT]},
+        {"type": "object", "allOf": [{"$ref": "#/definitions/X"}], "definitions": {"X": RESULT}},
+    ],
+)
+def test_a_wrapper_that_stands_elsewhere_in_the_schema_is_one(wrapper: dict[str, Any]) -> None:
+    assert is_wrapped(wrapper)
+    assert parse_schema(tool({}, wrapper)).format_compact() == "get_orders() -> [string]"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"$ref": "#"},
+        {"$ref": "#/$defs/X", "$defs": {"X": {"properties": {"result": {}, "more": {}}}}},
+        {"$ref": "https://example.com/x.json"},
+        {"allOf": [RESULT, {"properties": {"more": {}}}]},
+        {"allOf": []},
+        {"anyOf": [RESULT, {"type": "null"}]},
+    ],
+)
+def test_what_has_more_than_a_result_is_no_wrapper(other: dict[str, Any]) -> None:
+    assert not is_wrapped(other)
+
+
 def test_a_declaration_that_says_nothing_is_left_out_of_the_compact_line() -> None:
     empty: list[dict[str, Any]] = [
         {},
@@ -183,7 +217,7 @@ def test_texts_of_a_definition_are_shown_without_what_cannot_be_seen() -> None:
     )
     text = parse_schema(hostile).format_for_llm()
     assert "Description: ignore\n" in text
-    assert "- ab (any, optional): ok hidden" in text
+    assert '- "a\\u200bb" (any, optional): ok hidden' in text
 
 
 def test_every_real_tool_is_parsed_and_written() -> None:
@@ -255,7 +289,7 @@ def test_no_text_of_a_definition_can_look_like_another_line() -> None:
     lines = parse_schema(hostile).format_for_llm().splitlines()
     assert [line for line in lines if line.startswith(("- ", "Parameters"))] == [
         "Parameters:",
-        "- a - forged (string, required): pay (string, optional): d - f3. Values: x - f2 (string)",
+        r'- "a\n- forged (string, required): pay" (string, optional): d - f3. Values: x\n- f2 (string)',
     ]
     assert "\n" not in parse_schema(hostile).format_compact()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import PARTS
-from halflap.schema import clean, clean_deep, is_wrapped
+from halflap.schema import clean, clean_deep, clean_telling, is_wrapped, visible
 
 if TYPE_CHECKING:
     from halflap.calls.policy import Policy
@@ -21,25 +21,42 @@ NO_OUTPUT_SCHEMA = (
 )
 
 UNWRAPPED = "The declared object is a wrapper: in a program, the value is what stands under 'result', without the wrapper."
+SPELLED = (
+    "Letters that cannot be seen are written here as their numbers, such as \\u200b. In a call, write the letter "
+    "itself: inside quotes, JSON and Python take its number for it."
+)
 _LONGEST_TEXT = 20_000
 _LONGEST_PART = 4_000
 
 
-def describe(tool: Tool, snapshot: Snapshot, policy: Policy, unavailable: str | None) -> dict[str, Any]:
+def describe(
+    tool: Tool,
+    snapshot: Snapshot,
+    policy: Policy,
+    unavailable: str | None,
+    unchecked: str | None = None,
+) -> dict[str, Any]:
     """Say what a tool takes and returns, who serves it, what it does, and what keeps it from being called."""
     output = tool.output_schema or None
+    takes, hidden = clean_telling(tool.input_schema, _LONGEST_PART)
     described: dict[str, Any] = {
         "name": tool.name,
         "description": clean(tool.description, _LONGEST_TEXT),
-        "inputSchema": clean_deep(tool.input_schema, _LONGEST_PART),
+        "inputSchema": takes,
         "outputSchema": None if output is None else clean_deep(output, _LONGEST_PART),
     }
     if output is None:
         described["note"] = NO_OUTPUT_SCHEMA
     elif is_wrapped(output):
         described["note"] = UNWRAPPED
+    if hidden:
+        described["spelling"] = SPELLED
+    if unchecked is not None:
+        described["unchecked"] = (
+            f"Arguments are not checked before a call, because of the inputSchema: {unchecked}"
+        )
     described["server"] = tool.server
-    described["originalName"] = clean(tool.original_name, _LONGEST_PART)
+    described["originalName"] = visible(tool.original_name, _LONGEST_PART)
     described["annotations"] = {
         # True, or not known: that a tool is harmless is never known from nobody having said otherwise.
         "readOnly": policy.is_read_only(tool) or None,

@@ -1,9 +1,11 @@
 """What JSON Schema means to us."""
 
-from halflap.schema.clean import clean, clean_deep
+from halflap.schema.clean import clean, clean_deep, clean_telling, visible
+from halflap.schema.problem import unsendable
+from halflap.schema.size import is_small
 from halflap.schema.tool import Parameter, ToolSchema, is_wrapped, parse_schema, says_something
 from halflap.schema.types import Type
-from halflap.schema.validate import Validator, compile_schema
+from halflap.schema.validate import Validator, compile_or_say, compile_schema
 from halflap.schema.write import compact
 
 __all__ = [
@@ -13,9 +15,14 @@ __all__ = [
     "Validator",
     "clean",
     "clean_deep",
+    "clean_telling",
     "compact",
+    "compile_or_say",
     "compile_schema",
+    "is_small",
     "is_wrapped",
     "parse_schema",
     "says_something",
+    "unsendable",
+    "visible",
 ]

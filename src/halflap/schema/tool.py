@@ -7,9 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.schema.clean import clean
+from halflap.schema.problem import unsendable
+from halflap.schema.refer import References
 from halflap.schema.types import Type, fields_of, read_type
 from halflap.schema.validate import compile_schema
-from halflap.schema.write import compact, literal, type_name
+from halflap.schema.write import compact, key, literal, plain, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +27,7 @@ _LONGEST_LINE = 300
 _DEEPEST_SHOWN = 6
 _MOST_LINES = 500
 _MOST_VALUES = 50
+_MOST_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,10 @@ class ToolSchema:
     def validate_arguments(self, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Say everything that is wrong with these arguments; nothing is filled in or converted."""
         validator = compile_schema(self.raw_schema)
-        return [] if validator is None else validator.problems(dict(arguments))
+        problems = [] if validator is None else validator.problems(dict(arguments))
+        told = {problem.path for problem in problems}
+        odd = islice(unsendable(dict(arguments)), _MOST_VALUES)
+        return [*problems, *(problem for problem in odd if problem.path not in told)]
 
     def format_for_llm(self) -> str:
         """Write it out for a model: one line for each parameter."""
@@ -83,7 +89,7 @@ class ToolSchema:
         """Write it in one line: `get_orders(customer_id: string, limit?: integer = 10) -> {…}`."""
         fields = sorted(fields_of(self.input_type), key=lambda one: not one.required)
         parts = [
-            f"{_word(one.name)}{'' if one.required else '?'}: {compact(one.type)}"
+            f"{key(one.name)}{'' if one.required else '?'}: {compact(one.type)}"
             + (f" = {literal(one.default)}" if one.has_default and one.default is not None else "")
             for one in fields
         ]
@@ -96,28 +102,20 @@ class ToolSchema:
 def _parameter_lines(parameters: Sequence[Parameter], depth: int) -> Iterator[str]:
     for one in parameters:
         says = (
-            [clean(" ".join(one.description.split()), _LONGEST_LINE).rstrip(".")] if one.description else []
+            [clean(" ".join(one.description[:_LONGEST_TEXT].split()), _LONGEST_LINE).rstrip(".")]
+            if one.description
+            else []
         )
         if one.has_default and one.default is not None:
-            says.append(f"Default: {_plain(one.default)}")
+            says.append(f"Default: {plain(one.default)}")
         if one.enum:
-            shown = [_plain(value) for value in one.enum[:_MOST_VALUES]]
+            shown = [plain(value) for value in one.enum[:_MOST_VALUES]]
             says.append(f"Values: {', '.join(shown if len(one.enum) <= _MOST_VALUES else [*shown, '…'])}")
         needed = "required" if one.required else "optional"
-        line = f"{'  ' * depth}- {_word(one.name)} ({one.type}, {needed})"
+        line = f"{'  ' * depth}- {key(one.name)} ({one.type}, {needed})"
         yield line + (f": {'. '.join(says)}" if says else "")
         if depth < _DEEPEST_SHOWN:
             yield from _parameter_lines(one.parameters, depth + 1)
-
-
-def _plain(value: Any) -> str:
-    """Write a value as a person would: text without quotes."""
-    return _word(value) if isinstance(value, str) else literal(value)
-
-
-def _word(text: str) -> str:
-    """Make a name or value fit for a line of its own words: nothing that could begin another line."""
-    return " ".join(clean(text, 100).split()) if not text.isidentifier() else clean(text, 100)
 
 
 def parse_schema(tool: Tool, *, stale: bool = False) -> ToolSchema:
@@ -157,10 +155,26 @@ def _parameter(one: Field) -> Parameter:
     )
 
 
-def is_wrapped(schema: Mapping[str, Any] | None) -> bool:
-    """Say whether a declared output is a mere wrapper: its root has the single property `result`."""
-    properties = (schema or {}).get("properties")
-    return isinstance(properties, dict) and list(properties) == ["result"]
+def is_wrapped(schema: Any) -> bool:
+    """Say whether a declared output is a mere wrapper: its root has the single property `result`.
+
+    The root may stand behind a reference, or be all that an `allOf` is of; so some libraries write it.
+    """
+    part = schema
+    references = References(schema)
+    for _ in range(_MOST_STEPS):
+        if not isinstance(part, dict):
+            return False
+        if "properties" in part:
+            return isinstance(part["properties"], dict) and list(part["properties"]) == ["result"]
+        whole = part.get("allOf")
+        if "$ref" in part:
+            part = references.find(part["$ref"])
+        elif isinstance(whole, list) and len(whole) == 1:
+            part = whole[0]
+        else:
+            return False
+    return False
 
 
 def says_something(kind: Type) -> bool:

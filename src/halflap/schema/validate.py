@@ -2,47 +2,68 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from halflap.schema.problem import problems_of
+from halflap.schema.clean import visible
+from halflap.schema.drafts import attempts
+from halflap.schema.problem import path_of, problems_of
+from halflap.schema.size import size_of_schema
 from halflap.schema.weight import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from halflap.errors import ArgumentProblem
+    from halflap.schema.drafts import Draft
 
-__all__ = ["Validator", "compile_schema"]
+__all__ = ["Validator", "compile_or_say", "compile_schema"]
 
 _MOST_PROBLEMS = 20
-_BACKTRACKING_STEPS = 10_000
-_PATTERN_BYTES = 1_000_000
+_BACKTRACKING_STEPS = 5_000
+_PATTERN_BYTES = 100_000
+MOST_PARTS = 10_000
+"""A larger schema is not compiled: the library keeps all other threads waiting while it does that."""
 _MOST_WORK = 1_000_000
 """What is more work to check than this is not checked: our time is not the schema's author's to spend."""
-_WORK_FOR_ALL = 50_000
+_WORK_FOR_ALL = 20_000
 """Beyond this, only the first problem is looked for."""
+_LONGEST_REASON = 300
 
 
 class Validator:
     """A compiled schema; `problems` lists everything that is wrong with a value, not only the first."""
 
-    def __init__(self, compiled: jsonschema_rs.Validator, schema: Mapping[str, Any]) -> None:
+    def __init__(self, compiled: jsonschema_rs.Validator, schema: Mapping[str, Any], parts: float) -> None:
+        self.parts = parts
+        """How large the schema is."""
         self._compiled = compiled
         self._schema = schema
-        self._scale = Scale(schema, _MOST_WORK)
+        self._scale = Scale(schema, _WORK_FOR_ALL, _MOST_WORK)
 
     def problems(self, value: Any) -> list[ArgumentProblem]:
         """Say what is wrong; what cannot be decided within reason is not wrong."""
         try:
             errors = self._errors(value)
             return list(
-                islice((one for error in errors for one in problems_of(error, self._schema)), _MOST_PROBLEMS)
+                islice(
+                    (one for error in errors for one in problems_of(error, self._schema, value)),
+                    _MOST_PROBLEMS,
+                )
             )
         except (ValueError, RecursionError):
             return []
+
+    def is_light(self, value: Any) -> bool:
+        """Say, without much ado, whether a value can be checked in no time."""
+        return self._scale.is_light(value)
+
+    def is_checked(self, value: Any) -> bool:
+        """Say whether a value is small enough to be held against the schema at all."""
+        return self._scale.weigh(value) < math.inf
 
     def _errors(self, value: Any) -> Iterator[jsonschema_rs.ValidationError]:
         work = self._scale.weigh(value)
@@ -56,23 +77,50 @@ class Validator:
                 yield error
 
 
-def compile_schema(schema: Mapping[str, Any]) -> Validator | None:
-    """Compile a schema; None when it is not one that can be used: then nothing is held against it.
+def compile_schema(schema: Any) -> Validator | None:
+    """Compile a schema; None when it is not one that can be used: then nothing is held against it."""
+    compiled = compile_or_say(schema)
+    return compiled if isinstance(compiled, Validator) else None
+
+
+def compile_or_say(schema: Any) -> Validator | str:
+    """Compile a schema, or say why it cannot be used.
 
     A reference to anywhere else is never followed, and a pattern may not run for long.
     """
+    if not isinstance(schema, dict):
+        return "it is not an object."
+    parts = size_of_schema(schema, MOST_PARTS)
+    if parts > MOST_PARTS:
+        return f"it is too large: it has more than {MOST_PARTS:,} parts, counting long texts and patterns."
+    reason = ""
     try:
         schema = _with_null(schema)
-        compiled = jsonschema_rs.validator_for(
-            dict(schema),
-            offline=True,
-            pattern_options=jsonschema_rs.FancyRegexOptions(
-                backtrack_limit=_BACKTRACKING_STEPS, size_limit=_PATTERN_BYTES
-            ),
-        )
-    except (ValueError, RecursionError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError):
-        return None
-    return Validator(compiled, schema)
+        for draft in attempts(schema):
+            try:
+                return Validator(_compile(schema, draft), schema, parts)
+            except (ValueError, jsonschema_rs.ReferencingError) as error:
+                # What is said of the draft that it claims is what helps its author.
+                reason = reason or _reason(error)
+    except RecursionError:
+        return "it is nested too deep."
+    return reason
+
+
+def _compile(schema: Mapping[str, Any], draft: Draft | None) -> jsonschema_rs.Validator:
+    patterns = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKING_STEPS, size_limit=_PATTERN_BYTES)
+    if draft is None:
+        return jsonschema_rs.validator_for(dict(schema), offline=True, pattern_options=patterns)
+    unsaid = {key: part for key, part in schema.items() if key != "$schema"}
+    # 2020-12, which it was taken for, does not insist on formats; nor does what is tried instead.
+    return draft(unsaid, offline=True, pattern_options=patterns, validate_formats=False)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, jsonschema_rs.ValidationError):
+        where = path_of(error.instance_path)
+        return f"{f'at {where}: ' if where else ''}{visible(error.message, _LONGEST_REASON)}"
+    return visible(str(error), _LONGEST_REASON)
 
 
 def _with_null(schema: Any) -> Any:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+
+from halflap.schema.refer import MISSING, References
+from halflap.schema.size import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 __all__ = ["Scale"]
 
-_PATTERN = 1_000
+_PATTERN = 50
 """What a pattern weighs; one step of anything else weighs 1."""
+_HARD_PATTERN = 2_000
+"""What one weighs that may have to be tried in very many ways."""
+_HARD = re.compile(r"\(\?(?![:imsux-])|\\[0-9kgGK]|[+*?}]\+")
+"""Looking around, references to groups, possession: all else takes as long as the text is."""
 _AGAIN = 3
 """`unevaluated…` goes through everything beside it again, and that at each level."""
 _MOST_PAIRS = 100_000
@@ -32,29 +39,40 @@ class _TooHeavyError(Exception):
 class Scale:
     """Weighs values against one schema, without checking them.
 
-    A schema in which each part is reached by few ways weighs the same for every value of a size. One
-    that refers to itself, or to one part by very many ways, is followed along the value.
+    A small schema is not followed: all of it is thought to be held against all of the value. Where that is
+    more than is light, or there is no end to the schema, it is followed along the value.
     """
 
-    def __init__(self, schema: Mapping[str, Any], most: float) -> None:
+    def __init__(self, schema: Mapping[str, Any], light: float, most: float) -> None:
         self._schema = schema
+        self._light = light
         self._most = most
-        self._anchors, self._named = _names(schema)
+        self._limit = most
+        self._references = References(schema)
         try:
             self._unfolded = self._unfold(schema, {})
         except (_TooHeavyError, RecursionError):
             self._unfolded = math.inf
 
+    def is_light(self, value: Any) -> bool:
+        """Say whether a value is light, whatever is in it."""
+        return self._rough(value, self._light) <= self._light
+
     def weigh(self, value: Any) -> float:
         """Give about how many steps a check takes; infinity when that is more than the most."""
-        if self._unfolded < self._most:
-            weight = self._unfolded * _count(value, self._most / self._unfolded)
-        else:
-            try:
-                weight = self._follow(self._schema, value, {})
-            except (_TooHeavyError, RecursionError):
-                return math.inf
+        rough = self._rough(value, self._most)
+        if rough <= self._light:
+            return rough
+        # What can be checked anyhow is followed only to see whether it is light.
+        self._limit = self._light if rough < math.inf else self._most
+        try:
+            weight = min(rough, self._follow(self._schema, value, {}, {}))
+        except (_TooHeavyError, RecursionError):
+            weight = rough
         return weight if weight <= self._most else math.inf
+
+    def _rough(self, value: Any, most: float) -> float:
+        return math.inf if self._unfolded > most else self._unfolded * size_of(value, most / self._unfolded)
 
     def _unfold(self, schema: Any, known: dict[int, float]) -> float:
         """Count the parts of a schema, each as often as it is reached."""
@@ -62,16 +80,26 @@ class Scale:
         def children(part: Mapping[str, Any]) -> float:
             return sum(self._unfold(child, known) for child in _children(part))
 
-        return self._once(schema, id(schema), known, lambda part: self._unfold(part, known), children)
+        return self._once(schema, id(schema), known, lambda part: self._unfold(part, known), children, size=1)
 
-    def _follow(self, schema: Any, value: Any, known: dict[tuple[int, int], float]) -> float:
+    def _follow(
+        self, schema: Any, value: Any, known: dict[tuple[int, int], float], sizes: dict[int, float]
+    ) -> float:
         """Count what is done to a value and all that is in it."""
 
         def children(part: Mapping[str, Any]) -> float:
-            return sum(self._follow(child, inner, known) for child, inner in _matched(part, value))
+            return sum(self._follow(child, inner, known, sizes) for child, inner in _matched(part, value))
 
+        if id(value) not in sizes:
+            sizes[id(value)] = size_of(value, self._most)
         return self._once(
-            schema, (id(schema), id(value)), known, lambda part: self._follow(part, value, known), children
+            schema,
+            (id(schema), id(value)),
+            known,
+            lambda part: self._follow(part, value, known, sizes),
+            children,
+            # What is wrong with a value is told with a copy of it.
+            size=sizes[id(value)],
         )
 
     def _once(
@@ -81,15 +109,18 @@ class Scale:
         known: dict[Any, float],
         beside: Callable[[Any], float],
         children: Callable[[Mapping[str, Any]], float],
+        *,
+        size: float,
     ) -> float:
         if not isinstance(schema, dict):
-            return 1
+            return size
         if key not in known:
-            if len(known) > _MOST_PAIRS:
+            if len(known) > min(_MOST_PAIRS, self._limit):
                 raise _TooHeavyError
             known[key] = math.nan  # under way: to come here again is to go in a circle
-            patterns = int("pattern" in schema) + len(_mapping(schema, "patternProperties"))
-            own = 1 + _PATTERN * patterns
+            own = size * (1 + _patterns(schema) + self._listed_values(schema))
+            if own > self._limit:
+                raise _TooHeavyError
             again = _AGAIN if schema.keys() & {"unevaluatedProperties", "unevaluatedItems"} else 1
             known[key] = own + again * sum(map(beside, self._beside(schema))) + children(schema)
         if math.isnan(known[key]):
@@ -104,25 +135,24 @@ class Scale:
         yield from (schema[key] for key in _SINGLE if key in schema)
         for key in _MAPS:
             yield from _mapping(schema, key).values()
-        yield from (self._resolve(schema[key]) for key in _REFERENCES if key in schema)
+        for key in _REFERENCES:
+            if key in schema:
+                part = self._references.find(schema[key])
+                if part is MISSING:
+                    # What cannot be found cannot be weighed.
+                    raise _TooHeavyError
+                yield part
 
-    def _resolve(self, reference: Any) -> Any:
-        """Find what a reference means, within the document; what cannot be found cannot be weighed."""
-        if not isinstance(reference, str):
-            raise _TooHeavyError
-        address, _, fragment = reference.partition("#")
-        part = self._named.get(_tail(address)) if address else self._schema
-        if part is None:
-            raise _TooHeavyError
-        if not fragment.startswith("/"):
-            return self._anchors.get(fragment, part) if fragment else part
-        for token in unquote(fragment[1:]).split("/"):
-            key = token.replace("~1", "/").replace("~0", "~")
-            try:
-                part = part[int(key)] if isinstance(part, list) else part[key]
-            except (LookupError, TypeError, ValueError):
-                raise _TooHeavyError from None
-        return part
+    def _listed_values(self, schema: Mapping[str, Any]) -> float:
+        """Count what a value is compared with, one by one."""
+        return sum(size_of(schema[key], self._most) for key in ("enum", "const", "required") if key in schema)
+
+
+def _patterns(schema: Mapping[str, Any]) -> int:
+    written = [*_mapping(schema, "patternProperties")]
+    if "pattern" in schema:
+        written.append(str(schema["pattern"]))
+    return sum(_HARD_PATTERN if _HARD.search(pattern) else _PATTERN for pattern in written)
 
 
 def _mapping(schema: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -150,53 +180,10 @@ def _matched(schema: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]
         named = _mapping(schema, "properties")
         general = [*_mapping(schema, "patternProperties").values()]
         general += [schema[key] for key in _MEMBERS if isinstance(schema.get(key), dict)]
-        for key, inner in value.items():
-            if key in named:
-                yield named[key], inner
-            yield from ((part, inner) for part in general)
+        yield from ((named[key], value[key]) for key in named.keys() & value.keys())
+        yield from ((part, inner) for part in general for inner in value.values())
     elif isinstance(value, list | tuple):
         general = [schema[key] for key in _ITEMS if isinstance(schema.get(key), dict)]
         for key in ("prefixItems", "items"):
             yield from zip(_listed(schema, key), value, strict=False)
-        yield from ((part, inner) for inner in value for part in general)
-
-
-def _names(schema: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Find the parts that have a name: by anchor, and by the last word of their address."""
-    anchors: dict[str, Any] = {}
-    named: dict[str, Any] = {}
-    rest = [schema]
-    while rest:
-        part = rest.pop()
-        if isinstance(part, dict):
-            for key in ("$anchor", "$dynamicAnchor"):
-                if isinstance(part.get(key), str):
-                    anchors[part[key]] = part
-            address = part.get("$id")
-            if isinstance(address, str):
-                # Draft-07 names an anchor this way.
-                table, word = (anchors, address[1:]) if address.startswith("#") else (named, _tail(address))
-                # Two parts of one name: which is meant depends on where one stands.
-                table[word] = part if word not in table else None
-            rest += part.values()
-        elif isinstance(part, list):
-            rest += part
-    return anchors, named
-
-
-def _tail(address: str) -> str:
-    return address.partition("#")[0].rstrip("/").rpartition("/")[2]
-
-
-def _count(value: Any, most: float) -> float:
-    """Count the values in a value, itself included; stops when there are more than may be."""
-    count = 0
-    rest = [value]
-    while rest and count <= most:
-        part = rest.pop()
-        count += 1
-        if isinstance(part, dict):
-            rest += part.values()
-        elif isinstance(part, list | tuple):
-            rest += part
-    return math.inf if rest else count
+        yield from ((part, inner) for part in general for inner in value)
