@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
-from halflap.calls import Calls, Policy, Recorder, Redactor, configured_secrets, describe
+from halflap.calls import Calls, Policy, Recorder, Redactor, aside, configured_secrets, describe
 from halflap.catalog import (
     FIRST_LISTING_SECONDS,
     Catalog,
@@ -172,7 +172,10 @@ class Gateway:
         await self.settle(wait_seconds=wait_seconds)
         snapshot = self.snapshot
         reasons = self.unavailable()
-        return tuple(self._registered(snapshot.tools[name], reasons) for name in snapshot.callable)
+        # In a thread: everything is copied, and there may be much of it.
+        return await asyncio.to_thread(
+            lambda: tuple(self._registered(snapshot.tools[name], reasons) for name in snapshot.callable)
+        )
 
     async def settle(self, *, wait_seconds: float, behind: bool = True) -> None:
         """List the servers that were never listed, and wait for them; `behind` that, the stale ones too."""
@@ -198,7 +201,16 @@ class Gateway:
         """Say what a tool takes and returns, who serves it, and what its server says of itself."""
         tool, _ = await self._look_up(name)
         assert self._calls is not None
-        return describe(tool, self.snapshot, self._calls.policy, self.unavailable().get(tool.server))
+        unchecked = await self._calls.checks.unchecked(tool)
+        work = partial(
+            describe,
+            tool,
+            self.snapshot,
+            self._calls.policy,
+            self.unavailable().get(tool.server),
+            unchecked,
+        )
+        return await aside(work, tool.description, tool.input_schema, tool.output_schema)
 
     async def search(
         self, query: str, *, limit: int = 10, server: str | None = None, behind: bool = True
@@ -211,11 +223,7 @@ class Gateway:
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Give a tool's schema, parsed. One past its time is given marked stale, and asked for anew behind."""
         tool, stale = await self._look_up(tool_name)
-        # Copies: what a caller does to them must not reach the catalogue.
-        own = replace(
-            tool, input_schema=deepcopy(tool.input_schema), output_schema=deepcopy(tool.output_schema)
-        )
-        return parse_schema(own, stale=stale)
+        return await aside(partial(_parsed, tool, stale=stale), tool.input_schema, tool.output_schema)
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
         """Give several; an unknown name raises `ToolNotFoundError` after all others are resolved."""
@@ -228,7 +236,8 @@ class Gateway:
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Say everything that is wrong with these arguments, without calling anything."""
-        return (await self.get_schema(tool_name)).validate_arguments(arguments)
+        schema = await self.get_schema(tool_name)
+        return await asyncio.to_thread(schema.validate_arguments, arguments)
 
     def unavailable(self) -> dict[str, str]:
         """Say which servers cannot be reached at the moment, and why."""
@@ -361,6 +370,12 @@ class Gateway:
             with contextlib.suppress(Exception):
                 roots += [dict(root) for root in await self._roots()]
         return roots
+
+
+def _parsed(tool: Tool, *, stale: bool) -> ToolSchema:
+    # Copies: what a caller does to them must not reach the catalogue.
+    own = replace(tool, input_schema=deepcopy(tool.input_schema), output_schema=deepcopy(tool.output_schema))
+    return parse_schema(own, stale=stale)
 
 
 async def _configured(config: Config | Mapping[str, Any] | str | Path | None) -> Config:

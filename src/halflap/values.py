@@ -208,7 +208,7 @@ class ToolSource(Protocol):
     ) -> Result:
         """Call a tool by its original name; `repeatable` says that doing it twice does no harm.
 
-        `admit` is to be asked right before each time that the call is sent, when the source is up and
+        `admit` is to be awaited right before each time that the call is sent, when the source is up and
         its tools are listed as they are now; what it raises is the call's outcome.
         """
         ...

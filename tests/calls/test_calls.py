@@ -265,6 +265,7 @@ HOSTILE = {
     "nowhere": {"type": "object", "properties": {"a": {"$ref": "#/$defs/gone"}}},
     "laughs": laughs(60),
     "foreign": {"$schema": "http://127.0.0.1:9/draft-99", "type": "object"},
+    "wide": {"type": "object", "properties": {f"p{one}": {"pattern": "^a$"} for one in range(20_000)}},
     "list": [1, 2],
     "text": "string",
     "nothing": None,
@@ -306,6 +307,17 @@ def test_true_is_not_an_integer(run: Run) -> None:
         async with Gateway.open({"servers": [ECHO]}) as gateway:
             with pytest.raises(InvalidArgumentsError, match="a: expected integer, received true"):
                 await gateway.call("mcp__echo__add", a=True, b=1)
+
+    run(scenario())
+
+
+def test_a_number_that_json_has_not_is_told_with_its_place(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [ECHO]}) as gateway:
+            with pytest.raises(
+                InvalidArgumentsError, match="a: expected a number that JSON has, received NaN"
+            ):
+                await gateway.call("mcp__echo__add", a=float("nan"), b=1)
 
     run(scenario())
 

@@ -27,6 +27,7 @@ ASKED = {
     "wrapped": "mcp__odd__wrapped",
     "hostile": "mcp__odd__hostile",
     "blocked": "mcp__odd__blocked",
+    "veiled": "mcp__odd__veiled",
     "instructed": "mcp__sales__order_history",
 }
 ODD: list[dict[str, Any]] = [
@@ -43,6 +44,16 @@ ODD: list[dict[str, Any]] = [
         "inputSchema": {"type": "object", "properties": {"a": {"description": "x" * 100_000}}},
     },
     {"name": "blocked", "description": "", "inputSchema": {"type": "object"}},
+    {
+        "name": "veiled",
+        "description": "",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"a\u200bb": {"enum": ["x\u202e"]}, "c": {"type": "nonsense"}},
+            "required": ["a\u200bb"],
+        },
+        "outputSchema": {"$ref": "#/$defs/R", "$defs": {"R": {"properties": {"result": {"type": "string"}}}}},
+    },
 ]
 FACES = [("stdio", "auto"), ("stdio", "legacy"), ("http", "auto"), ("http", "legacy")]
 
@@ -154,8 +165,26 @@ def test_untrusted_texts_are_cleaned_and_bounded(answers: dict[str, Any]) -> Non
     assert len(described["inputSchema"]["properties"]["a"]["description"]) <= 4_000
 
 
+def test_names_with_hidden_letters_are_shown_alike_in_text_and_structure(answers: dict[str, Any]) -> None:
+    schema = told(answers, "veiled")["inputSchema"]
+    assert [*schema["properties"]][:1] == schema["required"] == [r"a\u200bb"]
+    assert schema["properties"][r"a\u200bb"] == {"enum": [r"x\u202e"]}
+    assert answers["veiled"].structured_content == told(answers, "veiled")
+    assert "\u200b" not in answers["veiled"].content[0].text
+    assert "write the letter itself" in told(answers, "veiled")["spelling"]
+
+
+def test_that_arguments_are_not_checked_is_told_with_the_reason(answers: dict[str, Any]) -> None:
+    assert "at properties.c.type: " in told(answers, "veiled")["unchecked"]
+    assert "unchecked" not in told(answers, "declared")
+
+
+def test_a_wrapper_behind_a_reference_is_told_of(answers: dict[str, Any]) -> None:
+    assert "without the wrapper" in told(answers, "veiled")["note"]
+
+
 def test_the_structured_content_is_the_text_and_fits_the_declared_schema(answers: dict[str, Any]) -> None:
-    for word in ("declared", "undeclared", "empty", "wrapped"):
+    for word in ("declared", "undeclared", "empty", "wrapped", "veiled"):
         assert answers[word].structured_content == told(answers, word)
         jsonschema_rs.validate(answers["tool"].output_schema, answers[word].structured_content)
 

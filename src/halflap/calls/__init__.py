@@ -1,10 +1,21 @@
 """The only path to a tool."""
 
 from halflap.calls.calls import Calls
+from halflap.calls.checks import aside
 from halflap.calls.describe import describe
 from halflap.calls.policy import Policy
 from halflap.calls.record import Recorder, new_id
 from halflap.calls.redact import MARK, Redactor
 from halflap.calls.secret_values import configured_secrets
 
-__all__ = ["MARK", "Calls", "Policy", "Recorder", "Redactor", "configured_secrets", "describe", "new_id"]
+__all__ = [
+    "MARK",
+    "Calls",
+    "Policy",
+    "Recorder",
+    "Redactor",
+    "aside",
+    "configured_secrets",
+    "describe",
+    "new_id",
+]

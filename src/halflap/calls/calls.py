@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import OrderedDict
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from halflap.calls.checks import Checks
 from halflap.calls.trace import CallTrace
 from halflap.errors import ArgumentProblem, HalflapError, InvalidArgumentsError, ToolFailedError
-from halflap.schema import Validator, compile_schema, parse_schema
+from halflap.schema import parse_schema, unsendable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,7 @@ __all__ = ["Calls"]
 
 _DEEPEST = 100
 """Deeper arguments than this are refused: libraries on the way give up at some depth, each at its own."""
-_COMPILED = 1_000
-"""So many compiled schemas are kept."""
+_MOST_PROBLEMS = 20
 
 
 class Calls:
@@ -36,7 +36,7 @@ class Calls:
         self._recorder = recorder
         self._snapshot = snapshot
         self._sources: dict[str, ToolSource] = {}
-        self._compiled: OrderedDict[tuple[str, str], Validator | None] = OrderedDict()
+        self.checks = Checks()
 
     def register(self, source: ToolSource) -> None:
         """Make a source's tools callable."""
@@ -51,27 +51,21 @@ class Calls:
         outcome = "cancelled"
         breach = trouble = None
 
-        def check() -> None:
-            nonlocal tool, snapshot
-            snapshot = self._snapshot()
-            tool = snapshot.find(name)
-            self.policy.admit(tool, snapshot)
-            if context.rule is not None:
-                context.rule(tool)
-            self._validate(tool, arguments)
-
         async def admit() -> None:
-            # Asked again when the server is up: its tool may have changed, or gone, since it was looked up.
-            check()
-            if not trace.is_committed and not self.policy.is_read_only(tool):
-                await trace.commit(tool)
-                if self._snapshot() is not snapshot:
-                    check()
+            # Asked again when the server is up: its tool may have changed, or gone, since it was looked up,
+            # and once more if it may have while the arguments were checked or the call was written down.
+            nonlocal tool
+            seen = None
+            while seen is not self._snapshot():
+                seen = self._snapshot()
+                tool = seen.find(name)
+                self._let(tool, seen, context)
+                await self.checks.arguments(tool, arguments)
+                if not trace.is_committed and not self.policy.is_read_only(tool):
+                    await trace.commit(tool)
 
         try:
-            self.policy.admit(tool, snapshot)
-            if context.rule is not None:
-                context.rule(tool)
+            self._let(tool, snapshot, context)
             trace.passed(arguments, _as_json(tool, arguments))
             try:
                 result = await self._sources[tool.server].call(
@@ -84,7 +78,7 @@ class Calls:
             except ToolFailedError as error:
                 raise ToolFailedError(name, error.server, error.rpc_code, error.message) from error
             outcome = "tool_error" if result.is_error else "ok"
-            breach = self._breach(tool, result)
+            breach = await self.checks.breach(tool, result)
         except HalflapError as error:
             outcome, trouble = error.code, str(error)
             raise
@@ -98,30 +92,11 @@ class Calls:
         finally:
             trace.end(tool, outcome, result, breach, trouble)
 
-    def _validate(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
-        validator = self._validator(tool, "input", tool.input_schema)
-        problems = [] if validator is None else validator.problems(dict(arguments))
-        if problems:
-            raise InvalidArgumentsError(tool.name, problems, parse_schema(tool).format_compact())
-
-    def _breach(self, tool: Tool, result: Result) -> str | None:
-        """Say where a result breaks what its tool declares. It is delivered all the same."""
-        if tool.output_schema is None or result.is_error:
-            return None
-        if not result.has_structured_content:
-            return "no structured content"
-        validator = self._validator(tool, "output", tool.output_schema)
-        problems = [] if validator is None else validator.problems(result.structured_content)
-        return str(problems[0])[:500] if problems else None
-
-    def _validator(self, tool: Tool, side: str, schema: Mapping[str, Any]) -> Validator | None:
-        key = (tool.hash, side)
-        if key not in self._compiled:
-            self._compiled[key] = compile_schema(schema)
-            if len(self._compiled) > _COMPILED:
-                self._compiled.popitem(last=False)
-        self._compiled.move_to_end(key)
-        return self._compiled[key]
+    def _let(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
+        """Refuse what nobody may call, and what this caller may not."""
+        self.policy.admit(tool, snapshot)
+        if context.rule is not None:
+            context.rule(tool)
 
 
 def _as_json(tool: Tool, arguments: Mapping[str, Any]) -> str:
@@ -131,8 +106,13 @@ def _as_json(tool: Tool, arguments: Mapping[str, Any]) -> str:
             raise ValueError(f"nested more than {_DEEPEST} levels deep")  # noqa: TRY301 -- reported below
         return json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        problem = ArgumentProblem("", "JSON", f"what is not JSON: {error}")
-        raise InvalidArgumentsError(tool.name, [problem], parse_schema(tool).format_compact()) from error
+        problems = (
+            []
+            if isinstance(error, RecursionError)
+            else [*islice(unsendable(dict(arguments)), _MOST_PROBLEMS)]
+        )
+        problems = problems or [ArgumentProblem("", "JSON", f"what is not JSON: {error}")]
+        raise InvalidArgumentsError(tool.name, problems, parse_schema(tool).format_compact()) from error
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

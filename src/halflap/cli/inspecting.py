@@ -81,7 +81,7 @@ def _show(described: dict[str, Any], schema: ToolSchema) -> None:
         lines.append(f"Effects: {'; '.join(known)}")
     lines += [
         f"{key.capitalize()}: {described[key]}"
-        for key in ("blocked", "held", "unavailable")
+        for key in ("blocked", "held", "unavailable", "unchecked", "spelling")
         if key in described
     ]
     if "changed" in described:

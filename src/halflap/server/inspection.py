@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from halflap.calls import aside
 from halflap.errors import ToolNotFoundError
 from halflap.server.family import Answer, FrontTool
 
@@ -36,7 +37,8 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
             return Answer(
                 _not_found(name, f"{described['blocked']} keeps it from being called."), is_error=True
             )
-        return Answer(json.dumps(described, indent=2, ensure_ascii=False), described)
+        text = await aside(lambda: json.dumps(described, indent=2, ensure_ascii=False), described)
+        return Answer(text, described)
 
     return FrontTool(
         name="inspect_tool",
@@ -65,6 +67,14 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
                 "note": {
                     "type": "string",
                     "description": "What to know about the value that the tool returns",
+                },
+                "spelling": {
+                    "type": "string",
+                    "description": "How names with letters that cannot be seen are written here, and in a call",
+                },
+                "unchecked": {
+                    "type": "string",
+                    "description": "Why arguments are not checked before a call, where they are not",
                 },
                 "server": {"type": "string"},
                 "originalName": {"type": "string", "description": "The tool's name at its server"},

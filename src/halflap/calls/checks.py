@@ -1,0 +1,95 @@
+"""Hold arguments and results against schemas, without keeping anybody else waiting for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from halflap.errors import InvalidArgumentsError
+from halflap.schema import Validator, compile_or_say, is_small, parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Literal, TypeVar
+
+    from halflap.errors import ArgumentProblem
+    from halflap.values import Result, Tool
+
+    T = TypeVar("T")
+
+__all__ = ["Checks", "aside"]
+
+logger = logging.getLogger(__name__)
+
+_MOST_KEPT = 1_000
+_MOST_PARTS_KEPT = 200_000
+"""So many compiled schemas are kept, and so many parts of them: what is compiled takes a hundred bytes a part."""
+
+
+async def aside(work: Callable[[], T], *values: Any) -> T:
+    """Do work on what somebody else wrote: at once if it is small, else in a thread."""
+    return work() if is_small(*values) else await asyncio.to_thread(work)
+
+
+class Checks:
+    """Keeps compiled schemas, by the hash of their tool's definition."""
+
+    def __init__(self) -> None:
+        self._compiled: OrderedDict[tuple[str, str], Validator | str] = OrderedDict()
+        self._parts = 0.0
+
+    async def arguments(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        """Raise `InvalidArgumentsError` if they do not fit; what cannot be checked within reason fits."""
+        problems = await self._problems(tool, "input", tool.input_schema, dict(arguments))
+        if problems:
+            signature = await aside(lambda: parse_schema(tool).format_compact(), tool.input_schema)
+            raise InvalidArgumentsError(tool.name, problems, signature)
+
+    async def breach(self, tool: Tool, result: Result) -> str | None:
+        """Say where a result breaks what its tool declares."""
+        if tool.output_schema is None or result.is_error:
+            return None
+        if not result.has_structured_content:
+            return "no structured content"
+        problems = await self._problems(tool, "output", tool.output_schema, result.structured_content)
+        return str(problems[0])[:500] if problems else None
+
+    async def unchecked(self, tool: Tool) -> str | None:
+        """Say why no arguments are checked, where they are not."""
+        validator = await self._validator(tool, "input", tool.input_schema)
+        return None if isinstance(validator, Validator) else validator
+
+    async def _problems(
+        self, tool: Tool, side: Literal["input", "output"], schema: Any, value: Any
+    ) -> list[ArgumentProblem]:
+        validator = await self._validator(tool, side, schema)
+        if isinstance(validator, str):
+            logger.debug("The %s of %s is not checked: of its schema, %s", side, tool.name, validator)
+            return []
+        if validator.is_light(value):
+            return validator.problems(value)
+        problems = await asyncio.to_thread(validator.problems, value)
+        if not problems and not await asyncio.to_thread(validator.is_checked, value):
+            logger.info("The %s of %s was not checked: it is too much work.", side, tool.name)
+        return problems
+
+    async def _validator(self, tool: Tool, side: str, schema: Any) -> Validator | str:
+        key = (tool.hash, side)
+        if key not in self._compiled:
+            compiled = await aside(lambda: compile_or_say(schema), schema)
+            if key not in self._compiled:
+                self._parts += _parts(compiled)
+            self._compiled[key] = compiled
+            while len(self._compiled) > 1 and (
+                len(self._compiled) > _MOST_KEPT or self._parts > _MOST_PARTS_KEPT
+            ):
+                self._parts -= _parts(self._compiled.popitem(last=False)[1])
+            return compiled
+        self._compiled.move_to_end(key)
+        return self._compiled[key]
+
+
+def _parts(compiled: Validator | str) -> float:
+    return compiled.parts if isinstance(compiled, Validator) else 1

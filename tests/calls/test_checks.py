@@ -1,0 +1,187 @@
+"""Checking what somebody else wrote keeps nobody else waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import Gateway
+from halflap.calls import Calls, Policy, Recorder
+from halflap.calls.checks import Checks
+from halflap.catalog import Snapshot
+from halflap.config import Config
+from halflap.errors import InvalidArgumentsError, ToolBlockedError
+from halflap.store import open_store
+from halflap.values import CallContext, Listing, Result, Tool
+from support import python_server
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+MANY = 100_000
+LONGEST_PAUSE = 0.2
+"""Of a machine that is busy with other tests; what holds the loop holds it for a second."""
+
+
+def patterned(count: int) -> dict[str, Any]:
+    parts = {f"p{number}": {"type": "string", "pattern": f"^a{number}$"} for number in range(count)}
+    return {"type": "object", "properties": parts}
+
+
+def tool(schema: dict[str, Any], output: dict[str, Any] | None = None) -> Tool:
+    return Tool("mcp__s__t", "s", "t", "", schema, output, hash="h")
+
+
+async def pause_during(work: Callable[[], Coroutine[Any, Any, Any]]) -> float:
+    """Give the longest time for which nothing else could go on; of three times, the shortest."""
+    pauses = []
+    for _ in range(3):
+        longest, last = 0.0, time.perf_counter()
+        task = asyncio.create_task(work())
+        while not task.done():
+            await asyncio.sleep(0.001)
+            now = time.perf_counter()
+            longest, last = max(longest, now - last), now
+        await task
+        pauses.append(longest)
+        if longest < LONGEST_PAUSE:
+            break
+    return min(pauses)
+
+
+SCHEMAS = {
+    "too large to be compiled": patterned(MANY),
+    "as large as is compiled": patterned(250),
+    "contains itself": {"additionalProperties": {"anyOf": [{"type": "integer"}, {"$ref": "#"}]}},
+}
+ARGUMENTS = {f"p{number}": {"a": {f"k{inner}": inner for inner in range(200)}} for number in range(100)}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_other_work_goes_on_while_arguments_are_checked(run: Run, name: str) -> None:
+    async def check() -> None:
+        checks = Checks()
+        for _ in range(2):
+            try:
+                await checks.arguments(tool(SCHEMAS[name]), ARGUMENTS)
+            except InvalidArgumentsError:
+                assert name != "too large to be compiled"
+
+    assert run(pause_during(check)) < LONGEST_PAUSE
+
+
+def test_other_work_goes_on_while_a_result_is_checked(run: Run) -> None:
+    declared = tool({}, patterned(MANY))
+    value = {f"p{number}": number for number in range(MANY)}
+    result = Result(structured_content=value, has_structured_content=True)
+
+    async def check() -> None:
+        assert await Checks().breach(declared, result) is None
+
+    assert run(pause_during(check)) < LONGEST_PAUSE
+
+
+def test_a_tool_too_large_to_be_checked_is_inspected_and_called_while_others_go_on(
+    run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "tools.json"
+    large = {"name": "large", "description": "", "inputSchema": patterned(MANY)}
+    file.write_text(json.dumps({"s": {"tools": [large]}}))
+    server = python_server("s", "replay.py", str(file), protocol="legacy")
+
+    async def scenario() -> dict[str, float]:
+        async with Gateway.open({"servers": [server]}) as gateway:
+            await gateway.refresh()
+            name = "mcp__s__large"
+            assert "more than 10,000 parts" in (await gateway.inspect(name))["unchecked"]
+            assert (await gateway.call(name, p1="anything")).text == "called large"
+            return {
+                "inspect": await pause_during(lambda: gateway.inspect(name)),
+                "schema": await pause_during(lambda: gateway.get_schema(name)),
+                "validate": await pause_during(lambda: gateway.validate_arguments(name, {"p1": "x"})),
+                "call": await pause_during(lambda: gateway.call(name, p1="anything")),
+                "tools": await pause_during(gateway.tools),
+            }
+
+    pauses = run(scenario())
+    assert {step: pause for step, pause in pauses.items() if pause >= LONGEST_PAUSE} == {}
+
+
+def test_what_is_large_is_refused_all_the_same_where_it_is_wrong(run: Run) -> None:
+    schema = {"properties": {"a": {"items": {"type": "string"}}}}
+
+    async def check() -> None:
+        with pytest.raises(InvalidArgumentsError, match=r"a\[49999\]: expected string, received 7"):
+            await Checks().arguments(tool(schema), {"a": ["x"] * 49_999 + [7]})
+
+    run(check())
+
+
+def test_as_many_schemas_are_kept_as_there_is_room_for(run: Run) -> None:
+    async def check() -> None:
+        checks = Checks()
+        schema = {"properties": {f"p{number}": {"type": "string"} for number in range(3_000)}}
+        for number in range(60):
+            one = Tool("mcp__s__t", "s", "t", "", schema, hash=str(number))
+            await checks.arguments(one, {})
+        assert 10 < len(checks._compiled) < 40
+        assert checks._parts <= 200_000
+
+    run(check())
+
+
+class Source:
+    """Has one tool, and lets something happen while it asks whether it may be called."""
+
+    name = "s"
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        self.meanwhile = meanwhile
+        self.sent = 0
+
+    async def list(self) -> Listing:
+        return Listing("s", ())
+
+    async def call(
+        self,
+        tool: str,  # noqa: ARG002 -- as the protocol has it
+        arguments: Mapping[str, Any],  # noqa: ARG002 -- as above
+        context: CallContext,  # noqa: ARG002 -- as above
+        *,
+        repeatable: bool,  # noqa: ARG002 -- as above
+        admit: Callable[[], Awaitable[None]],
+    ) -> Result:
+        asked = asyncio.create_task(admit())
+        await asyncio.sleep(0)
+        self.meanwhile()
+        await asked
+        self.sent += 1
+        return Result()
+
+
+def test_a_tool_that_is_blocked_while_its_arguments_are_checked_is_not_called(run: Run) -> None:
+    one = tool({"properties": {"a": {"items": {"type": "string"}}}})
+    snapshots = [Snapshot(tools={one.name: one})]
+    policy = Policy(Config.from_mapping({"servers": []}))
+    source = Source(lambda: snapshots.append(replace(snapshots[0], blocked={one.name: "`tools.block`"})))
+
+    async def scenario() -> None:
+        store = await open_store(None)
+        recorder = Recorder(store)
+        calls = Calls(policy, recorder, lambda: snapshots[-1])
+        calls.register(source)
+        with pytest.raises(ToolBlockedError):
+            await calls.call(one.name, {"a": ["x"] * 50_000}, CallContext())
+        await recorder.close()
+        await store.close()
+
+    run(scenario())
+    assert source.sent == 0
