@@ -1,0 +1,192 @@
+"""Definitions that were written to harm, and a program that says what each step with one of them takes.
+
+    python hostile.py "huge enum"
+
+prints a line of JSON for each step: its name, its seconds, and by how many megabytes the process grew at most.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halflap.calls import Policy, describe
+from halflap.catalog import Snapshot
+from halflap.config import Config
+from halflap.schema import compile_schema, parse_schema
+from halflap.values import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MANY = 100_000
+_MOST_ADDRESSES = 4 << 30
+"""So that a test that fails does so alone, and does not take the machine with it."""
+
+
+def nested(levels: int, key: str, bottom: Any) -> Any:
+    for _ in range(levels):
+        bottom = {key: bottom} if key else [bottom]
+    return bottom
+
+
+def fanned(levels: int, join: Callable[[dict[str, str]], dict[str, Any]]) -> dict[str, Any]:
+    """Make a schema whose last part is reached in 2 ** levels ways."""
+    parts: dict[str, Any] = {"d0": {"type": "string"}}
+    for level in range(1, levels + 1):
+        parts[f"d{level}"] = join({"$ref": f"#/$defs/d{level - 1}"})
+    return {"$defs": parts, "properties": {"a": {"$ref": f"#/$defs/d{levels}"}}}
+
+
+def many_times(part: dict[str, Any], count: int = 2_500) -> dict[str, Any]:
+    """Make a schema that has one part under very many names."""
+    return {
+        "$defs": {"d": part},
+        "properties": {f"p{number}": {"$ref": "#/$defs/d"} for number in range(count)},
+    }
+
+
+def properties(count: int, part: Callable[[int], Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {f"p{number}": part(number) for number in range(count)}}
+
+
+HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "10^5 properties": lambda: (properties(MANY, lambda _: {"type": "string"}), {"p1": 1}),
+    "10^5 patterned properties": lambda: (
+        properties(MANY, lambda number: {"type": "string", "pattern": f"^a{number}$"}),
+        {"p1": "x"},
+    ),
+    "10^5 required": lambda: ({"required": [f"p{number}" for number in range(MANY)]}, {}),
+    "as many properties as are compiled": lambda: (
+        properties(3_000, lambda _: {"type": "string"}),
+        {f"p{number}": number for number in range(3_000)},
+    ),
+    "nested deep": lambda: (nested(900, "items", {"type": "string"}), {"a": nested(90, "", 1)}),
+    "nested in every way": lambda: (nested(300, "not", {"allOf": [{"$ref": "#"}]}), {"a": nested(90, "", 1)}),
+    "contains itself": lambda: (
+        {"properties": {name: {"$ref": "#"} for name in "abcdefgh"}, "additionalProperties": False},
+        nested(90, "a", {"x": 1}),
+    ),
+    "items that contain themselves": lambda: (
+        {"properties": {"a": {"$ref": "#/$defs/l"}}, "$defs": {"l": {"items": {"$ref": "#/$defs/l"}}}},
+        {"a": [[[1] * 100] * 100] * 10},
+    ),
+    "$ref bomb, allOf": lambda: (fanned(60, lambda part: {"allOf": [part, dict(part)]}), {"a": 1}),
+    "$ref bomb, anyOf": lambda: (fanned(60, lambda part: {"anyOf": [part, dict(part)]}), {"a": 1}),
+    "$ref bomb, properties": lambda: (
+        fanned(60, lambda part: {"properties": {"l": part, "r": dict(part)}}),
+        {"a": {"l": {"r": 1}}},
+    ),
+    "$ref bomb, ten ways": lambda: (
+        fanned(20, lambda part: {"oneOf": [dict(part) for _ in range(10)]}),
+        {"a": 1},
+    ),
+    "every key meets every choice": lambda: (
+        {
+            **properties(1_400, lambda _: {"type": "string"}),
+            "anyOf": [
+                {"anyOf": [{"properties": {f"q{one}_{two}": {}}} for two in range(15)]} for one in range(100)
+            ],
+        },
+        {"p1": 1},
+    ),
+    "one key in very many choices": lambda: (
+        {"anyOf": [{"anyOf": [{"properties": {"a": {"const": [one, two]}}} for two in range(14)]}
+                   for one in range(100)]},
+        {"a": 1},
+    ),
+    "one key after another": lambda: (
+        {"allOf": [{"allOf": [{"properties": {f"p{one}_{two}": {}}} for two in range(25)]}
+                   for one in range(100)]},
+        {},
+    ),
+    "regex bombs": lambda: (
+        {"items": {"allOf": [{"pattern": rf"^(a|aa)+(?!x{number})\1$"} for number in range(60)]}},
+        ["a" * 1_000 + "!"] * 1_000,
+    ),
+    "large regexes": lambda: (
+        properties(400, lambda number: {"pattern": f"(a{{100}}){{90}}{number}"}),
+        {f"p{number}": "a" * 1_000 for number in range(400)},
+    ),
+    "a regex of megabytes": lambda: ({"properties": {"a": {"pattern": "[a-z]" * 1_000_000}}}, {"a": "x"}),
+    "regexes for keys": lambda: (
+        {"patternProperties": {rf"^(a|aa)+(?!x{number})\1$": {"type": "null"} for number in range(200)}},
+        {"a" * 500 + str(number): 1 for number in range(500)},
+    ),
+    "regexes and a text of megabytes": lambda: (
+        {"properties": {"a": {"allOf": [{"pattern": f"[ab]+c{number}"} for number in range(300)]}}},
+        {"a": "ab" * 2_000_000},
+    ),
+    "huge enum": lambda: ({"properties": {"a": {"enum": [*range(1_000_000)]}}}, {"a": "x"}),
+    "huge enum, very many times": lambda: (many_times({"enum": [*range(200_000)]}), {"p1": "x"}),
+    "an enum of objects and very many values": lambda: (
+        {"items": {"enum": [{"a": number} for number in range(3_000)]}},
+        [{"a": 2_999}] * 3_000,
+    ),
+    "an enum of long texts": lambda: (
+        {"properties": {"a": {"enum": [str(number) + "x" * 50_000 for number in range(400)]}}},
+        {"a": "y"},
+    ),
+    "huge description": lambda: (
+        {"properties": {"a": {"description": "word \u200b" * 4_000_000}}, "description": "x" * 10_000_000},
+        {},
+    ),
+    "huge description, very many times": lambda: (many_times({"description": "x\n" * 2_000_000}), {}),
+    "huge default, very many times": lambda: (
+        {"properties": {f"p{number}": LARGE for number in range(2_000)}},
+        {},
+    ),
+    "deep default": lambda: ({"properties": {"a": {"default": nested(900, "", 1)}}}, {}),
+    "huge name": lambda: ({"properties": {str(one) + "n" * 2_000_000: {} for one in range(5)}}, {"a": 1}),
+    "very many wrong values": lambda: ({"items": {"type": "string"}}, [*range(200_000)]),
+    "very many reasons for a long text": lambda: (
+        {"properties": {"a": {"allOf": [{"maxLength": number} for number in range(1_000)]}}},
+        {"a": "x" * 1_000_000},
+    ),
+    "very many reasons for a large value": lambda: (
+        {"allOf": [{"required": [f"q{number}"]} for number in range(1_000)]},
+        {f"k{number}": "v" for number in range(10_000)},
+    ),
+}  # fmt: skip
+LARGE: dict[str, Any] = {"default": [{"k": "v" * 1_000}] * 1_000}
+
+
+def _grown() -> float:
+    """Give the most megabytes that this process has had."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def main(name: str) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_ADDRESSES, _MOST_ADDRESSES))
+    schema, value = HOSTILE[name]()
+    policy = Policy(Config.from_mapping({"servers": []}))
+    said = schema.get("description", "")
+    tool = Tool("mcp__s__t", "s", "t", said, schema, schema)
+    compile_schema({"type": "string"})
+    parsed = parse_schema(tool)
+    validator = compile_schema(schema)
+    steps: dict[str, Callable[[], Any]] = {
+        "parse_schema": lambda: parse_schema(tool),
+        "format_for_llm": parsed.format_for_llm,
+        "format_compact": parsed.format_compact,
+        "compile_schema": lambda: compile_schema(schema),
+        "validate": lambda: validator and [str(problem) for problem in validator.problems(value)],
+        "inspect_tool": lambda: json.dumps(describe(tool, Snapshot(), policy, None), indent=2),
+    }
+    for step, work in steps.items():
+        Path("/proc/self/clear_refs").write_text("5")
+        before, began = _grown(), time.perf_counter()
+        result = work()
+        seconds, megabytes = time.perf_counter() - began, _grown() - before
+        letters = len(result) if isinstance(result, str) else len(str(result)) if step == "validate" else 0
+        told = {"step": step, "seconds": seconds, "megabytes": megabytes, "letters": letters}
+        sys.stdout.write(json.dumps(told) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
