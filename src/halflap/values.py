@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol
@@ -204,7 +204,7 @@ class ToolSource(Protocol):
         context: CallContext,
         *,
         repeatable: bool,
-        admit: Callable[[], Awaitable[None]],
+        admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> Result:
         """Call a tool by its original name; `repeatable` says that doing it twice does no harm.
 

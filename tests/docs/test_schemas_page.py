@@ -85,3 +85,15 @@ def test_the_problems_are_as_shown() -> None:
     arguments = {"limit": True, "mode": "medium", "tags": ["a", 1], "custmer_id": "C1"}
     problems = parse_schema(tool).validate_arguments(arguments)
     assert {str(problem) for problem in problems} == set(EXAMPLES[3].splitlines())
+
+
+def test_letters_that_cannot_be_seen_are_written_as_shown() -> None:
+    schema = {
+        "properties": {"na\u200bme": {"type": "string"}, "mode": {"enum": ["x\u202ey", "z"]}},
+        "required": ["na\u200bme"],
+    }
+    parsed = parse_schema(Tool("find", "s", "find", "", schema))
+    problems = [str(problem) for problem in parsed.validate_arguments({"mode": "xy"})]
+    line, *told = EXAMPLES[4].splitlines()
+    assert parsed.format_compact() == line
+    assert sorted(problems) == sorted(told)

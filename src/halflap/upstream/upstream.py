@@ -132,7 +132,7 @@ class Upstream:
         context: CallContext,
         *,
         repeatable: bool,
-        admit: Callable[[], Awaitable[None]],
+        admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> Result:
         """Call a tool. A call that may have reached the server is repeated only if that does no harm."""
         await self._take_place(tool, context)
