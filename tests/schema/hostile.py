@@ -112,6 +112,10 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
         properties(400, lambda number: {"pattern": f"(a{{100}}){{90}}{number}"}),
         {f"p{number}": "a" * 1_000 for number in range(400)},
     ),
+    "regexes of all scripts": lambda: (
+        properties(200, lambda number: {"pattern": rf"(?=a)\w{{10}}{number}|\p{{L}}{{5}}"}),
+        {f"p{number}": "a" * 1_000 for number in range(200)},
+    ),
     "a regex of megabytes": lambda: ({"properties": {"a": {"pattern": "[a-z]" * 1_000_000}}}, {"a": "x"}),
     "regexes for keys": lambda: (
         {"patternProperties": {rf"^(a|aa)+(?!x{number})\1$": {"type": "null"} for number in range(200)}},

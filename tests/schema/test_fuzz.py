@@ -92,7 +92,7 @@ def test_whatever_is_said_is_parsed_and_written_within_bounds(schema: Any, outpu
 @given(SCHEMAS)
 def test_whatever_is_said_is_described_without_anything_hidden(schema: Any) -> None:
     described = describe(definition(schema, schema), Snapshot(), POLICY, None)
-    text = json.dumps(described, ensure_ascii=False, indent=2)
+    text = json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False)
     assert is_harmless(text, kept="\n")
     assert all(len(line) < 10_000 for line in text.splitlines())
 

@@ -24,8 +24,8 @@ __all__ = ["Checks", "aside"]
 logger = logging.getLogger(__name__)
 
 _MOST_KEPT = 1_000
-_MOST_PARTS_KEPT = 200_000
-"""So many compiled schemas are kept, and so many parts of them: what is compiled takes a hundred bytes a part."""
+_MOST_PARTS_KEPT = 100_000
+"""So many compiled schemas are kept, and so many parts of them: a part takes some hundred bytes."""
 
 
 async def aside(work: Callable[[], T], *values: Any) -> T:

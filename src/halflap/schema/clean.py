@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from typing import Any
@@ -106,7 +107,8 @@ class _Cleaner:
             self._parts += len(shown) // 40
             return shown
         if not isinstance(value, dict | list):
-            return value
+            # JSON has no NaN; Python reads it all the same, and whoever is to read what we write may not.
+            return str(value) if isinstance(value, float) and not math.isfinite(value) else value
         if depth >= _DEEPEST or self._parts > _MOST_PARTS:
             return _LEFT_OUT
         if isinstance(value, list):

@@ -24,7 +24,7 @@ __all__ = ["Validator", "compile_or_say", "compile_schema"]
 
 _MOST_PROBLEMS = 20
 _BACKTRACKING_STEPS = 5_000
-_PATTERN_BYTES = 100_000
+_PATTERN_BYTES = 1_000_000
 MOST_PARTS = 10_000
 """A larger schema is not compiled: the library keeps all other threads waiting while it does that."""
 _MOST_WORK = 1_000_000

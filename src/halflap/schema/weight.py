@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from halflap.schema.patterns import weight_of_pattern
 from halflap.schema.refer import MISSING, References
 from halflap.schema.size import size_of
 
@@ -14,12 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Scale"]
 
-_PATTERN = 50
-"""What a pattern weighs; one step of anything else weighs 1."""
-_HARD_PATTERN = 2_000
-"""What one weighs that may have to be tried in very many ways."""
-_HARD = re.compile(r"\(\?(?![:imsux-])|\\[0-9kgGK]|[+*?}]\+")
-"""Looking around, references to groups, possession: all else takes as long as the text is."""
 _AGAIN = 3
 """`unevaluated…` goes through everything beside it again, and that at each level."""
 _MOST_PAIRS = 100_000
@@ -36,6 +31,16 @@ class _TooHeavyError(Exception):
     """It cannot be weighed, or there is no end to it."""
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What one weighing has found so far; several may be under way at once, in threads."""
+
+    limit: float
+    """Past this, it is given up."""
+    weights: dict[Any, float] = field(default_factory=dict)
+    sizes: dict[int, float] = field(default_factory=dict)
+
+
 class Scale:
     """Weighs values against one schema, without checking them.
 
@@ -47,10 +52,9 @@ class Scale:
         self._schema = schema
         self._light = light
         self._most = most
-        self._limit = most
         self._references = References(schema)
         try:
-            self._unfolded = self._unfold(schema, {})
+            self._unfolded = self._unfold(schema, _Seen(most))
         except (_TooHeavyError, RecursionError):
             self._unfolded = math.inf
 
@@ -64,9 +68,9 @@ class Scale:
         if rough <= self._light:
             return rough
         # What can be checked anyhow is followed only to see whether it is light.
-        self._limit = self._light if rough < math.inf else self._most
+        seen = _Seen(self._light if rough < math.inf else self._most)
         try:
-            weight = min(rough, self._follow(self._schema, value, {}, {}))
+            weight = min(rough, self._follow(self._schema, value, seen))
         except (_TooHeavyError, RecursionError):
             weight = rough
         return weight if weight <= self._most else math.inf
@@ -74,39 +78,37 @@ class Scale:
     def _rough(self, value: Any, most: float) -> float:
         return math.inf if self._unfolded > most else self._unfolded * size_of(value, most / self._unfolded)
 
-    def _unfold(self, schema: Any, known: dict[int, float]) -> float:
+    def _unfold(self, schema: Any, seen: _Seen) -> float:
         """Count the parts of a schema, each as often as it is reached."""
 
         def children(part: Mapping[str, Any]) -> float:
-            return sum(self._unfold(child, known) for child in _children(part))
+            return sum(self._unfold(child, seen) for child in _children(part))
 
-        return self._once(schema, id(schema), known, lambda part: self._unfold(part, known), children, size=1)
+        return self._once(schema, id(schema), seen, lambda part: self._unfold(part, seen), children, size=1)
 
-    def _follow(
-        self, schema: Any, value: Any, known: dict[tuple[int, int], float], sizes: dict[int, float]
-    ) -> float:
+    def _follow(self, schema: Any, value: Any, seen: _Seen) -> float:
         """Count what is done to a value and all that is in it."""
 
         def children(part: Mapping[str, Any]) -> float:
-            return sum(self._follow(child, inner, known, sizes) for child, inner in _matched(part, value))
+            return sum(self._follow(child, inner, seen) for child, inner in _matched(part, value))
 
-        if id(value) not in sizes:
-            sizes[id(value)] = size_of(value, self._most)
+        if id(value) not in seen.sizes:
+            seen.sizes[id(value)] = size_of(value, self._most)
         return self._once(
             schema,
             (id(schema), id(value)),
-            known,
-            lambda part: self._follow(part, value, known, sizes),
+            seen,
+            lambda part: self._follow(part, value, seen),
             children,
             # What is wrong with a value is told with a copy of it.
-            size=sizes[id(value)],
+            size=seen.sizes[id(value)],
         )
 
     def _once(
         self,
         schema: Any,
         key: Any,
-        known: dict[Any, float],
+        seen: _Seen,
         beside: Callable[[Any], float],
         children: Callable[[Mapping[str, Any]], float],
         *,
@@ -114,12 +116,11 @@ class Scale:
     ) -> float:
         if not isinstance(schema, dict):
             return size
+        known = seen.weights
         if key not in known:
-            if len(known) > min(_MOST_PAIRS, self._limit):
-                raise _TooHeavyError
             known[key] = math.nan  # under way: to come here again is to go in a circle
             own = size * (1 + _patterns(schema) + self._listed_values(schema))
-            if own > self._limit:
+            if own > seen.limit or len(known) > min(_MOST_PAIRS, seen.limit):
                 raise _TooHeavyError
             again = _AGAIN if schema.keys() & {"unevaluatedProperties", "unevaluatedItems"} else 1
             known[key] = own + again * sum(map(beside, self._beside(schema))) + children(schema)
@@ -152,7 +153,7 @@ def _patterns(schema: Mapping[str, Any]) -> int:
     written = [*_mapping(schema, "patternProperties")]
     if "pattern" in schema:
         written.append(str(schema["pattern"]))
-    return sum(_HARD_PATTERN if _HARD.search(pattern) else _PATTERN for pattern in written)
+    return sum(map(weight_of_pattern, written))
 
 
 def _mapping(schema: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""How much work a regular expression is."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from halflap.schema import Validator, compile_or_say
+from halflap.schema.patterns import cost_of_pattern, weight_of_pattern
+
+PLAIN = [
+    r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+    r"^\d{4}-\d{2}-\d{2}$",
+    r"^[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]+$",
+    r"^(?:https?|ftp)://\S+$",
+    r"^(?!-)[a-z0-9-]{1,63}$",
+]
+LARGE = [r"(a{100}){90}", r"((a{20}){20}){20}", r"[a-z]{5000}", r"(?=a)\w{10}", r"\p{L}{5}", "ab" * 5_000]
+
+
+@pytest.mark.parametrize("pattern", PLAIN)
+def test_what_people_write_costs_little(pattern: str) -> None:
+    assert cost_of_pattern(pattern) < 200
+    parts = {f"p{number}": {"type": "string", "pattern": pattern} for number in range(40)}
+    assert isinstance(compile_or_say({"properties": parts}), Validator)
+
+
+@pytest.mark.parametrize("pattern", LARGE)
+def test_what_is_large_when_it_is_written_out_costs_much(pattern: str) -> None:
+    assert cost_of_pattern(pattern) > 400
+
+
+@pytest.mark.parametrize("pattern", LARGE)
+def test_as_many_of_them_as_are_compiled_are_compiled_quickly(pattern: str) -> None:
+    count = 10_000 // (cost_of_pattern(f"{pattern}00") + 5)
+    schema = {"properties": {f"p{number}": {"pattern": f"{pattern}{number}"} for number in range(count)}}
+    began = time.perf_counter()
+    compile_or_say(schema)
+    assert time.perf_counter() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "(", ")", "{", "}", "{3}", "a{,}", "[", "[]", "\\", "a{99999999999}", "(" * 500]
+)
+def test_what_is_no_pattern_has_a_cost_too(pattern: str) -> None:
+    assert cost_of_pattern(pattern) >= 20
+
+
+def test_a_pattern_that_looks_around_weighs_more_than_one_that_does_not() -> None:
+    assert weight_of_pattern(r"(?=a)b") == weight_of_pattern(r"(a)\1") > weight_of_pattern(r"(?:a|b)+\d")
+
+
+@pytest.mark.parametrize("part", ["[", "(", "{", r"\p{", "[\\", "a{9}", "(?="])
+def test_a_pattern_that_is_never_closed_is_measured_quickly(part: str) -> None:
+    began = time.perf_counter()
+    cost_of_pattern(part * 30_000)
+    assert time.perf_counter() - began < 1.0
