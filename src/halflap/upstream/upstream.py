@@ -23,7 +23,7 @@ from halflap.upstream.wire import REFUSED, RequestFailedError, Wire
 from halflap.values import Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 
     from halflap.config import ServerConfig
     from halflap.upstream.guardian import Guardian
