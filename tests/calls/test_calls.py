@@ -315,7 +315,7 @@ def test_a_number_that_json_has_not_is_told_with_its_place(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open({"servers": [ECHO]}) as gateway:
             with pytest.raises(
-                InvalidArgumentsError, match="a: expected a number that JSON has, received NaN"
+                InvalidArgumentsError, match="a: expected a number, received NaN, which is not JSON"
             ):
                 await gateway.call("mcp__echo__add", a=float("nan"), b=1)
 

@@ -33,13 +33,9 @@ def nested(depth: int) -> Any:
     [{"default": nested(100_000)}, {"const": nested(100_000)}, {"default": 10**5_000}],
     ids=["nested default", "nested constant", "huge number"],
 )
-def test_a_schema_that_cannot_be_shown_takes_no_hit_away(hostile: dict[str, Any]) -> None:
+def test_a_schema_that_cannot_be_shown_whole_takes_no_hit_away(hostile: dict[str, Any]) -> None:
     hits = {hit.name: hit for hit in found("things", tool("good", type="string"), tool("bad", **hostile))}
     assert hits["mcp__s__good"].signature == "mcp__s__good(a?: string)"
     assert hits["mcp__s__bad"].description == "Does bad things."
-    assert hits["mcp__s__bad"].signature == "mcp__s__bad(…), a schema that cannot be shown"
-
-
-def test_it_is_said_in_the_log_which_schema_it_was(caplog: pytest.LogCaptureFixture) -> None:
-    found("things", tool("bad", default=10**5_000))
-    assert "The schema of mcp__s__bad cannot be written out" in caplog.text
+    assert hits["mcp__s__bad"].signature.startswith("mcp__s__bad(a?: ")
+    assert len(hits["mcp__s__bad"].signature) < 200

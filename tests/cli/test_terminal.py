@@ -61,7 +61,7 @@ def test_a_hostile_name_and_schema_are_inspected_harmlessly(place: Path) -> None
     done = in_terminal("inspect", "-c", "halflap-test.json", "mcp__odd____2Jhostile", home=place)
     assert done.code == 0
     assert "mcp__odd____2Jhostile" in done.out
-    assert "there it is 'hostile'" in done.out
+    assert r"there it is '\u001b[2Jhostile'" in done.out
     assert not any(bad in done.out for bad in ("owned", "\x1b[31m", "\x1b[2J", "\x9b", "\u202e"))
 
 

@@ -139,8 +139,8 @@ def test_what_is_no_number_of_jsons_is_told_as_what_it_is(value: float, said: st
     ]
     anything: dict[str, Any] = {"properties": {"a": {}}}
     assert problems(anything, {"a": [{"b": value}], "c": [1, {}, []], "d": value}) == [
-        f"a[0].b: expected a number that JSON has, received {said}",
-        f"d: expected a number that JSON has, received {said}",
+        f"a[0].b: expected a number, received {said}, which is not JSON",
+        f"d: expected a number, received {said}, which is not JSON",
     ]
 
 

@@ -62,7 +62,7 @@ class Finder:
         for found in index.search(query, limit, server):
             tool = snapshot.tools[found.name]
             first = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
-            hits.append(Hit(found.name, clean(first, _LONGEST_LINE), _signature(tool), round(found.score, 4)))
+            hits.append(Hit(found.name, clean(first, _LONGEST_LINE), parse_schema(tool).format_compact(), round(found.score, 4)))
         return hits
 
     def _build(self, snapshot: Snapshot) -> Index:
@@ -82,13 +82,3 @@ class Finder:
         )
         return index
 
-
-def _signature(tool: Tool) -> str:
-    """Write how a tool is called. One schema that cannot be written must not take the other hits away."""
-    try:
-        return parse_schema(tool).format_compact()
-    except (RecursionError, ValueError) as error:
-        # Reading is bounded, but a default or a constant may be nested too deeply, or be a number with too
-        # many digits, to be written as JSON. Anything else would be a mistake of ours, and is not hidden.
-        logger.warning("The schema of %s cannot be written out: %s", tool.name, error)
-        return f"{tool.name}(…), a schema that cannot be shown"

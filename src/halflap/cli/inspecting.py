@@ -64,7 +64,7 @@ async def _inspect(config: Config, name: str) -> tuple[dict[str, Any], ToolSchem
 
 def _show(described: dict[str, Any], schema: ToolSchema) -> None:
     lines = [described["name"], f"  {one_line(described['description'], 500)}", ""]
-    lines.append(f"Server: {described['server']} (there it is {described['originalName']!r})")
+    lines.append(f"Server: {described['server']} (there it is '{described['originalName']}')")
     effects = described["annotations"]
     known = [
         word for word, key in (("read-only", "readOnly"), ("destructive", "destructive")) if effects[key]

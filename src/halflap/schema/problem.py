@@ -68,7 +68,7 @@ def unsendable(value: Any) -> Iterator[ArgumentProblem]:
             continue
         path[len(within) - 1 :] = [name]
         if isinstance(part, float) and not math.isfinite(part):
-            yield ArgumentProblem(path_of(path[1:]), "a number that JSON has", received(part))
+            yield ArgumentProblem(path_of(path[1:]), "a number", f"{received(part)}, which is not JSON")
         elif isinstance(part, dict):
             within.append((str(key), inner) for key, inner in part.items())
         elif isinstance(part, list | tuple):
