@@ -1,19 +1,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
-from contextlib import closing
+import time
+from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.calls import Recorder, new_id
-from halflap.store import open_store
-from store.rows import call
+from halflap.calls import Recorder, Redactor, new_id
+from halflap.calls.keep import raw
+from halflap.config import TracesConfig
+from halflap.store import Store, open_store
+from halflap.values import Result
+from store.rows import call, run_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
     import pytest
@@ -141,6 +146,261 @@ def test_no_more_is_kept_waiting_than_memory_can_bear(
 
     run(scenario())
     assert caplog.text.count("The store is too slow. Calls are not recorded") == 1
+
+
+def in_file(file: Path) -> list[tuple[Any, ...]]:
+    """Give what another process would see."""
+    with closing(sqlite3.connect(file)) as connection:
+        return connection.execute("SELECT id, outcome, arguments FROM calls ORDER BY id").fetchall()
+
+
+def test_what_is_committed_is_on_disk(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db") as (_, recorder):
+            kept = await recorder.commit(call(1, outcome="sent"), arguments='{"token": "x"}')
+            assert kept == call(1, outcome="sent", arguments='{"token": "[redacted]"}')
+            assert await asyncio.to_thread(in_file, tmp_path / "store.db") == [
+                ("00000001", "sent", '{"token": "[redacted]"}')
+            ]
+
+    run(scenario())
+
+
+def test_what_is_committed_at_once_is_written_together(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db") as (store, recorder):
+            batches = []
+            write = store.record
+
+            async def counted(**records: Any) -> None:
+                batches.append(len(records["calls"]))
+                await write(**records)
+
+            monkeypatch.setattr(store, "record", counted)
+            await asyncio.gather(*(recorder.commit(call(number)) for number in range(100)))
+            assert sum(batches) == 100
+            assert len(batches) < 10
+
+    run(scenario())
+
+
+def test_a_commit_takes_along_what_waits(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db") as (store, recorder):
+            recorder.begin_run(run_of(1, outcome="running"))
+            recorder.add(call(1))
+            await recorder.commit(call(2))
+            assert len(await store.runs(9)) == 1
+            assert len(await store.recent_calls(9)) == 2
+
+    run(scenario())
+
+
+def test_a_run_is_on_disk_when_it_has_ended(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db") as (store, recorder):
+            recorder.begin_run(run_of(1, outcome="running", output=None, duration_ms=None))
+            await recorder.end_run(run_of(1))
+            assert await store.run("00000001") == run_of(1)
+
+    run(scenario())
+
+
+def test_a_run_is_redacted(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        redactor = Redactor(["hunter2hunter2"])
+        async with recording(tmp_path / "store.db", redactor) as (store, recorder):
+            said = "x hunter2hunter2 y"
+            await recorder.end_run(run_of(1, code=f"f({said!r})", output=said, error=said))
+            kept = await store.run("00000001")
+            assert kept is not None
+            assert (kept.code, kept.output, kept.error) == (
+                "f('x [redacted] y')",
+                "x [redacted] y",
+                "x [redacted] y",
+            )
+
+    run(scenario())
+
+
+def test_the_output_of_a_run_is_kept_whole(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db", traces=TracesConfig(max_value_bytes=10)) as parts:
+            store, recorder = parts
+            await recorder.end_run(run_of(1, output="line\n" * 100_000))
+            kept = await store.run("00000001")
+            assert kept is not None
+            assert kept.output == "line\n" * 100_000
+
+    run(scenario())
+
+
+def test_of_a_run_only_metadata_is_kept_if_no_more_is_wanted(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db", traces=TracesConfig(record="metadata")) as parts:
+            store, recorder = parts
+            recorder.begin_run(run_of(1, outcome="running"))
+            await recorder.end_run(run_of(1, error="no"))
+            assert await store.run("00000001") == run_of(1, code=None, output=None, error=None)
+
+    run(scenario())
+
+
+def test_a_run_is_not_recorded_if_nothing_is_wanted(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db", traces=TracesConfig(record="off")) as (store, recorder):
+            recorder.begin_run(run_of(1, outcome="running"))
+            await recorder.end_run(run_of(1))
+            assert await store.runs(9) == []
+
+    run(scenario())
+
+
+def test_a_large_value_is_cut_and_marked(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db", traces=TracesConfig(max_value_bytes=1_000)) as parts:
+            store, recorder = parts
+            structured = {"rows": ["x" * 100] * 100}
+            wire = {
+                "content": [{"type": "text", "text": "y" * 10_000}],
+                "structuredContent": structured,
+                "isError": False,
+            }
+            recorder.add(call(1), arguments='{"a": 1}', result=json.dumps(wire))
+            await recorder.flush()
+            (kept,) = await store.recent_calls(1)
+            assert (kept.arguments_cut, kept.result_cut) == (False, True)
+            assert len(kept.result or "") < 1_500
+            result = Result.from_wire(json.loads(kept.result or ""))
+            assert result.structured_content["rows"][0] == "x" * 100
+            assert result.text.startswith("y" * 100)
+
+    run(scenario())
+
+
+def test_a_result_of_ten_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> float:
+        async with recording(tmp_path / "store.db") as (store, recorder):
+            wire = {"content": [{"type": "text", "text": ("x " * 500 + "password=hunter2 ") * 10_000}]}
+            rows = {"content": [], "structuredContent": [{"id": n, "name": "x" * 40} for n in range(100_000)]}
+            longest, beating = 0.0, True
+
+            async def beat() -> None:
+                nonlocal longest
+                while beating:
+                    before = time.perf_counter()
+                    await asyncio.sleep(0.001)
+                    longest = max(longest, time.perf_counter() - before)
+
+            heart = asyncio.create_task(beat())
+            await asyncio.sleep(0.05)
+            recorder.add(call(1), result=raw(wire))
+            recorder.add(call(2), result=raw(rows))
+            await recorder.end_run(run_of(1, output=("x " * 500 + "password=hunter2 ") * 10_000))
+            await recorder.flush()
+            beating = False
+            await heart
+            two = await store.recent_calls(2)
+            assert all(kept.result_cut for kept in two)
+            assert all(kept.result_bytes > 5_000_000 for kept in two)
+            return longest
+
+    assert run(scenario()) < 0.5
+
+
+def test_a_record_that_cannot_be_redacted_is_kept_without_what_was_in_it(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(Redactor):
+        def value_within(self, value: Any, limit: int) -> tuple[Any, bool]:
+            raise ZeroDivisionError(f"{value} {limit}")
+
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db", Broken()) as (store, recorder):
+            await recorder.commit(call(1), arguments='{"a": 1}')
+            assert await store.recent_calls(9) == [call(1)]
+
+    run(scenario())
+    assert "could not be redacted" in caplog.text
+
+
+def test_a_store_that_fails_keeps_nothing_from_going_on(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db") as (_, recorder):
+            await asyncio.to_thread(break_store, tmp_path / "store.db")
+            for number in range(3):
+                await recorder.commit(call(number))
+            await recorder.end_run(run_of(1))
+
+    run(scenario())
+    assert caplog.text.count("Calls are not recorded until it works again") == 1
+
+
+def test_a_store_that_is_locked_keeps_nothing_from_going_on_for_long(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("halflap.calls.record._LONGEST_COMMIT_SECONDS", 0.3)
+
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db") as (store, recorder):
+            with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                began = time.perf_counter()
+                for number in range(3):
+                    await recorder.commit(call(number))
+                assert time.perf_counter() - began < 3
+                other.execute("ROLLBACK")
+            await recorder.flush()
+            assert len(await store.recent_calls(9)) == 3
+
+    run(scenario())
+    assert caplog.text.count("Calls are not recorded until it works again") == 1
+
+
+def test_a_commit_that_is_given_up_leaves_the_rest_in_order(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db") as (store, recorder):
+            given_up = asyncio.create_task(recorder.commit(call(1)))
+            await asyncio.sleep(0)
+            given_up.cancel()
+            await recorder.commit(call(2))
+            await asyncio.gather(given_up, return_exceptions=True)
+            assert await store.recent_calls(9) == [call(2), call(1)]
+
+    run(scenario())
+
+
+def test_more_than_memory_can_bear_is_kept_waiting_without_its_values(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halflap.calls.record._MOST_WAITING_BYTES", 100)
+
+    async def scenario() -> None:
+        async with recording(tmp_path / "store.db") as (store, recorder):
+            for number in range(3):
+                recorder.add(call(number), arguments=json.dumps({"a": "x" * 60}))
+            await recorder.flush()
+            kept = await store.recent_calls(9)
+            assert [record.arguments is None for record in kept] == [True, True, False]
+
+    run(scenario())
+
+
+@asynccontextmanager
+async def recording(
+    file: Path, redactor: Redactor | None = None, traces: TracesConfig | None = None
+) -> AsyncIterator[tuple[Store, Recorder]]:
+    store = await open_store(file)
+    recorder = Recorder(store, redactor, traces)
+    try:
+        yield store, recorder
+    finally:
+        await recorder.close()
+        await store.close()
 
 
 @given(st.integers(min_value=2, max_value=50))

@@ -35,6 +35,8 @@ _SMALL = 16_384
 """So many bytes are redacted where we are; more in a thread, for it takes milliseconds."""
 _LONGEST_COMMIT_SECONDS = 5.0
 _COMMIT_SECONDS_WHILE_FAILING = 0.25
+_BYTES_PER_SECOND = 500_000
+"""At least so fast is redaction, which is waited for in addition."""
 
 
 def new_id() -> str:
@@ -143,6 +145,7 @@ class Recorder:
             return
         self._urgent.set()
         patience = _COMMIT_SECONDS_WHILE_FAILING if self._failing else _LONGEST_COMMIT_SECONDS
+        patience += waiting.weight / _BYTES_PER_SECOND
         await asyncio.wait([waiting.written], timeout=patience)
         if not waiting.written.done():
             self._complain("The store is too slow.")
@@ -190,10 +193,12 @@ class Recorder:
         else:
             await asyncio.to_thread(self._make_ready, batch)
         # Of what is there twice, as begun and as ended, the later counts.
-        records = {waiting.record.id: waiting.record for waiting in batch if waiting.ready}
+        records = [waiting.record for waiting in batch if waiting.ready]
+        calls = {record.id: record for record in records if isinstance(record, CallRecord)}
+        runs = {record.id: record for record in records if isinstance(record, RunRecord)}
         await self._store.record(
-            calls=[record for record in records.values() if isinstance(record, CallRecord)],
-            runs=[record for record in records.values() if isinstance(record, RunRecord)],
+            calls=list(calls.values()),
+            runs=list(runs.values()),
             durable=any(waiting.written is not None for waiting in batch),
         )
 

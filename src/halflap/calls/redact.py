@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tokenize
+import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from functools import partial
@@ -37,7 +36,13 @@ _MARGIN = 4_096
 _NAME_KEYS = ("name", "key", "header", "field", "Name", "Key")
 _VALUE_KEYS = ("value", "Value")
 _STRENGTH = ("no", "text", "all")
-_LITERALS = frozenset({"STRING", "COMMENT", "FSTRING_MIDDLE", "TSTRING_MIDDLE"})
+_LITERAL = re.compile(
+    r"#[^\n]*+"
+    r"|\"\"\"(?:[^\"\\]++|\\.|\"(?!\"\"))*+(?:\"\"\")?|\'\'\'(?:[^\'\\]++|\\.|\'(?!\'\'))*+(?:\'\'\')?"
+    r"|\"(?:[^\"\\\n]++|\\.)*+\"?|\'(?:[^\'\\\n]++|\\.)*+\'?",
+    re.DOTALL,
+)
+"""The texts and comments of a program. It may be no program: nothing is parsed here."""
 _BESIDE_TEXT = len('"",')
 _ANY_SCALAR = 8
 
@@ -174,18 +179,8 @@ def _written_like(text: str, value: Any) -> str:
 
 
 def _within_literals(code: str) -> Callable[[int], bool]:
-    """Say where in a program something is a text or a comment; everywhere if it cannot be read as one."""
-    lines = [0]
-    for line in code.split("\n"):
-        lines.append(lines[-1] + len(line) + 1)
-    spans: list[Span] = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(code).readline):
-            if tokenize.tok_name[token.type] in _LITERALS:
-                (first, start), (last, end) = token.start, token.end
-                spans.append((lines[first - 1] + start, lines[last - 1] + end))
-    except (tokenize.TokenError, SyntaxError, ValueError, IndexError):
-        return lambda _at: True
+    """Say where in a program something is a text or a comment."""
+    spans = [match.span() for match in _LITERAL.finditer(code)]
     starts = [start for start, _ in spans]
 
     def within(at: int) -> bool:

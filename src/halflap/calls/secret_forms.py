@@ -32,7 +32,7 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-"), r"gl[a-z]{2,4}-[\w.-]{16,}+"),
     (("xox", "xapp-"), r"x(?:ox[a-z]|app)-[A-Za-z0-9-]{8,}+"),
     (("hooks.slack.com/services/",), r"hooks\.slack\.com/services/[\w/]{8,}+"),
-    (("sk-",), r"(?<![A-Za-z0-9])sk-[\w-]{16,}+"),
+    (("sk-",), r"(?<![A-Za-z])sk-[\w-]{16,}+"),
     (("AIza",), r"AIza[\w-]{30,}+"),
     (("ya29.",), r"ya29\.[\w.-]{16,}+"),
     (("GOCSPX-",), r"GOCSPX-[\w-]{16,}+"),

@@ -32,6 +32,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 _PATH_LIKE = re.compile(r"~|\.{0,2}/|[A-Za-z]:\\|file:")
 _MORE_NAMES = words("key pass pw pat dsn sas sig signature webhook auth session")
 """In the name of a variable or header these stand for a secret too."""
+_SCHEMES = words("bearer basic token digest apikey key negotiate")
 _QUERY_NAMES = words("key sig signature code")
 
 
@@ -65,7 +66,7 @@ def _of_named(name: str, value: str) -> Iterator[str]:
     last = re.split(r"[^A-Za-z0-9]+", name.lower())[-1]
     is_secret = secrecy(name) != "no" or last in _MORE_NAMES or last.endswith("key")
     scheme, _, rest = value.partition(" ")
-    if rest and scheme.isalpha() and " " not in rest.strip():
+    if rest and scheme.lower() in _SCHEMES:
         # `Bearer x`: the word before it is no secret.
         yield from _of_named(name, rest)
         if scheme.lower() == "basic":
@@ -170,8 +171,11 @@ def written_forms(secrets: Iterable[str]) -> tuple[str, ...]:
 
 def _forms(secret: str) -> Iterator[str]:
     yield secret
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    for ascii_only in (True, False):
+        escaped = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
+        yield escaped
+        # In JSON within JSON.
+        yield json.dumps(escaped)[1:-1]
     yield repr(secret)[1:-1]
     data = secret.encode(errors="surrogatepass")
     for encoded in (quote(data, safe=""), quote(data), quote_plus(data)):

@@ -1,0 +1,398 @@
+"""What is taken out of a value or a text, what stays, and that it always ends soon."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from halflap.calls import MARK, Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECRET = 'k7Qw-9zXv 2mLp"\\\n/+ü'
+PLAIN = Redactor()
+KNOWING = Redactor([SECRET])
+
+FORMS = {
+    "GitHub": "ghp_" + "aB3" * 12,
+    "GitHub, OAuth": "gho_" + "aB3" * 12,
+    "GitHub, fine-grained": "github_pat_" + "11ABC_def" * 8,
+    "GitLab": "glpat-" + "x1Y2z3_-" * 3,
+    "Slack": "xoxb-1234567890-abcdefghij",
+    "Slack, app": "xapp-1-A012-345-abcdef",
+    "Slack, webhook": "hooks.slack.com/services/T000/B000/XXXXXXXX",
+    "OpenAI": "sk-proj-abcdefghijklmnop1234",
+    "Anthropic": "sk-ant-api03-abcdefghijklmnop",
+    "AWS": "AKIAIOSFODNN7EXAMPLE",
+    "AWS, temporary": "ASIAIOSFODNN7EXAMPLE",
+    "Google": "AIza" + "Sy0_-aB" * 5,
+    "Google, OAuth": "ya29.a0AfH6SMBx-1234567890",
+    "Stripe": "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
+    "Stripe, restricted": "rk_live_4eC39HqLyjWDarjtT1zdp7dc",
+    "npm": "npm_" + "aB3" * 12,
+    "PyPI": "pypi-AgEIcHlwaS5vcmcCJDU3",
+    "Hugging Face": "hf_" + "aBcDeF" * 6,
+    "SendGrid": "SG." + "a1B2c3D4" * 3 + "." + "a1B2c3D4" * 5,
+    "JWT": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmN",
+    "JWT without signature": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0",
+    "private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc+/=\n-----END RSA PRIVATE KEY-----",
+    "private key, escaped": "-----BEGIN PRIVATE KEY-----\\nMIIEabc+/=\\n-----END PRIVATE KEY-----",
+    "private key, cut off": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA",
+    "age": "AGE-SECRET-KEY-1QQPQQPQQPQQPQQPQQ",
+}
+
+
+@pytest.mark.parametrize("secret", FORMS.values(), ids=FORMS)
+def test_a_known_form_is_taken_out_of_a_text(secret: str) -> None:
+    assert PLAIN.text(f"see ({secret}") == f"see ({MARK}"
+
+
+@pytest.mark.parametrize("secret", FORMS.values(), ids=FORMS)
+def test_a_known_form_is_taken_out_of_a_key(secret: str) -> None:
+    assert PLAIN.value({secret: 1}) == {MARK: 1}
+
+
+def test_the_secret_next_to_the_identifier_of_an_aws_key_goes_with_it() -> None:
+    text = "AKIAIOSFODNN7EXAMPLE\nwJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+    assert PLAIN.text(text) == f"{MARK}\n{MARK}"
+
+
+IN_TEXT = {
+    "password=hunter2 user=bob": f"password={MARK} user=bob",
+    "PASSWORD = 'hunter 2', x": f"PASSWORD = '{MARK}', x",
+    'db.password: "hun\\"ter2" # x': f'db.password: "{MARK}" # x',
+    "{'password': 'hunter2', 'a': 'b'}": f"{{'password': '{MARK}', 'a': 'b'}}",
+    "{'cookies': {'sid': ['hunter2']}, 'a': 'b'}": f"{{'cookies': {MARK}, 'a': 'b'}}",
+    "config[\"api_key\"] = 'hunter2'": f"config[\"api_key\"] = '{MARK}'",
+    r"{\"apiKey\": \"hunter2\", \"a\": \"b\"}": rf"{{\"apiKey\": \"{MARK}\", \"a\": \"b\"}}",
+    "--api-key hunter2 --verbose": f"--api-key {MARK} --verbose",
+    "--token=hunter2 --verbose": f"--token={MARK} --verbose",
+    "GET /x?access_token=hunter2&page=3": f"GET /x?access_token={MARK}&page=3",
+    "Authorization: Bearer hunter2, and\nmore": f"Authorization: {MARK}\nmore",
+    "Set-Cookie: sid=hunter2; Path=/\nDate: x": f"Set-Cookie: {MARK}\nDate: x",
+    "-H 'X-Auth-Token: hunter2'": f"-H 'X-Auth-Token: {MARK}'",
+    "<password>hunter2</password>": f"<password>{MARK}</password>",
+    "postgres://ann:hunter2@db/x": f"postgres://ann:{MARK}@db/x",
+    "redis://:hunter2@db:6379": f"redis://:{MARK}@db:6379",
+    "https://ann:p@ss@host/path": f"https://ann:{MARK}@host/path",
+    "Server=db;Uid=ann;Password=hunter2;": f"Server=db;Uid=ann;Password={MARK};",
+    "sent Bearer abc123def": f"sent Bearer {MARK}",
+    "sent Basic dXNlcjpwYXNz": f"sent Basic {MARK}",
+    'secret="""hun\nter2"""': f'secret="""{MARK}"""',
+    "password: [hunter2": f"password: {MARK}",
+    'password="hunter2': f'password="{MARK}',
+}
+
+
+@pytest.mark.parametrize(("text", "safe"), IN_TEXT.items(), ids=[repr(text) for text in IN_TEXT])
+def test_what_stands_behind_a_secrets_name_is_taken_out_of_a_text(text: str, safe: str) -> None:
+    assert PLAIN.text(text) == safe
+
+
+HARMLESS = [
+    "next_page_token=abc123&page=2",
+    "max_tokens: 500, tokens: 12, token_count=7",
+    '"token_type": "bearer", "expires_in": 3600',
+    "nextToken: abc, continuationToken=abc, syncToken: x, eos_token: </s>",
+    "primary_key=id public_key: ssh-ed25519 foreign_key=user_id",
+    "A basic understanding of bearer authentication is all you need.",
+    "task-management-for-a-team-of-many-people",
+    "password: str, token: ${TOKEN}, secret: null, api_key=$API_KEY",
+    "Enter the password to go on. The secret of success is work.",
+    "cursor=eyJpZCI6MX0 page=2",
+    "https://example.org/a@b and mail me@example.org: thanks",
+    "12:30:45 user=bob id=17 author: Ann",
+    "session: 17, pass: 3, fail: 1",
+    "a commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12 of 2026-01-01",
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_sounds_secret_stays(text: str) -> None:
+    assert KNOWING.text(text) == text
+
+
+def test_harmless_names_keep_their_values() -> None:
+    value = {
+        "next_page_token": "abc",
+        "nextPageToken": "abc",
+        "pageToken": "abc",
+        "max_tokens": 100_000,
+        "token_count": 5_000,
+        "tokens": ["a", "b"],
+        "cursor": "abc",
+        "primary_key": "id",
+        "author": "Ann",
+        "secretary": "Bob",
+        "session": {"id": 17, "title": "Talk"},
+        "password": None,
+        "secret": True,
+        "token": 17,
+        "PWD": "/home/ann",
+    }
+    assert PLAIN.value(value) == value
+
+
+SECRET_NAMES = [
+    *("password", "Password", "PASSWD", "db_password", "dbPassword", "PGPASSWORD", "user-pass", "passphrase"),
+    *("secret", "client_secret", "clientSecret", "SecretString", "secret_key_base", "token", "accessToken"),
+    *("access_token", "X-Auth-Token", "refreshtoken", "api_key", "apiKey", "APIKEY", "api-key", "X-Api-Key"),
+    *("authorization", "Proxy-Authorization", "cookie", "Set-Cookie", "cookies", "session_id", "sessionid"),
+    *("PHPSESSID", "private_key", "privateKey", "ssh_key", "access_key", "SecretAccessKey", "AccountKey"),
+    *(
+        "credential",
+        "credentials",
+        "password_hash",
+        "password2",
+        "new_password",
+        "signing.key",
+        "jwt",
+        "auth",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_a_text_under_a_secrets_name_is_taken_out(name: str) -> None:
+    assert PLAIN.value({"a": [{name: "hunter2"}]}) == {"a": [{name: MARK}]}
+
+
+def test_everything_below_a_secrets_name_is_taken_out() -> None:
+    value = {"credentials": {"user": "ann", "keys": ["x", 123456, 1.5e9, True, None, ""], "n": 3}}
+    assert PLAIN.value(value) == {
+        "credentials": {"user": MARK, "keys": [MARK, 0, 0.0, True, None, ""], "n": 3}
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "safe"),
+    [
+        (
+            {"name": "Authorization", "value": "x", "a": "b"},
+            {"name": "Authorization", "value": MARK, "a": "b"},
+        ),
+        ({"Key": "API_KEY", "Value": "x"}, {"Key": "API_KEY", "Value": MARK}),
+        (["Authorization", "x"], ["Authorization", MARK]),
+        (["run", "--token", "x", "--verbose"], ["run", "--token", MARK, "--verbose"]),
+        (["API_KEY=x", "LANG=C"], [f"API_KEY={MARK}", "LANG=C"]),
+    ],
+)
+def test_pairs_of_name_and_value_are_understood(value: Any, safe: Any) -> None:
+    assert PLAIN.value(value) == safe
+
+
+def test_json_within_a_text_is_read() -> None:
+    inner = json.dumps({"cookies": {"sid": "hunter2"}, "n": 1})
+    outer = json.dumps({"body": inner, "password": 123456})
+    safe = json.loads(PLAIN.text(outer))
+    assert json.loads(safe["body"]) == {"cookies": {"sid": MARK}, "n": 1}
+    assert safe["password"] == 0
+
+
+def test_json_without_a_secret_is_left_as_it_was_written() -> None:
+    text = '{"a" :  1.50,\n "b": [ ]}'
+    assert PLAIN.text(text) == text
+
+
+def test_json_that_says_something_twice_hides_nothing() -> None:
+    assert "hunter2" not in PLAIN.text('{"password": "hunter2", "password": ""}')
+
+
+def test_json_in_escapes_hides_nothing() -> None:
+    assert PLAIN.value({"text": '{"p\\u0061ssword": "hunter2"}'}) == {"text": f'{{"password": "{MARK}"}}'}
+
+
+WRITTEN = {
+    "plain": SECRET,
+    "in JSON": json.dumps(SECRET),
+    "in JSON as it is": json.dumps(SECRET, ensure_ascii=False),
+    "in JSON in JSON": json.dumps(json.dumps({"a": SECRET})),
+    "as Python writes it": repr(SECRET),
+    "in an address": f"https://h/?q={quote(SECRET, safe='')}&x=1",
+    "in an address, small": re.sub("%..", lambda found: found[0].lower(), quote(SECRET, safe="")),
+    "in hexadecimal digits": SECRET.encode().hex(),
+    **{
+        f"in base64 behind {before} bytes": base64.b64encode(b"x" * before + SECRET.encode() + b"yy").decode()
+        for before in range(4)
+    },
+    "in base64 for addresses": base64.urlsafe_b64encode(b"\xff\xfe" + SECRET.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_a_configured_secret_is_recognised_however_it_is_written(written: str) -> None:
+    assert MARK in KNOWING.text(f"before {written} behind")
+
+
+def test_code_keeps_its_names_and_loses_its_secrets() -> None:
+    code = (
+        'token = login(password="hunter2")["token"]  # the password: hunter3\n'
+        'await mcp__x(api_key=token, dsn="user=ann password=hunter4")\n'
+        "password: str = token\n"
+    )
+    assert PLAIN.code(code) == (
+        f'token = login(password="{MARK}")["token"]  # the password: {MARK}\n'
+        f'await mcp__x(api_key=token, dsn="user=ann password={MARK}")\n'
+        "password: str = token\n"
+    )
+
+
+def test_keys_that_become_the_same_stay_two() -> None:
+    value = {FORMS["GitHub"]: 1, FORMS["Slack"]: 2, MARK: 3}
+    assert PLAIN.value(value) == {MARK: 1, f"{MARK} 2": 2, f"{MARK} 3": 3}
+
+
+def test_a_text_that_is_cut_does_not_end_with_the_beginning_of_a_secret() -> None:
+    for length in range(80, 140):
+        text = "x" * 100 + SECRET * 1_000
+        kept, cut = KNOWING.value_within(text, length)
+        assert cut
+        assert kept.removesuffix(" [cut]").removesuffix(MARK).strip("x[redact] ") == ""
+
+
+def test_a_value_that_is_too_large_is_cut_and_stays_json() -> None:
+    value = {"rows": [{"id": number, "name": "x" * 50} for number in range(10_000)]}
+    kept, cut = PLAIN.value_within(value, 10_000)
+    assert cut
+    assert 5_000 < len(json.dumps(kept)) < 15_000
+    assert kept["rows"][:10] == value["rows"][:10]
+
+
+def test_a_value_that_fits_is_not_cut() -> None:
+    value = {"rows": [1, "two", None]}
+    assert PLAIN.value_within(value, 10_000) == (value, False)
+
+
+def test_a_value_without_end_is_cut() -> None:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+    _, cut = PLAIN.value_within(value, 1_000_000)
+    assert cut
+
+
+# Laws -------------------------------------------------------------------------------------------------
+
+NASTY = st.text(alphabet="ab1 :=\"'\\{}[],&-_.@/<>\n", max_size=30)
+PIECES = st.sampled_from(
+    [*FORMS.values(), *IN_TEXT, *HARMLESS, MARK, MARK[:5], MARK[5:], SECRET, "token", "password=", '"', "sk-"]
+)
+TEXTS = st.lists(st.one_of(NASTY, PIECES, st.text(max_size=10)), max_size=6).map("".join)
+KEYS = st.one_of(TEXTS, st.sampled_from(SECRET_NAMES))
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), TEXTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=4)),
+    max_leaves=12,
+)
+
+
+@given(TEXTS)
+def test_redacting_a_text_twice_is_redacting_it_once(text: str) -> None:
+    once = KNOWING.text(text)
+    assert KNOWING.text(once) == once
+
+
+@given(TEXTS)
+def test_redacting_code_twice_is_redacting_it_once(text: str) -> None:
+    once = KNOWING.code(text)
+    assert KNOWING.code(once) == once
+
+
+@given(VALUES)
+def test_redacting_a_value_twice_is_redacting_it_once(value: Any) -> None:
+    once = KNOWING.value(value)
+    assert KNOWING.value(once) == once
+
+
+def same_structure(before: Any, after: Any) -> bool:
+    if isinstance(before, dict):
+        return (
+            isinstance(after, dict)
+            and len(before) == len(after)
+            and all(
+                (key == kept or MARK in kept) and same_structure(member, after[kept])
+                for (key, member), kept in zip(before.items(), after, strict=True)
+            )
+        )
+    if isinstance(before, list):
+        pairs = zip(before, after, strict=True)
+        return len(before) == len(after) and all(same_structure(one, other) for one, other in pairs)
+    return type(before) is type(after)
+
+
+@given(VALUES)
+def test_keys_types_and_lengths_stay(value: Any) -> None:
+    assert same_structure(value, KNOWING.value(value))
+
+
+@given(VALUES)
+def test_what_fits_is_the_same_within_bounds_and_without(value: Any) -> None:
+    assert KNOWING.value_within(value, 1_000_000) == (KNOWING.value(value), False)
+
+
+PLANTED = st.text(alphabet='abcdefghijkXYZ0123456789-_+/.~!%$é"\\ ', min_size=8, max_size=40).filter(
+    lambda text: len(text.strip()) >= 8
+)
+
+
+@given(st.data(), PLANTED, TEXTS, TEXTS)
+def test_a_configured_secret_survives_nowhere(
+    data: st.DataObject, secret: str, before: str, behind: str
+) -> None:
+    redactor = Redactor([secret])
+    text = before + secret + behind
+    forms: list[Callable[[str], str]] = [str, json.dumps, repr, lambda one: quote(one, safe="")]
+    form = data.draw(st.sampled_from(forms))
+    for safe in (redactor.text(form(text)), redactor.code(form(text))):
+        assert secret not in safe
+    value = {"a": [text, {"b": form(text), text: 1}], "text": json.dumps({"c": text})}
+    assert secret not in json.dumps(redactor.value(value), ensure_ascii=False)
+
+
+@given(st.sampled_from(SECRET_NAMES), PLANTED, VALUES)
+def test_what_stands_under_a_secrets_name_survives_nowhere(name: str, secret: str, other: Any) -> None:
+    secret = f"<{secret}>"
+    value = {"other": other, "deep": [{name: secret, "text": json.dumps({name: secret})}]}
+    assert secret not in json.dumps(PLAIN.value(value), ensure_ascii=False).replace('\\"', '"')
+    assert secret not in PLAIN.text(f'Here: "{name}": {json.dumps(secret, ensure_ascii=False)}, and so on')
+
+
+@given(st.sampled_from(sorted(FORMS.values())), TEXTS, TEXTS)
+def test_a_known_form_survives_nowhere(secret: str, before: str, behind: str) -> None:
+    assume(secret not in before + behind)
+    text = f"{before} {secret} {behind}"
+    assert secret not in PLAIN.text(text)
+    assert secret not in PLAIN.code(text)
+    assert secret not in json.dumps(PLAIN.value([text, {text: text}]), ensure_ascii=False)
+
+
+@given(st.integers(min_value=65_000, max_value=66_700))
+def test_a_secret_on_the_border_of_two_parts_is_found(offset: int) -> None:
+    text = "x " * (offset // 2) + " my_password = hunter2 and " + FORMS["GitHub"] + " end"
+    assert PLAIN.text(text) == "x " * (offset // 2) + f" my_password = {MARK} and {MARK} end"
+
+
+HOSTILE = [
+    *("eyJ", "token:[", "token:{", "AKIAABCDEFGHIJKLMNOP", 'token="', "token='", 'token=\\"', "://a:b", "a"),
+    *("=", "a:", "<a>", "<token>", "-----BEGIN PRIVATE KEY-----", "bearer ", "--token ", "sk-", '{"a":'),
+    *("[", " ", "token        ", "\\", '"', "://", "Basic ", "-----BEGIN ", "token=\\\\\\", "é: ", "x@://"),
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_however_made_takes_long(piece: str) -> None:
+    text = piece * (500_000 // len(piece))
+    began = time.perf_counter()
+    KNOWING.text(text)
+    KNOWING.code(text[:100_000])
+    KNOWING.value({text[:100_000]: [text]})
+    assert time.perf_counter() - began < 20.0
