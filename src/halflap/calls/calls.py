@@ -104,7 +104,9 @@ def _as_json(tool: Tool, arguments: Mapping[str, Any]) -> str:
     try:
         if _is_deeper(arguments, _DEEPEST):
             raise ValueError(f"nested more than {_DEEPEST} levels deep")  # noqa: TRY301 -- reported below
-        return json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False)
+        text = json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False)
+        # Half a surrogate pair is a text for Python, but none that can be sent.
+        text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         problems = (
             []
@@ -113,6 +115,8 @@ def _as_json(tool: Tool, arguments: Mapping[str, Any]) -> str:
         )
         problems = problems or [ArgumentProblem("", "JSON", f"what is not JSON: {error}")]
         raise InvalidArgumentsError(tool.name, problems, parse_schema(tool).format_compact()) from error
+    else:
+        return text
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

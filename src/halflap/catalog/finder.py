@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from halflap.catalog.meaning import Meaning
     from halflap.catalog.search import Index
     from halflap.catalog.snapshot import Snapshot
-    from halflap.values import Tool
 
 __all__ = ["Finder", "Hit"]
 
