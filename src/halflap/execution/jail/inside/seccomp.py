@@ -62,15 +62,14 @@ _AARCH64 = {
 
 _ALLOWED = (
     # The channel, and the pairs of sockets by which an event loop wakes itself.
-    "read", "write", "readv", "writev", "recvfrom", "shutdown", "close", "lseek", "fstat", "getsockopt",
-    "poll", "ppoll", "select", "pselect6",
+    "read", "write", "readv", "writev", "shutdown", "close", "lseek", "fstat", "poll", "ppoll", "select", "pselect6",
     "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
-    # Memory, less what would make it executable (see `_CHECKED`).
-    "munmap", "mremap", "madvise", "brk", "membarrier", "futex", "set_robust_list", "rseq",
+    # Memory, less what would make it executable or shared (see `_CHECKED`).
+    "munmap", "mremap", "brk", "set_robust_list", "rseq",
     # Time, chance, and what a process may know of itself.
-    "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "times",
+    "nanosleep", "gettimeofday", "time", "times",
     "getrandom", "getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getrusage",
-    "getrlimit", "sysinfo", "sched_yield", "sched_getaffinity",
+    "getrlimit", "sysinfo", "sched_yield",
     # Its own handling of signals; none can be sent.
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
     "alarm", "getitimer", "setitimer",
@@ -104,8 +103,16 @@ class _Check(NamedTuple):
 
 
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
-_PROT_EXEC, _O_ASYNC, _FIONBIO = 4, 0o20000, 0x5421
+_PROT_EXEC, _MAP_HUGETLB, _O_ASYNC, _FIONBIO = 4, 0x40000, 0o20000, 0x5421
+_MSG_PEEK, _MSG_DONTWAIT, _MSG_WAITALL, _MSG_NOSIGNAL = 2, 0x40, 0x100, 0x4000
+_SOL_SOCKET, _SOCKET_OPTIONS = 1, (3, 4, 38, 39)
+"""Type, error, protocol and family: what a socket says of itself, and not of who is at its other end."""
+_ADVICE = (0, 1, 2, 3, 4, 8, 14, 15)
+"""How memory will be used, and that it is not needed; nothing that merges pages with others' or sends them out."""
+_FUTEX_FLAGS, _FUTEX_WAITING_AND_WAKING = 0x180, (0, 1, 9, 10)
+_NEGATIVE = 0x80000000
 _EVERY = 0xFFFFFFFF
+_NEXT = -1
 
 _CHECKED: tuple[tuple[str, tuple[_Check, ...], int], ...] = (
     # A datagram socket could be sent to any address, also from within a network namespace.
@@ -114,20 +121,41 @@ _CHECKED: tuple[tuple[str, tuple[_Check, ...], int], ...] = (
         (_Check(0, _EVERY, _AF_UNIX), _Check(1, _EVERY ^ _SOCK_FLAGS, _SOCK_STREAM)),
         errno.EPERM,
     ),
-    ("sendto", (_Check(4, _EVERY, 0, whole=True),), errno.EPERM),
-    ("mmap", (_Check(2, _PROT_EXEC, 0),), errno.EPERM),
+    # Out-of-band bytes are a corner of the kernel that no program needs, and that has been a way into it.
+    (
+        "sendto",
+        (_Check(3, _EVERY ^ (_MSG_DONTWAIT | _MSG_NOSIGNAL), 0), _Check(4, _EVERY, 0, whole=True)),
+        errno.EPERM,
+    ),
+    ("recvfrom", (_Check(3, _EVERY ^ (_MSG_PEEK | _MSG_DONTWAIT | _MSG_WAITALL), 0),), errno.EPERM),
+    *(
+        ("getsockopt", (_Check(1, _EVERY, _SOL_SOCKET), _Check(2, _EVERY, option)), _NEXT)
+        for option in _SOCKET_OPTIONS
+    ),
+    ("mmap", (_Check(2, _PROT_EXEC, 0), _Check(3, _MAP_HUGETLB, 0)), errno.EPERM),
     ("mprotect", (_Check(2, _PROT_EXEC, 0),), errno.EPERM),
-    # Limits may be read, of oneself alone.
+    *(("madvise", (_Check(2, _EVERY, advice),), _NEXT) for advice in _ADVICE),
+    *(
+        ("futex", (_Check(1, _EVERY ^ _FUTEX_FLAGS, operation),), _NEXT)
+        for operation in _FUTEX_WAITING_AND_WAKING
+    ),
+    # A negative clock is the time that another process has used.
+    ("clock_gettime", (_Check(0, _NEGATIVE, 0),), errno.EINVAL),
+    ("clock_getres", (_Check(0, _NEGATIVE, 0),), errno.EINVAL),
+    ("clock_nanosleep", (_Check(0, _NEGATIVE, 0),), errno.EINVAL),
+    # Cores and limits may be read, of oneself alone.
+    ("sched_getaffinity", (_Check(0, _EVERY, 0),), errno.EPERM),
     ("prlimit64", (_Check(0, _EVERY, 0), _Check(2, _EVERY, 0, whole=True)), errno.EPERM),
     # F_SETOWN, F_SETSIG and O_ASYNC would have the kernel send signals to others.
-    ("fcntl", (_Check(1, _EVERY, 1),), -1),
-    ("fcntl", (_Check(1, _EVERY, 2),), -1),
-    ("fcntl", (_Check(1, _EVERY, 3),), -1),
+    ("fcntl", (_Check(1, _EVERY, 1),), _NEXT),
+    ("fcntl", (_Check(1, _EVERY, 2),), _NEXT),
+    ("fcntl", (_Check(1, _EVERY, 3),), _NEXT),
     ("fcntl", (_Check(1, _EVERY, 4), _Check(2, _O_ASYNC, 0)), errno.EPERM),
     # Python makes a socket non-blocking by this one; all else answers as if no device were behind it.
     ("ioctl", (_Check(1, _EVERY, _FIONBIO),), errno.ENOTTY),
 )
-"""Allowed if all tests hold, else refused with the error; -1 leaves it to the next entry."""
+"""Allowed if all tests hold, else refused with the error; `_NEXT` leaves it to the next entry, and after the last
+one to what holds for every call that is not listed."""
 
 _LD, _JEQ, _JSET, _JGE, _AND, _RET = 0x20, 0x15, 0x45, 0x35, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -189,7 +217,7 @@ def _checked(checks: tuple[_Check, ...], otherwise: int) -> list[bytes]:
         tests.append((low, check.mask, check.wanted))
         if check.whole:
             tests.append((low + 4, _EVERY, 0))
-    last = _op(_LD, _NR) if otherwise < 0 else _op(_RET, _ERRNO | otherwise)
+    last = _op(_LD, _NR) if otherwise == _NEXT else _op(_RET, _ERRNO | otherwise)
     code: list[bytes] = [_op(_RET, _ALLOW), last]
     for offset, mask, wanted in reversed(tests):
         # A test that fails jumps to the last line.
