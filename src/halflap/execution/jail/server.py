@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import json
 import os
+import platform
 import signal
 import socket
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail.inmate import Exit, Inmate
+from halflap.execution.jail.users import private_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +42,7 @@ class Orders:
     largest_frame: int
     modules: Sequence[str] = ()
     namespaces: bool = True
+    landlock: bool = True
     lockdown: bool = True
 
 
@@ -78,7 +81,8 @@ class ForkServer:
             )  # fmt: skip
         finally:
             theirs.close()
-        control.send(json.dumps(self._instructions()).encode())
+        user = await asyncio.to_thread(private_user)
+        control.send(json.dumps(self._instructions(user)).encode())
         loop.add_reader(control, self._receive)
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -95,8 +99,10 @@ class ForkServer:
         self.layers, self.missing = answer["layers"], answer["missing"]
         self.failed_modules = answer["modules"]
 
-    def _instructions(self) -> dict[str, Any]:
+    def _instructions(self, user: int) -> dict[str, Any]:
         return {
+            "machine": platform.machine(),
+            "user": user,
             "memory_bytes": self.orders.memory_bytes,
             "cpu_seconds": self.orders.cpu_seconds,
             "largest_frame": self.orders.largest_frame,
@@ -104,6 +110,7 @@ class ForkServer:
             # Where modules may lie; programs never get to see it.
             "path": [entry for entry in sys.path if entry] if self.orders.modules else [],
             "namespaces": self.orders.namespaces,
+            "landlock": self.orders.landlock,
             "lockdown": self.orders.lockdown,
         }
 

@@ -35,6 +35,7 @@ class Locks:
     memory_bytes: int
     cpu_seconds: int
     largest_frame: int
+    landlock: bool
     lockdown: bool
     """False only in the tests that show what an attack would do without locks."""
 
@@ -88,8 +89,8 @@ def _lock(locks: Locks) -> None:
     with contextlib.suppress(OSError):
         os.setsid()
     _limit(locks)
-    # Landlock was tried by the fork server, which reports what the kernel has.
-    with contextlib.suppress(OSError):
+    if locks.landlock:
+        # The fork server reported this layer: without it the child must not be used.
         landlock.restrict()
     privileges.drop_capabilities()
     privileges.hide()

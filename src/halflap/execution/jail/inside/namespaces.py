@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 from pathlib import Path
 
 __all__ = ["leave_the_files", "unshare"]
@@ -43,7 +44,7 @@ def leave_the_files() -> None:
     flags = _NOSUID | _NODEV | _NOEXEC
     _check(libc.mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), b"size=4k,nr_inodes=1"), "mount")
     os.chdir(place)
-    root = ctypes.c_long(_PIVOT_ROOT[os.uname().machine])
+    root = ctypes.c_long(_PIVOT_ROOT[platform.machine()])
     _check(libc.syscall(root, b".", b"."), "pivot_root")
     _check(libc.umount2(b".", _DETACH), "unmount")
     os.chdir("/")

@@ -6,13 +6,20 @@ import contextlib
 import ctypes
 import errno
 import os
-import pwd
-import secrets
+import platform
 import signal
 import struct
-from pathlib import Path
+from typing import Any
 
-__all__ = ["allow_no_more", "become_nobody", "die_with_parent", "drop_capabilities", "hide", "show"]
+__all__ = [
+    "allow_no_more",
+    "become_nobody",
+    "die_with_parent",
+    "drop_capabilities",
+    "forget_the_host",
+    "hide",
+    "show",
+]
 
 _SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _SET_NO_NEW_PRIVS, _CAP_AMBIENT = 1, 4, 24, 38, 47
 _AMBIENT_CLEAR_ALL = 4
@@ -20,8 +27,6 @@ _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
 
-_PRIVATE_IDS = range(61_184, 65_520)
-"""Where systemd, too, takes users from that exist only while somebody runs as them."""
 _NOBODY = 65_534
 
 
@@ -53,12 +58,15 @@ def die_with_parent() -> None:
     _prctl(_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def become_nobody() -> int:
+def forget_the_host(machine: str) -> None:
+    """Have `platform` answer without asking the kernel: the host's name and version are not for programs."""
+    known: Any = platform
+    known._uname_cache = platform.uname_result("Linux", "halflap", "", "", machine)  # noqa: SLF001 -- the only place
+
+
+def become_nobody(wanted: int) -> int:
     """As root, become a user that owns nothing and runs nothing else; gives its number."""
-    taken = _users_of_processes()
-    free = [number for number in _PRIVATE_IDS if number not in taken and not _is_named(number)]
-    choices = [secrets.choice(free)] if free else []
-    for number in [*choices, _NOBODY]:
+    for number in (wanted, _NOBODY):
         try:
             os.setgroups([])
             os.setresgid(number, number, number)
@@ -70,22 +78,6 @@ def become_nobody() -> int:
         else:
             return number
     raise OSError(errno.EPERM, "there is no unprivileged user to become")
-
-
-def _users_of_processes() -> set[int]:
-    users = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            users.add(folder.stat().st_uid)
-    return users
-
-
-def _is_named(number: int) -> bool:
-    try:
-        pwd.getpwuid(number)
-    except KeyError:
-        return False
-    return True
 
 
 def drop_capabilities() -> None:
@@ -100,6 +92,6 @@ def drop_capabilities() -> None:
         _prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
     libc = ctypes.CDLL(None, use_errno=True)
     header, nothing = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), bytes(24)
-    if libc.syscall(ctypes.c_long(_CAPSET[os.uname().machine]), header, nothing) != 0:
+    if libc.syscall(ctypes.c_long(_CAPSET[platform.machine()]), header, nothing) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

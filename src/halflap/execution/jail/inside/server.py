@@ -39,7 +39,8 @@ def main(descriptor: int) -> NoReturn:
 
 def _prepare(orders: dict[str, Any]) -> tuple[child.Locks, list[str], dict[str, str]]:
     """Load everything, then step by step into the jail. Gives the layers, and why others are missing."""
-    sys.path.extend(orders["path"])
+    privileges.forget_the_host(orders["machine"])
+    sys.path.extend(orders.pop("path"))
     orders["failed"] = preload(orders["modules"])
     sys.path.clear()
     sys.path_importer_cache.clear()
@@ -48,17 +49,10 @@ def _prepare(orders: dict[str, Any]) -> tuple[child.Locks, list[str], dict[str, 
     filtered = seccomp.build(platform.machine())
     _be_first_to_go()
     base = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    locks = child.Locks(
-        filter=filtered,
-        memory_bytes=base + orders["memory_bytes"],
-        cpu_seconds=orders["cpu_seconds"],
-        largest_frame=orders["largest_frame"],
-        lockdown=orders["lockdown"],
-    )
     layers, missing = ["seccomp", "no-new-privileges", "rlimits"], {}
     privileges.allow_no_more()
     if os.getuid() == 0:
-        layers.append(f"uid {privileges.become_nobody()}")
+        layers.append(f"uid {privileges.become_nobody(orders['user'])}")
         privileges.show()
     if orders["namespaces"]:
         try:
@@ -72,11 +66,25 @@ def _prepare(orders: dict[str, Any]) -> tuple[child.Locks, list[str], dict[str, 
     else:
         missing["namespaces"] = "switched off"
     privileges.drop_capabilities()
-    privileges.hide()
+    if orders["lockdown"]:
+        privileges.hide()
     try:
-        layers.append(f"landlock {landlock.version()}")
+        fence = landlock.version() if orders["landlock"] else 0
     except OSError as error:
-        missing["landlock"] = str(error)
+        fence, missing["landlock"] = 0, str(error)
+    else:
+        if fence:
+            layers.append(f"landlock {fence}")
+        else:
+            missing["landlock"] = "switched off"
+    locks = child.Locks(
+        filter=filtered,
+        memory_bytes=base + orders["memory_bytes"],
+        cpu_seconds=orders["cpu_seconds"],
+        largest_frame=orders["largest_frame"],
+        landlock=bool(fence),
+        lockdown=orders["lockdown"],
+    )
     gc.collect()
     # What is there now never becomes garbage; so the children share its pages.
     gc.freeze()
