@@ -1,0 +1,154 @@
+"""Keeps a jail for each mode, each with its fork server, and runs attacks in them. Needs nothing but Halflap."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import asdict, dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from halflap.execution.jail.jail import Jail
+from halflap.execution.jail.server import Orders
+from halflap.execution.sandbox import Program, ToolRefusal
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    from halflap.config import ExecutionConfig
+    from halflap.execution.sandbox import Readiness
+
+MEGABYTE = 1 << 20
+
+_ANY = Orders(memory_bytes=128 * MEGABYTE, cpu_seconds=3, largest_frame=MEGABYTE)
+
+LOCKED = {
+    "all-layers": {},
+    "no-namespaces": {"namespaces": False},
+    "seccomp-alone": {"namespaces": False, "landlock": False},
+}
+"""What a machine may offer, from all of it to what an ordinary container has on an old kernel."""
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "control": {"namespaces": False, "landlock": False, "lockdown": False},
+    "tight": {"cpu_seconds": 1, "memory_bytes": 64 * MEGABYTE},
+    "roomy": {"cpu_seconds": 60, "memory_bytes": 512 * MEGABYTE},
+    "roomy-control": {"cpu_seconds": 60, "namespaces": False, "landlock": False, "lockdown": False},
+}
+
+
+def orders(mode: str) -> Orders:
+    """Give the orders for a mode."""
+    values: dict[str, Any] = asdict(_ANY) | dict((LOCKED | OTHERS)[mode])
+    return Orders(**values)
+
+
+def new_jail(mode: str) -> Jail:
+    """Make a jail; with orders of its own it wants to know one thing only of the configuration."""
+    return Jail(cast("ExecutionConfig", SimpleNamespace(sandbox="jail")), orders=orders(mode))
+
+
+@dataclass(frozen=True)
+class Got:
+    """How an attack ended, and everything that came of it."""
+
+    outcome: str
+    detail: str = ""
+    output: bytes = b""
+    failure: str = ""
+    failure_type: str = ""
+    calls: list[Any] = field(default_factory=list)
+    shown: list[Any] = field(default_factory=list)
+
+
+class Visitor:
+    """A `Host` that gives nothing away, and notes what it is asked."""
+
+    def __init__(self, most_output: int = MEGABYTE) -> None:
+        self._most = most_output
+        self.heard = bytearray()
+        self.calls: list[tuple[str, Any]] = []
+        self.shown: list[Any] = []
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Echo; but `wait` never answers, `refuse` does not want to, `large` gives much, `deep` what nests deeply."""
+        self.calls.append((name, arguments))
+        if name == "wait":
+            await asyncio.Event().wait()
+        elif name == "refuse":
+            raise ToolRefusal("no")
+        elif name == "large":
+            return "x" * arguments["size"]
+        elif name == "deep":
+            nested: list[Any] = []
+            for _ in range(arguments["depth"]):
+                nested = [nested]
+            return nested
+        elif name == "broken":
+            raise LookupError("a mistake of the host")
+        return {"echo": arguments}
+
+    def output(self, data: bytes) -> bool:
+        self.heard += data
+        return len(self.heard) <= self._most
+
+    def show(self, block: Mapping[str, Any]) -> bool:
+        self.shown.append(block)
+        return block.get("type") == "image"
+
+
+class Keeper:
+    """A loop in a thread of its own, and the jails on it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._jails: dict[str, Jail] = {}
+
+    def do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Do something on the loop, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(90)
+
+    def jail(self, mode: str) -> Jail:
+        """Give the jail for a mode."""
+        if mode not in self._jails:
+            self._jails[mode] = new_jail(mode)
+        return self._jails[mode]
+
+    def readiness(self, mode: str) -> Readiness:
+        """Say what holds programs in a mode."""
+        readiness: Readiness = self.do(self.jail(mode).ready())
+        return readiness
+
+    def run(self, mode: str, code: str, *, most_output: int = MEGABYTE, seconds: float = 20.0) -> Got:
+        """Run a program; one that takes too long is ended, with the outcome `timeout`."""
+        got: Got = self.do(visit(self.jail(mode), code, Visitor(most_output), seconds))
+        return got
+
+    def close(self) -> None:
+        """End all."""
+        for jail in self._jails.values():
+            self.do(jail.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def visit(jail: Jail, code: str, visitor: Visitor, seconds: float = 20.0) -> Got:
+    """Run a program with a host, and say all that came of it."""
+    try:
+        async with asyncio.timeout(seconds):
+            ending = await jail.run(Program(code), visitor)
+    except TimeoutError:
+        return Got("timeout", output=bytes(visitor.heard), calls=visitor.calls, shown=visitor.shown)
+    failure = ending.failure
+    return Got(
+        ending.outcome,
+        ending.detail,
+        bytes(visitor.heard),
+        failure.traceback if failure else "",
+        failure.type if failure else "",
+        visitor.calls,
+        visitor.shown,
+    )
