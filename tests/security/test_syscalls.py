@@ -1,0 +1,139 @@
+"""System calls past Python that no program makes by accident, and the ways around a filter by numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from security.attack import MACHINE, NUMBERS, Attack, each
+
+if TYPE_CHECKING:
+    from security.attack import Attacker
+
+DEADLY = [
+    Attack("trace-the-parent", "def probe(): return syscall('ptrace', 0x4206, os.getppid(), 0, 0)"),
+    Attack("trace-me", "def probe(): return syscall('ptrace', 0, 0, 0, 0)"),
+    Attack(
+        "memory-of-the-parent",
+        "def probe():\n"
+        "    buffer = ctypes.create_string_buffer(16)\n"
+        "    here = struct.pack('=QQ', ctypes.addressof(buffer), 16)\n"
+        "    there = struct.pack('=QQ', id(os), 16)\n"
+        "    return syscall('process_vm_readv', os.getppid(), here, 1, there, 1, 0)",
+    ),
+    Attack(
+        "write-to-the-parent",
+        "def probe():\n"
+        "    none = struct.pack('=QQ', 0, 0)\n"
+        "    return syscall('process_vm_writev', os.getppid(), none, 1, none, 1, 0)",
+    ),
+    Attack("io-uring", "def probe(): return syscall('io_uring_setup', 1, ctypes.create_string_buffer(120))"),
+    Attack("bpf", "def probe(): return syscall('bpf', 0, ctypes.create_string_buffer(72), 72)"),
+    Attack("page-faults", "def probe(): return syscall('userfaultfd', 1)"),
+    Attack("performance", "def probe(): return syscall('perf_event_open', ctypes.create_string_buffer(128), 0, -1, -1, 0)"),
+    Attack("keys", "def probe(): return syscall('keyctl', 0, -4, 0)"),
+    Attack("namespaces", "def probe(): return syscall('unshare', 0x10000000)"),
+    Attack("entering-a-namespace", "def probe(): return syscall('setns', 3, 0)"),
+    Attack("mount", "def probe(): return syscall('mount', b'none', b'/', b'tmpfs', 0, None)"),
+    Attack("personality", "def probe(): return syscall('personality', 0xffffffff)"),
+    Attack("x32", "def probe(): return syscall(0x40000000 | 39)", on="x86_64"),
+    Attack("minus-one", "def probe(): return syscall(-1)", on="x86_64"),
+]  # fmt: skip
+
+
+@each(DEADLY)
+def test_a_locked_program_is_killed_for_it(attack: Attack, locked: Attacker) -> None:
+    prize = locked.attack(attack)
+    assert prize.was_killed, prize
+
+
+@each(DEADLY)
+def test_without_locks_it_lives(attack: Attack, unlocked: Attacker) -> None:
+    # What the kernel answers depends on its configuration; that it answers shows that the call was made.
+    prize = unlocked.attack(attack)
+    assert prize.got is not None or prize.errno is not None, prize
+
+
+@pytest.mark.parametrize("name", ["trace-me", "memory-of-the-parent"])
+def test_without_locks_it_gets_what_it_wants(name: str, unlocked: Attacker) -> None:
+    (attack,) = [attack for attack in DEADLY if attack.name == name]
+    assert unlocked.attack(attack).got is not None
+
+
+_EVERY_NUMBER = """
+allowed = []
+for number in range({first}, {last}):
+    if number not in {skipped}:
+        result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(-1)] * 6)
+        if result >= 0 or ctypes.get_errno() not in {refusals}:
+            allowed.append(number)
+print(allowed)
+"""
+
+
+_PAST_EVERY_FILTER = {335, 336} if MACHINE == "x86_64" else set()
+"""For probes in programs. Newer kernels filter neither, and kill whoever calls them without being probed."""
+
+
+def test_no_other_number_does_anything(locked: Attacker) -> None:
+    # With arguments that no call takes: one that is let through answers with an error of its own.
+    skipped = sorted({*NUMBERS.values(), *_PAST_EVERY_FILTER})
+    got = locked.run(_EVERY_NUMBER.format(first=0, last=600, skipped=skipped, refusals=(1,)))
+    assert got.output.decode().strip() == "[]", got
+
+
+def test_without_locks_other_numbers_do_something(unlocked: Attacker) -> None:
+    # One that harms nobody: a second name for a descriptor that is not there.
+    code = _EVERY_NUMBER.format(first=NUMBERS["dup"], last=NUMBERS["dup"] + 1, skipped=[], refusals=(1,))
+    assert unlocked.run(code).output.decode().strip() == f"[{NUMBERS['dup']}]"
+
+
+_GADGET = """
+a, b = pair()
+libc.qsort.restype = None
+start = ctypes.cast(libc.qsort, ctypes.c_void_p).value & ~4095
+for page in range(start - (60 << 12), start + (300 << 12), 4096):
+    try:
+        size = syscall("sendto", a, ctypes.c_void_p(page), 4096, 0x40, None, 0)
+    except OSError:
+        continue
+    found = os.read(b, size).find(bytes([0xCD, 0x80]))
+    if found >= 0:
+        print("found", flush=True)
+        ctypes.CFUNCTYPE(ctypes.c_long)(page + found)()
+"""
+
+
+@pytest.mark.skipif(MACHINE != "x86_64", reason="the old way into the kernel is one of x86")
+def test_the_old_way_into_the_kernel_kills(locked: Attacker) -> None:
+    # No new code can be made, but the two bytes may lie somewhere in the C library.
+    got = locked.run(_GADGET)
+    if b"found" not in got.output:
+        pytest.skip("the C library of this machine has no such bytes")
+    assert "system call that no program needs" in got.detail or "SIGSEGV" in got.detail, got
+
+
+@pytest.mark.skipif(MACHINE != "x86_64", reason="the old way into the kernel is one of x86")
+def test_without_locks_the_old_way_leads_into_the_kernel(unlocked: Attacker) -> None:
+    code = """
+at = memory(7)
+ctypes.memmove(at, bytes.fromhex("53b814000000cd805bc3"), 10)
+print(ctypes.CFUNCTYPE(INT)(at)() == os.getpid())
+"""
+    got = unlocked.run(code)
+    if b"True" not in got.output:
+        pytest.skip("this kernel has no 32-bit calls")
+    assert got.outcome == "ok"
+
+
+_SIGRETURN = """
+libc.syscall(ctypes.c_long(NR["rt_sigreturn"]))
+print("still here")
+"""
+
+
+def test_a_forged_return_from_a_signal_gains_nothing(locked: Attacker) -> None:
+    got = locked.run(_SIGRETURN)
+    assert got.outcome == "crashed"
+    assert got.output == b""
