@@ -108,7 +108,7 @@ def test_calls_beyond_those_at_a_time_wait(desk_with: Callable[..., Desk]) -> No
 
 def test_a_result_that_is_too_large_is_refused(desk_with: Callable[..., Desk]) -> None:
     execution = desk_with(max_value_bytes=10_000).run("x = await mcp__echo__big(bytes=20000)")
-    assert "ToolError: The result of 'mcp__echo__big' is 20,0" in execution.text
+    assert "ToolError: The call was made, but the result of 'mcp__echo__big' is 20,0" in execution.text
     assert "(`execution.max_value_bytes`)" in execution.text
 
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
-from halflap.execution.sandbox import Failure, Media, Program, ToolRefusal
+from halflap.execution.jail.reading import MisuseError, read_failure, read_object
+from halflap.execution.sandbox import Media, Program, ToolRefusal
 
 if TYPE_CHECKING:
     import socket
 
-    from halflap.execution.sandbox import Host
+    from halflap.execution.sandbox import Failure, Host
 
 __all__ = ["Exit", "Inmate", "Verdict"]
 
@@ -27,6 +28,10 @@ _LARGE_TEXT = 65_536
 _LONGEST_FAILURE = 262_144
 _MOST_WAITING = 10_000
 """More unanswered calls than any limit lets through: a program that sends them wants to drown us."""
+_MOST_HELD = 4
+"""So many of the largest calls may wait at a time; one that would be more is answered with an error at once."""
+_FRAMES_AT_A_TIME = 64
+"""Then others get their turn: tiny frames cost us more than they cost who sends them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +53,10 @@ class Verdict:
     detail: str = ""
 
 
-class _MisuseError(Exception):
-    """Something came through the channel that no honest program sends."""
-
-
 class Inmate(asyncio.Protocol):
     """Owns our end of one child's channel, and the handle by which it is killed."""
 
-    def __init__(self, largest_frame: int) -> None:
+    def __init__(self, largest_frame: int, calls_at_once: int) -> None:
         self._largest = largest_frame
         self._limits = {
             frames.READY: 4096,
@@ -75,6 +76,11 @@ class Inmate(asyncio.Protocol):
         self._host: Host | None = None
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._last = 0
+        self._begun = 0
+        self._cancelled = 0
+        self._held = 0
+        self._places = asyncio.Semaphore(calls_at_once)
+        self._sending = asyncio.Lock()
         self._room = asyncio.Event()
         self._room.set()
         self.was_killed = False
@@ -134,7 +140,7 @@ class Inmate(asyncio.Protocol):
     async def end(self) -> Exit:
         """Kill it, and wait until it is gone."""
         self._finish(Verdict("silent"))
-        if self._watched.done() and not self._exit.done():
+        if self._watched.done() and not self._watched.cancelled() and not self._exit.done():
             with contextlib.suppress(ProcessLookupError):
                 self.was_killed = True
                 signal.pidfd_send_signal(self._watched.result(), signal.SIGKILL)
@@ -188,11 +194,32 @@ class Inmate(asyncio.Protocol):
         if self._verdict.done():
             return
         self._received += data
+        self._read_on()
+
+    def _read_on(self) -> None:
+        """Handle the next frames of those that have come; no more come until these are handled."""
+        assert self._transport is not None
         try:
-            while not self._verdict.done() and (frame := self._take()) is not None:
+            for _ in range(_FRAMES_AT_A_TIME):
+                frame = None if self._verdict.done() else self._take()
+                if frame is None:
+                    break
                 self._handle(*frame)
-        except _MisuseError as misuse:
+            else:
+                self._transport.pause_reading()
+                asyncio.get_running_loop().call_soon(self._read_on)
+                return
+        except MisuseError as misuse:
             self._finish(Verdict("misused", detail=str(misuse)))
+        except Exception as error:  # noqa: BLE001 -- a mistake of ours, which `run` is to raise
+            self._fail(error)
+        if not self._verdict.done() and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _fail(self, error: Exception) -> None:
+        if not self._verdict.done():
+            self._verdict.set_exception(error)
+            self._verdict.exception()
 
     def _take(self) -> tuple[bytes, bytes] | None:
         if len(self._received) < frames.HEADER.size:
@@ -200,9 +227,9 @@ class Inmate(asyncio.Protocol):
         kind, length = frames.HEADER.unpack_from(self._received)
         most = self._limits.get(kind)
         if most is None:
-            raise _MisuseError(f"a frame of the unknown kind {kind!r}")
+            raise MisuseError(f"a frame of the unknown kind {kind!r}")
         if length > most:
-            raise _MisuseError(f"a frame of {length:,} bytes; at most {most:,} are possible for its kind")
+            raise MisuseError(f"a frame of {length:,} bytes; at most {most:,} are possible for its kind")
         end = frames.HEADER.size + length
         if len(self._received) < end:
             return None
@@ -212,28 +239,28 @@ class Inmate(asyncio.Protocol):
 
     def _handle(self, kind: bytes, body: bytes) -> None:
         if kind == frames.READY:
-            self._take_readiness(_read(body))
+            self._take_readiness(read_object(body))
             return
         host = self._host
         if host is None:
-            raise _MisuseError("a word before there was a program")
+            raise MisuseError("a word before there was a program")
         if kind == frames.OUTPUT:
+            if not body:
+                raise MisuseError("a print of nothing")
             if not host.output(body):
                 self._finish(Verdict("output"))
         elif kind == frames.CALL:
             self._begin(host, body)
         elif kind == frames.CANCEL:
-            task = self._calls.get(_number(body))
-            if task is not None:
-                task.cancel()
+            self._cancel(_number(body))
         elif kind == frames.DONE:
-            self._finish(Verdict("done", _failure(body)))
-        elif not host.show(_read(body)):
-            raise _MisuseError("something to show that is no image, sound or resource")
+            self._finish(Verdict("done", read_failure(body)))
+        elif not host.show(read_object(body)):
+            raise MisuseError("something to show that is no image, sound or resource")
 
     def _take_readiness(self, said: dict[str, Any]) -> None:
         if self._ready.done():
-            raise _MisuseError("a second word of readiness")
+            raise MisuseError("a second word of readiness")
         if "trouble" in said:
             self._ready.set_exception(OSError(str(said["trouble"])))
         else:
@@ -242,33 +269,78 @@ class Inmate(asyncio.Protocol):
     def _begin(self, host: Host, body: bytes) -> None:
         number = _number(body)
         if number <= self._last:
-            raise _MisuseError(f"call {number} again")
+            raise MisuseError(f"call {number} again")
         if len(self._calls) >= _MOST_WAITING:
-            raise _MisuseError(f"more than {_MOST_WAITING:,} calls without waiting for one")
+            raise MisuseError(f"more than {_MOST_WAITING:,} calls without waiting for one")
         self._last = number
-        task = asyncio.create_task(self._call(host, number, body), name=f"program's call {number}")
+        self._begun += 1
+        if self._held + len(body) > _MOST_HELD * (self._largest + frames.NUMBER.size):
+            work, size = self._refuse(number), 0
+        else:
+            work, size = self._call(host, number, body), len(body)
+        self._held += size
+        task = asyncio.create_task(work, name=f"program's call {number}")
         self._calls[number] = task
-        task.add_done_callback(lambda _: self._calls.pop(number, None))
+        task.add_done_callback(lambda _: self._forget(number, size))
+
+    def _forget(self, number: int, size: int) -> None:
+        self._calls.pop(number, None)
+        self._held -= size
+
+    def _cancel(self, number: int) -> None:
+        self._cancelled += 1
+        if self._cancelled > self._begun:
+            raise MisuseError("more calls given up than were made")
+        task = self._calls.get(number)
+        if task is not None:
+            task.cancel()
 
     async def _call(self, host: Host, number: int, body: bytes) -> None:
+        # The place is kept until the answer is on its way: who does not read answers gets no more calls made.
+        async with self._places:
+            try:
+                # A large text takes a while to read, and the loop has others to serve.
+                order = await asyncio.to_thread(_order, body) if len(body) > _LARGE_TEXT else _order(body)
+                answer = self._value(order[0], await host.call(*order))
+                kind = frames.VALUE
+            except ToolRefusal as refusal:
+                kind, answer = frames.ERROR, _error(refusal)
+            except MisuseError as misuse:
+                self._finish(Verdict("misused", detail=str(misuse)))
+                return
+            except Exception as error:  # noqa: BLE001 -- a mistake of ours, which `run` is to raise
+                self._fail(error)
+                return
+            await self._answer(kind, number, answer)
+
+    async def _refuse(self, number: int) -> None:
+        refusal = ToolRefusal(
+            f"Calls with {self._held:,} bytes of arguments wait already: await some of them before you make more."
+        )
+        await self._answer(frames.ERROR, number, _error(refusal))
+
+    def _value(self, name: str, value: Any) -> bytes:
         try:
-            # A large text takes a while to read, and the loop has others to serve.
-            order = await asyncio.to_thread(_order, body) if len(body) > _LARGE_TEXT else _order(body)
-            value = await host.call(*order)
-            kind, answer = frames.VALUE, marshal.dumps(_portable(value))
-            if len(answer) > self._largest:
-                raise ToolRefusal(  # noqa: TRY301 -- told like any other refusal
-                    f"The result of {order[0]!r} is {len(answer):,} bytes; at most {self._largest:,} are possible "
-                    "(`execution.max_value_bytes`). Ask the tool for less, or for a part at a time."
-                )
-        except ToolRefusal as refusal:
-            kind, answer = frames.ERROR, json.dumps({"message": str(refusal)}).encode()
-        except _MisuseError as misuse:
-            self._finish(Verdict("misused", detail=str(misuse)))
-            return
-        await self._room.wait()
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(frames.frame(kind, frames.NUMBER.pack(number), answer))
+            answer = marshal.dumps(_portable(value))
+        except ValueError:
+            raise ToolRefusal(f"The result of {name!r} is nested too deeply to be handed over.") from None
+        if len(answer) > self._largest:
+            raise ToolRefusal(
+                f"The call was made, but the result of {name!r} is {len(answer):,} bytes; at most "
+                f"{self._largest:,} are possible (`execution.max_value_bytes`). Ask the tool for less, or for a part."
+            )
+        return answer
+
+    async def _answer(self, kind: bytes, number: int, answer: bytes) -> None:
+        """Send an answer when those before it are on their way."""
+        async with self._sending:
+            await self._room.wait()
+            if self._transport is not None and not self._transport.is_closing():
+                self._transport.write(frames.frame(kind, frames.NUMBER.pack(number), answer))
+
+
+def _error(refusal: ToolRefusal) -> bytes:
+    return json.dumps({"message": str(refusal)}).encode()
 
 
 def _portable(value: Any) -> Any:
@@ -282,39 +354,14 @@ def _portable(value: Any) -> Any:
 
 def _number(body: bytes) -> int:
     if len(body) < frames.NUMBER.size:
-        raise _MisuseError("a frame that is too short")
+        raise MisuseError("a frame that is too short")
     number: int = frames.NUMBER.unpack_from(body)[0]
     return number
 
 
 def _order(body: bytes) -> tuple[str, dict[str, Any]]:
-    order = _read(memoryview(body)[frames.NUMBER.size :].tobytes())
+    order = read_object(memoryview(body)[frames.NUMBER.size :].tobytes())
     name, arguments = order.get("name"), order.get("arguments")
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        raise _MisuseError("a call without a name or arguments")
+        raise MisuseError("a call without a name or arguments")
     return name, arguments
-
-
-def _read(body: bytes) -> dict[str, Any]:
-    try:
-        read = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise _MisuseError(f"a frame that is not JSON: {error}") from None
-    if not isinstance(read, dict):
-        raise _MisuseError("a frame that is not an object")
-    return read
-
-
-def _failure(body: bytes) -> Failure | None:
-    if body == b"null":
-        return None
-    read = _read(body)
-    texts = {key: read.get(key) for key in ("type", "message", "traceback", "hint", "unknown")}
-    shown = {key: None if text is None else str(text) for key, text in texts.items()}
-    return Failure(
-        type=shown["type"] or "",
-        message=shown["message"] or "",
-        traceback=shown["traceback"] or "",
-        hint=shown["hint"],
-        unknown=shown["unknown"],
-    )

@@ -52,6 +52,7 @@ class Jail:
             memory_bytes=config.max_memory_mb * 1024 * 1024,
             cpu_seconds=config.cpu_seconds,
             largest_frame=config.max_value_bytes,
+            calls_at_once=config.max_concurrent_calls,
             modules=config.modules,
         )
         self._server: ForkServer | None = None

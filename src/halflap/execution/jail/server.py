@@ -40,6 +40,7 @@ class Orders:
     memory_bytes: int
     cpu_seconds: int
     largest_frame: int
+    calls_at_once: int = 16
     modules: Sequence[str] = ()
     namespaces: bool = True
     landlock: bool = True
@@ -126,7 +127,7 @@ class ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         number = next(self._numbers)
         self.forked += 1
-        inmate = Inmate(self.orders.largest_frame)
+        inmate = Inmate(self.orders.largest_frame, self.orders.calls_at_once)
         self._inmates[number] = inmate
         try:
             await self._request(number, theirs)

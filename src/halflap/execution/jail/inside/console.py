@@ -28,7 +28,8 @@ class _Outlet(io.RawIOBase):
 
     def write(self, data: ReadableBuffer, /) -> int:
         piece = bytes(memoryview(data)[: frames.CHUNK])
-        self._door.send(frames.OUTPUT, piece)
+        if piece:
+            self._door.send(frames.OUTPUT, piece)
         return len(piece)
 
 

@@ -51,7 +51,7 @@ class Door:
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool and give what the gateway answers."""
         try:
-            body = dumps({"name": name, "arguments": arguments}, allow_nan=False).encode()
+            body = dumps({"name": name, "arguments": arguments}, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"{name}() takes values that JSON can hold: {error}") from None
         if len(body) > self._largest:

@@ -7,6 +7,7 @@ import asyncio
 import builtins
 import contextlib
 import inspect
+import mmap
 import sys
 from json import dumps
 from types import ModuleType
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["get_ready", "run"]
 
-_RESERVE_BYTES = 8 * 1024 * 1024
-_reserve: list[bytearray] = []
-"""Let go of when a program fails: one that used up its memory leaves none to say so with."""
+_RESERVE_BYTES = 1 << 20
+"""Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
 
 def get_ready() -> None:
@@ -47,13 +47,13 @@ def run(door: Door) -> None:
     order = door.read_program()
     if order is None:
         return
-    _reserve.append(bytearray(_RESERVE_BYTES))
     console.attach(door)
     builtins.input = console.no_input
     provenance = Provenance()
     failure = _run(order["code"], _names(door, order["tools"], provenance), provenance)
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
+        # What stands there is the program's, and may raise anything.
+        with contextlib.suppress(BaseException):
             stream.flush()
     door.send(frames.DONE, dumps(failure).encode())
 
@@ -64,6 +64,7 @@ def _compile(source: str) -> Any:
 
 def _run(source: str, names: dict[str, Any], provenance: Provenance) -> dict[str, Any] | None:
     """Run it; None if all went well, else what there is to say."""
+    reserve = mmap.mmap(-1, _RESERVE_BYTES)
     main = ModuleType("__main__")
     main.__dict__.update(names, __file__=FILE, __builtins__=builtins)
     sys.modules["__main__"] = main
@@ -74,16 +75,24 @@ def _run(source: str, names: dict[str, Any], provenance: Provenance) -> dict[str
                 runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
         else:
             exec(code, main.__dict__)  # noqa: S102 -- the program, behind the locks
-    except SystemExit as leaving:
-        return _left(leaving, source, provenance)
     except BaseException as error:  # noqa: BLE001 -- a program may raise anything
+        reserve.close()
         return _failed(error, source, provenance)
     return None
 
 
-def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any]:
-    _reserve.clear()
-    return describe(error, source, provenance)
+def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any] | None:
+    try:
+        if isinstance(error, SystemExit):
+            return _left(error, source, provenance)
+        told = describe(error, source, provenance)
+        dumps(told)
+    except BaseException as another:  # noqa: BLE001 -- so may its exceptions, when they are asked what they are
+        # There may be no memory left to describe it with.
+        kind = "MemoryError" if isinstance(error, MemoryError) else "Exception"
+        error.__traceback__ = another.__traceback__ = None
+        return {"type": kind, "message": "", "traceback": f"{kind}\n"}
+    return told
 
 
 def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str, Any] | None:
@@ -109,7 +118,7 @@ def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[st
         """Put an image, a sound or a resource before the model; print anything else."""
         if isinstance(value, Media):
             sys.stdout.flush()
-            door.send(frames.SHOW, dumps(value.block).encode())
+            door.send(frames.SHOW, dumps(value.block, allow_nan=False, ensure_ascii=False).encode())
         elif type(value) is list and any(isinstance(part, Media) for part in value):
             for part in value:
                 show(part)

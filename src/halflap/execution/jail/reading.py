@@ -1,0 +1,65 @@
+"""Read what comes from a program: JSON as strict as what an honest one sends, or it is misuse."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from halflap.execution.sandbox import Failure
+
+__all__ = ["MisuseError", "read_failure", "read_object"]
+
+
+class MisuseError(Exception):
+    """Something came through the channel that no honest program sends."""
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Read an object whose every text can be encoded and whose every number is one."""
+    read = _read(body)
+    if b"\\ud" in body or b"\\uD" in body:
+        # Halves of a character can only come in as escapes, and crash whoever encodes them later.
+        try:
+            json.dumps(read, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise MisuseError("a frame with half a character") from None
+    return read
+
+
+def read_failure(body: bytes) -> Failure | None:
+    """Read how a program failed: texts, whatever characters its messages are made of."""
+    if body == b"null":
+        return None
+    read = _read(body)
+    texts = {key: read.get(key) for key in ("type", "message", "traceback", "hint", "unknown")}
+    if not all(text is None or isinstance(text, str) for text in texts.values()):
+        raise MisuseError("a failure that is not told in words")
+    return Failure(
+        type=_clean(texts["type"]) or "",
+        message=_clean(texts["message"]) or "",
+        traceback=_clean(texts["traceback"]) or "",
+        hint=_clean(texts["hint"]),
+        unknown=_clean(texts["unknown"]),
+    )
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        read = json.loads(body.decode(), parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise MisuseError(f"a frame that is not JSON: {error}") from None
+    if not isinstance(read, dict):
+        raise MisuseError("a frame that is not an object")
+    return read
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is not a number of JSON")
+    return number
