@@ -28,10 +28,10 @@ def test_the_clock_ends_a_program_that_computes(desk_with: Callable[..., Desk]) 
 def test_the_clock_goes_on_while_a_server_hangs_and_the_call_is_cancelled(
     desk_with: Callable[..., Desk],
 ) -> None:
-    desk = desk_with(timeout_seconds=1)
-    desk.output("await mcp__echo__pid()")
+    desk = desk_with(timeout_seconds=3)
+    desk.do(desk.gateway.call("mcp__echo__pid"))
     execution = desk.run("await mcp__echo__sleep(seconds=50)")
-    assert "TimeoutError: Execution exceeded 1s limit" in execution.text
+    assert "TimeoutError: Execution exceeded 3s limit" in execution.text
     assert "1. mcp__echo__sleep — cancelled, " in execution.text
     assert (
         desk.output("import asyncio\nawait asyncio.sleep(0.2)\nprint(await mcp__echo__cancelled_count())")

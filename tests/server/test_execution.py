@@ -188,7 +188,7 @@ def test_an_answer_to_another_program_or_used_before_does_not_count(home: Path) 
             session, code = client.session, "await mcp__echo__pid()"
             first = await session.call_tool("execute_program", {"code": code}, allow_input_required=True)
             assert isinstance(first, types.InputRequiredResult)
-            yes = {"confirm": types.ElicitResult(action="accept", content={"confirm": True})}
+            yes: Any = {"confirm": types.ElicitResult(action="accept", content={"confirm": True})}
 
             async def again(code: str, state: str | None) -> Any:
                 return await session.call_tool(
