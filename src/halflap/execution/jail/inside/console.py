@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from halflap.execution.jail import frames
+from halflap.execution.words import NO_INPUT
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -50,6 +51,4 @@ def attach(door: Door) -> None:
 
 def no_input(_prompt: object = "") -> NoReturn:
     """Refuse to ask anybody anything."""
-    raise EOFError(
-        "input() is not available in execute_program: nobody is there to answer. Write the value into the program."
-    )
+    raise EOFError(NO_INPUT)

@@ -8,6 +8,7 @@ import socket
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution import words
 from halflap.execution.jail import frames
 
 if TYPE_CHECKING:
@@ -53,12 +54,9 @@ class Door:
         try:
             body = dumps({"name": name, "arguments": arguments}, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(f"{name}() takes values that JSON can hold: {error}") from None
+            raise TypeError(words.not_json(name, error)) from None
         if len(body) > self._largest:
-            raise ToolError(
-                f"The arguments of {name!r} are {len(body):,} bytes; at most {self._largest:,} are possible "
-                "(`execution.max_value_bytes`)."
-            )
+            raise ToolError(words.too_large(name, len(body), self._largest))
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             loop.add_reader(self._channel.fileno(), self._receive)

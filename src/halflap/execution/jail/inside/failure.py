@@ -6,12 +6,13 @@ import linecache
 from traceback import TracebackException
 from typing import TYPE_CHECKING, Any
 
-from halflap.execution.jail.inside.hints import FILE, hint
+from halflap.execution.hints import FILE
+from halflap.execution.jail.inside.hints import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halflap.execution.jail.inside.hints import Provenance
+    from halflap.execution.hints import Provenance
 
 __all__ = ["describe"]
 

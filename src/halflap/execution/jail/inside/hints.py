@@ -5,38 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution.hints import FILE, NO_FILES, Provenance, see, what_is_there
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import CodeType, FrameType, TracebackType
 
-__all__ = ["FILE", "Provenance", "hint"]
-
-FILE = "program.py"
-_MOST_KEYS = 30
-_DEEPEST = 6
-
-
-class Provenance:
-    """Remembers which tool returned objects with which keys; of the objects themselves nothing is kept."""
-
-    def __init__(self) -> None:
-        self._tools: dict[frozenset[str], set[str]] = {}
-
-    def note(self, tool: str, value: Any, depth: int = 0) -> None:
-        """Take note of the objects in a result: of a list, the first one stands for all."""
-        if type(value) is dict:
-            if len(value) <= _MOST_KEYS * 4:
-                self._tools.setdefault(frozenset(value), set()).add(tool)
-            if depth < _DEEPEST:
-                for inner in list(value.values())[:_MOST_KEYS]:
-                    self.note(tool, inner, depth + 1)
-        elif type(value) is list and value and depth < _DEEPEST:
-            self.note(tool, value[0], depth + 1)
-
-    def tool_of(self, value: Mapping[str, Any]) -> str | None:
-        """Say which tool an object came from, if only one returned such objects."""
-        tools = self._tools.get(frozenset(value), set())
-        return next(iter(tools)) if len(tools) == 1 else None
+__all__ = ["hint"]
 
 
 def hint(error: BaseException, source: str, provenance: Provenance) -> str | None:
@@ -46,7 +20,11 @@ def hint(error: BaseException, source: str, provenance: Provenance) -> str | Non
         if about is not None:
             return about
         looked_at = _looked_at(error, source)
-        return None if looked_at is None else _what_is_there(*looked_at, error, provenance)
+        if looked_at is None:
+            return None
+        value, wanted = looked_at
+        by_attribute = isinstance(error, AttributeError)
+        return what_is_there(see(value), wanted, provenance, by_attribute=by_attribute)
     except Exception:  # noqa: BLE001 -- a hint is a favour: without one, the failure is still told
         return None
 
@@ -60,44 +38,12 @@ def _about_surroundings(error: BaseException) -> str | None:
             "`execution.modules` in Halflap's configuration, if it is installed beside Halflap."
         )
     if isinstance(error, PermissionError | FileNotFoundError):
-        return "Programs have no files, network or processes: data comes from tools, and goes out by print()."
+        return NO_FILES
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return "Programs have one thread; tools called together with asyncio.gather run at the same time."
     if isinstance(error, RuntimeError) and "asyncio.run() cannot be called" in str(error):
         return "The program already runs in an event loop: write `await main()` instead of `asyncio.run(main())`."
     return None
-
-
-def _what_is_there(value: Any, wanted: Any, error: BaseException, provenance: Provenance) -> str | None:
-    if type(value) is dict:
-        return _what_is_in(value, wanted, error, provenance)
-    said = None
-    if type(value).__name__ == "coroutine":
-        said = "The value is a call that was not awaited: write `await` before it."
-    elif type(value) is list:
-        inner = _kind(value[0]) if value else "nothing"
-        said = f"The value is a list of {len(value)}, the first of them {inner}: take one by its index, or go through them."
-    elif isinstance(value, str):
-        said = f"The value is text, not an object: {value[:80]!r}"
-    elif value is None:
-        said = "The value is None."
-    return said
-
-
-def _what_is_in(value: dict[Any, Any], wanted: Any, error: BaseException, provenance: Provenance) -> str:
-    tool = provenance.tool_of(value)
-    where = f"the result of {tool}" if tool is not None else "this dict"
-    if isinstance(error, AttributeError) and wanted in value:
-        return f"{where[0].upper()}{where[1:]} is a dict: write [{wanted!r}] instead of .{wanted}."
-    keys = ", ".join(str(key) for key in list(value)[:_MOST_KEYS])
-    more = f", … ({len(value)} in all)" if len(value) > _MOST_KEYS else ""
-    return f"{wanted!r} is not in {where}; keys: {keys or 'none'}{more}"
-
-
-def _kind(value: Any) -> str:
-    if type(value) is dict:
-        return "a dict with the keys " + ", ".join(str(key) for key in list(value)[:_MOST_KEYS])
-    return f"a {type(value).__name__}"
 
 
 def _looked_at(error: BaseException, source: str) -> tuple[Any, Any] | None:

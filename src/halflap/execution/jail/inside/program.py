@@ -13,11 +13,12 @@ from json import dumps
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution import words
+from halflap.execution.hints import FILE, Provenance
 from halflap.execution.jail import frames
 from halflap.execution.jail.inside import console
 from halflap.execution.jail.inside.door import ToolError
 from halflap.execution.jail.inside.failure import describe
-from halflap.execution.jail.inside.hints import FILE, Provenance
 from halflap.execution.jail.inside.media import Media, from_gateway
 
 if TYPE_CHECKING:
@@ -99,10 +100,7 @@ def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str,
     """Read `sys.exit`: without a number, or with 0, it is no failure; text is one, and is shown."""
     if leaving.code is None or leaving.code == 0:
         return None
-    told = describe(leaving, source, provenance)
-    if isinstance(leaving.code, int):
-        return told | {"traceback": f"SystemExit: the program ended itself with status {leaving.code}\n"}
-    return told | {"traceback": f"{leaving.code}\n"}
+    return describe(leaving, source, provenance) | {"traceback": words.left_with(leaving.code)}
 
 
 def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[str, Any]:
@@ -135,8 +133,7 @@ def _tool(
 ) -> Callable[..., Awaitable[Any]]:
     async def tool(*unnamed: Any, **arguments: Any) -> Any:
         if unnamed:
-            takes = f" It takes: {signature}" if signature else ""
-            raise TypeError(f"{name}() takes keyword arguments only.{takes}")
+            raise TypeError(words.keywords_only(name, signature))
         return await call_tool(name, **arguments)
 
     tool.__name__ = tool.__qualname__ = name

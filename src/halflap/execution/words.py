@@ -1,0 +1,33 @@
+"""What a program is told when it asks for something in the wrong way: the same words in every sandbox.
+
+The standard library alone: the jail loads this before the locks, too.
+"""
+
+from __future__ import annotations
+
+__all__ = ["NO_INPUT", "keywords_only", "left_with", "not_json", "too_large"]
+
+NO_INPUT = "input() is not available in execute_program: nobody is there to answer. Write the value into the program."
+
+
+def keywords_only(name: str, signature: str) -> str:
+    """Say that a tool was given an argument without its name."""
+    takes = f" It takes: {signature}" if signature else ""
+    return f"{name}() takes keyword arguments only.{takes}"
+
+
+def not_json(name: str, why: object) -> str:
+    """Say that an argument is nothing that JSON has."""
+    return f"{name}() takes values that JSON can hold: {why}"
+
+
+def too_large(name: str, size: int, most: int) -> str:
+    """Say that arguments are larger than may be."""
+    return f"The arguments of {name!r} are {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
+
+
+def left_with(code: object) -> str:
+    """Say, as a traceback, that a program ended itself: with a number, or with a text to be shown."""
+    if isinstance(code, int):
+        return f"SystemExit: the program ended itself with status {code}\n"
+    return f"{code}\n"
