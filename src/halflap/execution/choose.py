@@ -1,4 +1,4 @@
-"""Which sandbox programs run in: the one that the user names, or the best that this machine has. Never none at all."""
+"""Which sandbox programs run in: the one that the user names, or the best that this machine has. Never plain exec."""
 
 from __future__ import annotations
 
@@ -38,6 +38,15 @@ def _monty(config: ExecutionConfig) -> Sandbox:
     from halflap.execution.monty.monty import Monty  # noqa: PLC0415 -- only if it is the one
 
     return Monty(config)
+
+
+async def _ready(sandbox: Sandbox) -> Readiness:
+    """Ask whether it is; nobody but us would close it if we were cancelled."""
+    try:
+        return await sandbox.ready()
+    except BaseException:
+        await sandbox.close()
+        raise
 
 
 class NoSandbox:
@@ -81,12 +90,12 @@ class JailOrMonty:
 
     async def _choose(self) -> tuple[Sandbox, Readiness]:
         jail = _jail(self._config)
-        first = await jail.ready()
+        first = await _ready(jail)
         if first.trouble is None:
             return jail, first
         await jail.close()
         monty = _monty(self._config)
-        second = await monty.ready()
+        second = await _ready(monty)
         if second.trouble is None:
             why = f"the jail cannot be used here ({first.trouble}): programs run in monty"
             missing = {"jail": first.trouble, **second.missing}

@@ -87,6 +87,9 @@ class Monty:
         """Load the package and start the pool, and give the version."""
         # An extra, and nothing to load before somebody runs a program.
         pm = importlib.import_module("pydantic_monty")
+        if self._pool is not None:
+            # Somebody who asked before did not wait for the answer.
+            return str(pm.__version__)
         pool = pm.Monty(
             min_processes=min(_IDLE, self._limits.programs),
             max_processes=self._limits.programs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Run"]
 
+_MOST_UNREAD = 65_536
 _MOST_WAITING = 10_000
 """More unanswered calls than any limit lets through: a program that makes them wants to drown us."""
 
@@ -34,6 +36,8 @@ class Run:
         self._thread = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="monty")
         self._worker = Worker(pool, limits, program, self._output)
         self._calls: dict[int, asyncio.Task[Outcome]] = {}
+        self._lock = threading.Lock()
+        self._printed = bytearray()
         self._is_too_much = False
         self.ended = asyncio.Event()
 
@@ -95,18 +99,25 @@ class Run:
         return {tasks[task]: self._calls.pop(tasks[task]).result() for task in done}
 
     def _output(self, data: bytes) -> None:
-        """Hand over what was printed, from the thread, and wait until it is taken: a flood must not pile up."""
-        taken: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self._loop.call_soon_threadsafe(self._take, data, taken)
-        taken.result()
+        """Hand over what was printed, from the thread; when much is not taken yet, wait: a flood must not pile up."""
+        with self._lock:
+            is_first = not self._printed
+            self._printed += data
+            is_much = len(self._printed) > _MOST_UNREAD
+        if is_first:
+            # It is taken before anything that the program asks for later.
+            self._loop.call_soon_threadsafe(self._take)
+        if is_much:
+            taken: concurrent.futures.Future[None] = concurrent.futures.Future()
+            self._loop.call_soon_threadsafe(taken.set_result, None)
+            taken.result()
 
-    def _take(self, data: bytes, taken: concurrent.futures.Future[None]) -> None:
-        try:
-            if not self._is_too_much and not self._host.output(data):
-                self._is_too_much = True
-                self._worker.kill()
-        finally:
-            taken.set_result(None)
+    def _take(self) -> None:
+        with self._lock:
+            data, self._printed = bytes(self._printed), bytearray()
+        if not self._is_too_much and not self._host.output(data):
+            self._is_too_much = True
+            self._worker.kill()
 
     def _ending(self, ended: Ended) -> Ending:
         if self._is_too_much:

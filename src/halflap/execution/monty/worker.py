@@ -115,6 +115,8 @@ class Worker:
                 "max_recursion_depth": limits.recursion,
                 "max_suspensions": limits.suspensions,
             },
+            # What is held back for a moment is lost when the process is killed within one long operation.
+            print_flush_interval=0,
             # A sleep within the pool could not be interrupted.
             os_policy={"sleep": "call_host"},
         )

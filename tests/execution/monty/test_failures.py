@@ -1,0 +1,119 @@
+"""How a failure in monty is told: the program's own lines, and what was there instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halflap.execution.sandbox import Ending
+    from sandboxing import Stage
+
+    Play = Callable[..., tuple[Ending, Stage]]
+
+
+def test_output_printed_before_a_failure_is_kept(play: Play) -> None:
+    ending, stage = play("print('so far')\n1 / 0")
+    assert (ending.outcome, stage.text) == ("failed", "so far\n")
+
+
+def test_a_traceback_has_the_programs_own_lines(play: Play) -> None:
+    ending, _ = play(
+        "def inner(d):\n    return d['ü'] + d['b']\n\ndef outer():\n    return inner({'ü': 1})\n\nouter()"
+    )
+    assert ending.failure is not None
+    assert ending.failure.traceback == (
+        "Traceback (most recent call last):\n"
+        '  File "program.py", line 7, in <module>\n'
+        "    outer()\n"
+        '  File "program.py", line 5, in outer\n'
+        "    return inner({'ü': 1})\n"
+        "           ^^^^^^^^^^^^^^^\n"
+        '  File "program.py", line 2, in inner\n'
+        "    return d['ü'] + d['b']\n"
+        "                    ^^^^^^\n"
+        "KeyError: 'b'\n"
+    )
+
+
+def test_a_syntax_error_has_its_line(play: Play) -> None:
+    ending, stage = play("print('never')\nx = = 1")
+    assert ending.failure is not None
+    assert ending.failure.type == "SyntaxError"
+    assert ending.failure.traceback.startswith('  File "program.py", line 2\n    x = = 1\n')
+    assert stage.printed == b""
+
+
+def test_deep_recursion_is_told_briefly(play: Play) -> None:
+    ending, _ = play("def f():\n    return f()\nf()")
+    assert ending.failure is not None
+    assert ending.failure.type == "RecursionError"
+    assert "more times]\n" in ending.failure.traceback
+    assert len(ending.failure.traceback) < 1_000
+
+
+def test_a_gathered_call_that_failed_has_the_line_of_the_gather(play: Play) -> None:
+    ending, _ = play("import asyncio\n\nawait asyncio.gather(mcp__shop__slow(), mcp__shop__broken())")
+    assert ending.failure is not None
+    assert "line 3, in <module>\n    await asyncio.gather(" in ending.failure.traceback
+
+
+@pytest.mark.parametrize("code", ["print(revenue)", "revenue()", "await revenue(a=1)"])
+def test_an_unknown_name_is_named(play: Play, code: str) -> None:
+    ending, _ = play(code)
+    assert ending.failure is not None
+    assert (ending.failure.type, ending.failure.unknown) == ("NameError", "revenue")
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        (
+            "r = await mcp__shop__sales(region='x')\nr['revenue']",
+            "'revenue' is not in the result of mcp__shop__sales; keys: region, totalRevenue",
+        ),
+        (
+            "r = await mcp__shop__sales(region='x')\nr.totalRevenue",
+            "The result of mcp__shop__sales is a dict: write ['totalRevenue'] instead of .totalRevenue.",
+        ),
+        (
+            "rows = await mcp__shop__rows()\nprint([row['price'] for row in rows])",
+            "'price' is not in this dict; keys: id",
+        ),
+        (
+            "rows = await mcp__shop__rows()\nfor row in rows:\n    row['cost']",
+            "'cost' is not in the result of mcp__shop__rows; keys: id, price",
+        ),
+        (
+            "rows = await mcp__shop__rows()\nrows['price']",
+            "The value is a list of 2, the first of them a dict with the keys id, price: take one by its index, or go through them.",
+        ),
+        (
+            "rows = await mcp__shop__rows()\nrows[0]['cost']",
+            "'cost' is not in the result of mcp__shop__rows; keys: id, price",
+        ),
+        (
+            "r = mcp__shop__sales(region='x')\nr['region']",
+            "The value is a call that was not awaited: write `await` before it.",
+        ),
+        ("x = None\nx['a']", "The value is None."),
+        ("x = 'words'\nx['a']", "The value is text, not an object: 'words'"),
+        (
+            "open('/etc/passwd')",
+            "Programs have no files, network or processes: data comes from tools, and goes out by print().",
+        ),
+    ],
+)
+def test_what_was_there_instead_is_said(play: Play, code: str, hint: str) -> None:
+    ending, _ = play(code)
+    assert ending.failure is not None
+    assert ending.failure.hint == hint
+
+
+def test_looking_for_a_hint_prints_nothing(play: Play, capfd: pytest.CaptureFixture[str]) -> None:
+    _, stage = play("def _halflap_look(value):\n    print('out')\nx = {}\nx['a']")
+    assert stage.printed == b""
+    assert capfd.readouterr().out == ""

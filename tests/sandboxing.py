@@ -1,0 +1,81 @@
+"""A host for programs under test: tools that answer, and ears for what is printed and shown."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from halflap.execution.sandbox import Media, Program, ToolRefusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halflap.execution.sandbox import Ending, Sandbox
+
+__all__ = ["IMAGE", "TOOLS", "Stage"]
+
+IMAGE = {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
+TOOLS = {
+    "mcp__shop__sales": "(region: str)",
+    "mcp__shop__rows": "()",
+    "mcp__shop__broken": "()",
+    "mcp__shop__picture": "()",
+    "mcp__shop__mixed": "()",
+    "mcp__shop__slow": "()",
+    "mcp__shop__half_letter": "()",
+}
+
+
+@dataclass(eq=False)
+class Stage:
+    """Plays the host, and remembers."""
+
+    most_output: int = 1_000_000
+    printed: bytes = b""
+    shown: list[Mapping[str, Any]] = field(default_factory=list)
+    called: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    waiting: int = 0
+    most_waiting: int = 0
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        self.called.append((name, arguments))
+        answers: dict[str, Any] = {
+            "sales": {"region": arguments.get("region"), "totalRevenue": 5},
+            "rows": [{"id": 1, "price": 2}, {"id": 3}],
+            "picture": Media(IMAGE),
+            "mixed": ["some text", Media(IMAGE)],
+            "half_letter": {"text": "a\ud800b"},
+        }
+        tool = name.rpartition("__")[2]
+        if tool == "broken":
+            raise ToolRefusal("the shop is closed")
+        if tool == "slow":
+            self.waiting += 1
+            self.most_waiting = max(self.most_waiting, self.waiting)
+            try:
+                await asyncio.sleep(0.3)
+            finally:
+                self.waiting -= 1
+            return "done"
+        if tool not in answers:
+            raise ToolRefusal(f"there is no tool {name!r}")
+        return answers[tool]
+
+    def output(self, data: bytes) -> bool:
+        self.printed += data
+        self.order.append("print")
+        return len(self.printed) <= self.most_output
+
+    def show(self, block: Mapping[str, Any]) -> bool:
+        self.shown.append(block)
+        self.order.append("show")
+        return True
+
+    @property
+    def text(self) -> str:
+        return self.printed.decode()
+
+    async def play(self, sandbox: Sandbox, code: str) -> Ending:
+        return await sandbox.run(Program(code, TOOLS), self)
