@@ -103,9 +103,9 @@ def test_where_there_is_neither_code_execution_is_off_and_why(run: Run) -> None:
     sandbox = choose(ExecutionConfig(), platform="linux")
     found, _ = run(readiness(sandbox))
     assert found.trouble is not None
-    assert found.trouble.startswith("code execution is off. The jail: the kernel has no seccomp. Monty: ")
+    assert found.trouble.startswith("the jail: the kernel has no seccomp; monty: ")
     assert "pip install 'halflap[monty]'" in found.trouble
-    with pytest.raises(SandboxError, match="code execution is off"):
+    with pytest.raises(SandboxError, match="execution.sandbox|the jail"):
         run(Stage().play(sandbox, "print(1)"))
 
 
@@ -126,8 +126,8 @@ def test_monty_that_was_asked_for_is_replaced_by_nothing(run: Run) -> None:
 def test_off_is_off(run: Run) -> None:
     sandbox = choose(ExecutionConfig(sandbox="off"))
     found, _ = run(readiness(sandbox))
-    assert found.trouble == "code execution is off (`execution.sandbox: off`)"
-    with pytest.raises(SandboxError, match="code execution is off"):
+    assert found.trouble == "`execution.sandbox` is `off`"
+    with pytest.raises(SandboxError, match="execution.sandbox|the jail"):
         run(Stage().play(sandbox, "print(1)"))
 
 

@@ -20,7 +20,7 @@ __all__ = ["JailOrMonty", "NoSandbox", "choose"]
 def choose(config: ExecutionConfig, *, platform: str = sys.platform) -> Sandbox:
     """Give the sandbox; what it needs is loaded and started when it is first asked whether it is ready."""
     if config.sandbox == "off":
-        return NoSandbox("code execution is off (`execution.sandbox: off`)")
+        return NoSandbox("`execution.sandbox` is `off`")
     if config.sandbox == "monty" or (config.sandbox == "auto" and not platform.startswith("linux")):
         return _monty(config)
     if config.sandbox in {"jail", "hardened"}:
@@ -101,7 +101,7 @@ class JailOrMonty:
             missing = {"jail": first.trouble, **second.missing}
             return monty, replace(second, missing=missing, notes=[why, *second.notes])
         await monty.close()
-        none = NoSandbox(f"code execution is off. The jail: {first.trouble}. Monty: {second.trouble}")
+        none = NoSandbox(f"the jail: {first.trouble}; monty: {second.trouble}")
         return none, await none.ready()
 
     async def run(self, program: Program, host: Host) -> Ending:
