@@ -3,6 +3,7 @@
     HalflapError
     ├── ConfigError             the configuration file: every problem in it, with file and line
     ├── UsageError              the command or call was asked for wrongly
+    ├── RunNotFoundError        no run of that identifier
     ├── StoreError              the store cannot be used
     │   ├── StoreTooNewError        it was written by a newer Halflap
     │   └── StoreBrokenError        it is damaged, or not a store
@@ -40,6 +41,7 @@ __all__ = [
     "ConfigProblem",
     "HalflapError",
     "InvalidArgumentsError",
+    "RunNotFoundError",
     "SandboxError",
     "ServeError",
     "StoreBrokenError",
@@ -96,6 +98,19 @@ class UsageError(HalflapError):
     """What was asked for makes no sense as asked."""
 
     code = "usage"
+
+
+class RunNotFoundError(HalflapError):
+    """No run of that identifier is known, at least not to whoever asks."""
+
+    code = "run-not-found"
+
+    def __init__(self, identifier: str) -> None:
+        self.identifier = identifier
+        super().__init__(
+            f"There is no run {identifier!r}. It may have been taken out for its age; `halflap runs` lists those "
+            "that there are."
+        )
 
 
 class StoreError(HalflapError):

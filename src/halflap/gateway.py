@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
-from halflap.calls import Calls, Policy, Recorder, Redactor, aside, configured_secrets, describe
+from halflap.calls import (
+    Calls,
+    Policy,
+    Recorder,
+    Redactor,
+    Retention,
+    aside,
+    configured_secrets,
+    describe,
+)
 from halflap.catalog import (
     FIRST_LISTING_SECONDS,
     Catalog,
@@ -27,6 +36,7 @@ from halflap.catalog import (
 )
 from halflap.config import Config, load_config
 from halflap.errors import (
+    RunNotFoundError,
     StoreBrokenError,
     StoreError,
     StoreTooNewError,
@@ -41,7 +51,7 @@ if TYPE_CHECKING:
 
     from halflap.errors import ArgumentProblem
     from halflap.execution import Execution, Programs
-    from halflap.store import CallRecord, Store
+    from halflap.store import CallRecord, Purged, RunRecord, Store
     from halflap.upstream import Pool
     from halflap.values import Result, Tool
 
@@ -70,6 +80,7 @@ class Gateway:
         self._catalog: Catalog | None = None
         self._calls: Calls | None = None
         self._recorder: Recorder | None = None
+        self._retention: Retention | None = None
         self._pool: Pool | None = None
         self._connecting = asyncio.Lock()
         self._listings: Listings | None = None
@@ -107,6 +118,8 @@ class Gateway:
         self._listings = Listings(self._catalog, enabled, self._connections)
         self._recorder = Recorder(self._store, Redactor(configured_secrets(self.config)), self.config.traces)
         self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
+        self._retention = Retention(self._store, self.config.traces)
+        self._retention.start()
 
     async def _connections(self) -> Pool:
         """Give the pool of servers. The protocol library takes a while to load, and reading needs none of it."""
@@ -151,6 +164,8 @@ class Gateway:
             await self._listings.close()
         if self._pool is not None:
             await self._pool.close()
+        if self._retention is not None:
+            await self._retention.close()
         if self._recorder is not None:
             await self._recorder.close()
         if self._store is not None:
@@ -253,13 +268,44 @@ class Gateway:
         """Where the store is, fit to be shown."""
         return "" if self._store is None else self._store.place
 
+    # What happened -----------------------------------------------------------------------------------
+
+    @property
+    def recorder(self) -> Recorder:
+        """What writes down runs and calls; there when the gateway is prepared."""
+        assert self._recorder is not None
+        return self._recorder
+
+    async def runs(
+        self, limit: int = 20, principal: str | None = None, before: float | None = None
+    ) -> Sequence[RunRecord]:
+        """Give the newest runs, newest first and without their output: all, or one principal's."""
+        return await (await self._traces()).runs(limit, principal=principal, before=before)
+
+    async def run(
+        self, identifier: str, principal: str | None = None
+    ) -> tuple[RunRecord, Sequence[CallRecord]]:
+        """Give a run and its calls, by its identifier or the beginning of it.
+
+        For a principal, the runs of others do not exist.
+        """
+        store = await self._traces()
+        found = await store.run(identifier, principal=principal)
+        if found is None:
+            raise RunNotFoundError(identifier)
+        return found, await store.calls_of_run(found.id)
+
+    async def purge_runs(self, *, older_than: float | None = None, everything: bool = False) -> Purged:
+        """Take out runs and calls: those that began before a time, or all; else what retention would."""
+        store = await self._traces()
+        if everything or older_than is not None:
+            return await store.purge(older_than=older_than, everything=everything)
+        assert self._retention is not None
+        return await self._retention.enforce()
+
     async def recent_calls(self, limit: int = 20) -> Sequence[CallRecord]:
         """Give the newest calls, newest first."""
-        await self.prepare()
-        assert self._recorder is not None
-        assert self._store is not None
-        await self._recorder.flush()
-        return await self._store.recent_calls(limit)
+        return await (await self._traces()).recent_calls(limit)
 
     # What can be done --------------------------------------------------------------------------------
 
@@ -338,6 +384,14 @@ class Gateway:
         await self.prepare()
         assert self._listings is not None
         return self._listings
+
+    async def _traces(self) -> Store:
+        """Give the store with all in it that happened so far."""
+        await self.prepare()
+        assert self._recorder is not None
+        assert self._store is not None
+        await self._recorder.flush()
+        return self._store
 
     async def _look_up(self, name: str) -> tuple[Tool, bool]:
         """Find a tool, and say whether its definition is past its time; if so, it is asked for behind."""

@@ -6,6 +6,7 @@ from halflap.calls.describe import describe
 from halflap.calls.policy import Policy
 from halflap.calls.record import Recorder, new_id
 from halflap.calls.redact import MARK, Redactor
+from halflap.calls.retention import Retention
 from halflap.calls.secret_values import configured_secrets
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Policy",
     "Recorder",
     "Redactor",
+    "Retention",
     "aside",
     "configured_secrets",
     "describe",

@@ -77,7 +77,8 @@ _SCHEME = re.compile(r"(?i)\b(?:(bearer)|(basic))[ \t]{1,4}([A-Za-z0-9._~+/-]{6,
 _SURELY_RANDOM = 24
 
 _NAME = re.compile(
-    r"(?<![\w.$-])([\w.$-]{2,}+)(?:(\\*+[\"'`]?\]?[ \t]{0,8}(?:=>|:=|==|[:=])[ \t]{0,8})|([ \t]{1,8})(?=[^\s=:|<>-]))"
+    r"(?<![\w.$-])(?:([\w.$-]{2,}+)\\*+[\"'`]?\]?[ \t]{0,8}(?:=>|:=|==|[:=])[ \t]{0,8}"
+    r"|(-[\w.$-]{2,}+)[ \t]{1,8}(?=[^\s=:|<>-]))"
 )
 _QUOTE = re.compile(r"[fbruFBRU]{0,2}(\\*+)(\"\"\"|'''|[\"'`])")
 _INSIDE = {quote: re.compile(rf"(?:[^{quote}\\]++|\\.)*+", re.DOTALL) for quote in ('"', "'", "`")}
@@ -150,8 +151,8 @@ def find_named(text: str, bare: Callable[[int], bool] | None = None) -> Iterator
     done = 0
     steps = 4 * len(text) + _LONGEST_CONTAINER
     for match in _parts(_NAME, text):
-        name = match[1]
-        if match.start() < done or (match[2] is None and not name.startswith("-")):
+        name = match[1] or match[2]
+        if match.start() < done:
             continue
         kind = secrecy(name)
         if kind == "no":

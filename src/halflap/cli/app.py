@@ -15,6 +15,7 @@ from halflap.cli.doctor import doctor
 from halflap.cli.inspecting import inspect
 from halflap.cli.listing import list_tools
 from halflap.cli.output import note, print_json
+from halflap.cli.recorded import runs
 from halflap.cli.searching import search
 from halflap.cli.serving import serve
 from halflap.cli.trusting import trust
@@ -71,4 +72,5 @@ app.command(name="list")(list_tools)
 app.command()(search)
 app.command()(inspect)
 app.command()(call)
+app.add_typer(runs)
 app.command()(trust)

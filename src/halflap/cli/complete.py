@@ -15,27 +15,52 @@ from halflap.errors import HalflapError
 from halflap.store import open_store
 
 if TYPE_CHECKING:
-    from halflap.config import Config
+    from collections.abc import Awaitable, Callable, Sequence
 
-__all__ = ["tool_names"]
+    from halflap.config import Config
+    from halflap.store import Store
+
+__all__ = ["run_ids", "tool_names"]
+
+_MOST_RUNS = 200
 
 
 def tool_names(context: typer.Context, incomplete: str) -> list[str]:
     """Give the callable tools that begin so."""
+    return [name for name in _asked(context, _names) if name.startswith(incomplete)]
+
+
+def run_ids(context: typer.Context, incomplete: str) -> list[str]:
+    """Give the newest runs that begin so."""
+    return [identifier for identifier in _asked(context, _runs) if identifier.startswith(incomplete)]
+
+
+def _asked(
+    context: typer.Context, question: Callable[[Config, Store], Awaitable[Sequence[str]]]
+) -> Sequence[str]:
     with contextlib.suppress(HalflapError, OSError):
-        names = asyncio.run(_names(load_config(context.params.get("config"))))
-        return [name for name in names if name.startswith(incomplete)]
-    return []
+        return asyncio.run(_with_store(load_config(context.params.get("config")), question))
+    return ()
 
 
-async def _names(config: Config) -> tuple[str, ...]:
+async def _with_store(
+    config: Config, question: Callable[[Config, Store], Awaitable[Sequence[str]]]
+) -> Sequence[str]:
     place = config.store.url or config.store.path or config.data_dir / "halflap.db"
     if isinstance(place, Path) and not place.exists():
         return ()
     store = await open_store(place)
     try:
-        catalog = Catalog(config, store)
-        await catalog.load()
-        return catalog.snapshot.callable
+        return await question(config, store)
     finally:
         await store.close()
+
+
+async def _names(config: Config, store: Store) -> Sequence[str]:
+    catalog = Catalog(config, store)
+    await catalog.load()
+    return catalog.snapshot.callable
+
+
+async def _runs(_config: Config, store: Store) -> Sequence[str]:
+    return [run.id for run in await store.runs(_MOST_RUNS)]

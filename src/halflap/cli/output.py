@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from halflap.errors import ConfigError, HalflapError, InvalidArgumentsError, ToolNotFoundError, UsageError
+from halflap.errors import (
+    ConfigError,
+    HalflapError,
+    InvalidArgumentsError,
+    RunNotFoundError,
+    ToolNotFoundError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +52,7 @@ ConfigOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what is going on.")]
 
-_ASKED_WRONGLY = (ConfigError, InvalidArgumentsError, ToolNotFoundError, UsageError)
+_ASKED_WRONGLY = (ConfigError, InvalidArgumentsError, RunNotFoundError, ToolNotFoundError, UsageError)
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"

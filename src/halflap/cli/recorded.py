@@ -1,0 +1,181 @@
+"""`halflap runs`, `halflap runs show` and `halflap runs purge`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halflap.cli.complete import run_ids
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    data_console,
+    harmless,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.run_text import call_as_json, in_short, run_as_json, run_as_text
+from halflap.cli.setting import opened, read_config
+from halflap.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halflap.config import Config
+    from halflap.store import CallRecord, Purged, RunRecord
+
+__all__ = ["runs"]
+
+_LIMIT = 20
+_ID_SHOWN = 16
+"""So much of an identifier tells runs apart: the time to the millisecond, and a bit more."""
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)\Z")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+runs = typer.Typer(
+    name="runs", help="The runs of programs: list, show and delete them.", rich_markup_mode=None
+)
+
+
+@runs.callback(invoke_without_command=True)
+@reported
+def list_runs(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="So many at most.")] = _LIMIT,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs of programs, newest first; `show` tells all of one, `purge` deletes them."""
+    if context.invoked_subcommand is not None:
+        if as_json or config is not None or limit != _LIMIT:
+            raise UsageError(f"Put options behind the command: halflap runs {context.invoked_subcommand} …")
+        return
+    set_up_logging(verbose=False, tells_of_servers=True)
+    found = asyncio.run(_list(read_config(config), limit))
+    if as_json:
+        print_json([run_as_json(run) for run in found])
+    else:
+        _show_list(found)
+    if not found:
+        note("No run is recorded.")
+
+
+@runs.command()
+@reported
+def show(
+    identifier: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The run's identifier, or its beginning.", autocompletion=run_ids),
+    ],
+    output_alone: Annotated[
+        bool, typer.Option("--output", help="Print what the program printed, whole and alone.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a run: its code, its output, and each call with what it was given and gave."""
+    set_up_logging(verbose=False, tells_of_servers=True)
+    if output_alone and as_json:
+        raise UsageError("Give --output or --json, not both.")
+    run, calls = asyncio.run(_show(read_config(config), identifier))
+    if as_json:
+        print_json(
+            {**run_as_json(run), "output": run.output, "calls": [call_as_json(call) for call in calls]}
+        )
+        return
+    if output_alone and run.output is None:
+        note("No output of this run is recorded.")
+    text = (run.output or "") if output_alone else run_as_text(run, calls)
+    # A program gets it to the letter; a terminal would obey what is hidden in it.
+    sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+@runs.command()
+@reported
+def purge(
+    older_than: Annotated[
+        str | None,
+        typer.Option("--older-than", metavar="AGE", help="Those older than this: 30m, 12h, 7d, 4w."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete runs and calls, and nothing else; they are gone from the disk too."""
+    set_up_logging(verbose=False, tells_of_servers=True)
+    if (older_than is None) == (not everything):
+        raise UsageError("Say which: --older-than 7d, or --all.")
+    age = None if older_than is None else _age(older_than)
+    what = "all runs and calls" if age is None else f"the runs and calls older than {older_than}"
+    settings = read_config(config)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("Nothing was deleted: there is nobody to ask here. Say --yes if you mean it.")
+        if not typer.confirm(f"Delete {what}?", err=True):
+            note("Nothing was deleted.")
+            raise typer.Exit(1)
+    gone = asyncio.run(_purge(settings, age))
+    if as_json:
+        print_json({"runs": gone.runs, "calls": gone.calls})
+    else:
+        note(f"Deleted {gone.runs} runs and {gone.calls} calls.")
+
+
+async def _list(config: Config, limit: int) -> Sequence[RunRecord]:
+    async with opened(config) as gateway:
+        return await gateway.runs(limit)
+
+
+async def _show(config: Config, identifier: str) -> tuple[RunRecord, Sequence[CallRecord]]:
+    async with opened(config) as gateway:
+        return await gateway.run(identifier)
+
+
+async def _purge(config: Config, age: float | None) -> Purged:
+    async with opened(config) as gateway:
+        with working("Deleting"):
+            if age is None:
+                return await gateway.purge_runs(everything=True)
+            return await gateway.purge_runs(older_than=time.time() - age)
+
+
+def _age(text: str) -> float:
+    match = _AGE.match(text.strip().lower())
+    if match is None:
+        raise UsageError(f"--older-than {text!r} is no age. Write it as 30m, 12h, 7d or 4w.")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _show_list(found: Sequence[RunRecord]) -> None:
+    rows = [(run.id, in_short(run), one_line(run.name or run.code or "")) for run in found]
+    if not sys.stdout.isatty():
+        for run, (identifier, short, first) in zip(found, rows, strict=True):
+            when = datetime.fromtimestamp(run.started_at).astimezone().isoformat(timespec="seconds")
+            sys.stdout.write("\t".join([identifier, when, *short, first]) + "\n")
+        sys.stdout.flush()
+        return
+    from rich.table import Table  # noqa: PLC0415 -- only a terminal needs it
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("run", "when", "outcome"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("time", "calls"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("code", no_wrap=True, overflow="ellipsis", ratio=1)
+    for run, (identifier, short, first) in zip(found, rows, strict=True):
+        when = datetime.fromtimestamp(run.started_at).astimezone().strftime("%m-%d %H:%M")
+        table.add_row(identifier[:_ID_SHOWN], when, *short, first)
+    if rows:
+        data_console().print(table)

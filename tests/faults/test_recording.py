@@ -1,0 +1,166 @@
+"""What becomes of the traces when the gateway is killed, or the store gives out."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.program import configure, environment, halflap
+from faults import recording
+from faults.recording import RUN
+from halflap import Gateway
+from halflap.store import open_store
+from store.rows import call, putting, run_of, server, tool
+from support import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    import pytest
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+ODD = Path(__file__).parents[1] / "calls" / "odd_server.py"
+
+
+def odd(behaviour: str, notes: Path) -> dict[str, Any]:
+    return {
+        "name": "s",
+        "command": sys.executable,
+        "args": [str(ODD), behaviour, str(notes)],
+        "protocol": "legacy",
+    }
+
+
+def started(home: Path, behaviour: str, how: str = "") -> subprocess.Popen[str]:
+    config = configure(home, odd(behaviour, home / "notes"))
+    return subprocess.Popen(
+        [sys.executable, recording.__file__, config, how],
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_call_whose_gateway_is_killed_before_the_answer_is_there_as_sent(tmp_path: Path) -> None:
+    with started(tmp_path, "hang") as gateway:
+        assert eventually((tmp_path / "notes").exists)
+        gateway.send_signal(signal.SIGKILL)
+    shown = halflap("runs", "show", RUN, "--json", home=tmp_path).json
+    assert shown["outcome"] == "running"
+    assert [(one["outcome"], one["durationMs"], one["arguments"]) for one in shown["calls"]] == [
+        ("sent", None, {"text": "important"})
+    ]
+    text = halflap("runs", "show", RUN, home=tmp_path).out
+    assert "running, or ended with its gateway" in text
+    assert "1. s: t, sent, outcome unknown" in text
+
+
+def test_a_full_disk_keeps_no_call_from_being_answered(tmp_path: Path) -> None:
+    with started(tmp_path, "ok", "full") as gateway:
+        out, err = gateway.communicate(timeout=60)
+    assert out == "answered True\n" * 3
+    assert err.count("Calls are not recorded until it works again.") == 1
+    assert "Traceback" not in err
+
+
+async def make_unwritable(gateway: Gateway) -> None:
+    """Have the database refuse every change from now on."""
+    store: Any = gateway._store
+
+    def work() -> None:
+        with store._plain() as connection:
+            connection.execute("PRAGMA query_only = ON").close()
+
+    await store._run(work)
+
+
+def test_a_store_that_cannot_be_written_keeps_no_call_from_being_answered(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [odd("ok", tmp_path / "notes")]}) as gateway:
+            await gateway.refresh()
+            await make_unwritable(gateway)
+            for _ in range(3):
+                assert not (await gateway.call("mcp__s__t", text="x")).is_error
+            await gateway.recorder.end_run(run_of(1))
+
+    run(scenario())
+    assert caplog.text.count("Calls are not recorded until it works again.") == 1
+
+
+def test_a_locked_store_keeps_no_call_from_being_answered(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halflap.calls.record._LONGEST_COMMIT_SECONDS", 0.3)
+
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [odd("ok", tmp_path / "notes")]}) as gateway:
+            await gateway.refresh()
+            with closing(
+                sqlite3.connect(home / "data" / "halflap.db", isolation_level=None, check_same_thread=False)
+            ) as other:
+                await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
+                async with asyncio.timeout(5):
+                    for _ in range(3):
+                        assert not (await gateway.call("mcp__s__t", text="x")).is_error
+                await asyncio.to_thread(other.execute, "ROLLBACK")
+            assert [record.outcome for record in await gateway.recent_calls()] == ["ok"] * 3
+
+    run(scenario())
+
+
+PURGING = """
+import asyncio, sys
+from pathlib import Path
+from halflap.store import open_store
+
+async def main():
+    store = await open_store(Path(sys.argv[1]))
+    print("open", flush=True)
+    await store.purge(everything=True)
+
+asyncio.run(main())
+"""
+
+
+def test_a_gateway_that_is_killed_while_it_takes_out_traces_leaves_a_store_in_order(
+    run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "halflap.db"
+
+    async def fill() -> None:
+        store = await open_store(file)
+        await store.update_server("one", putting(server(), tool()))
+        await store.record_calls([call(number, result="x" * 20_000) for number in range(3_000)])
+        await store.close()
+
+    run(fill())
+    with subprocess.Popen([sys.executable, "-c", PURGING, str(file)], stdout=subprocess.PIPE) as purging:
+        assert purging.stdout is not None
+        purging.stdout.readline()
+        with closing(sqlite3.connect(file)) as connection:
+            while connection.execute("SELECT count(*) FROM calls").fetchone()[0] > 2_700:
+                pass
+        purging.kill()
+
+    async def look() -> int:
+        store = await open_store(file)
+        left = len(await store.recent_calls(9_999))
+        assert len((await store.load_catalog()).tools) == 1
+        await store.purge(everything=True)
+        await store.close()
+        return left
+
+    assert run(look()) < 3_000
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert file.stat().st_size < 300_000
