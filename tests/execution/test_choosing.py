@@ -105,7 +105,7 @@ def test_where_there_is_neither_code_execution_is_off_and_why(run: Run) -> None:
     assert found.trouble is not None
     assert found.trouble.startswith("the jail: the kernel has no seccomp; monty: ")
     assert "pip install 'halflap[monty]'" in found.trouble
-    with pytest.raises(SandboxError, match="execution.sandbox|the jail"):
+    with pytest.raises(SandboxError, match="the jail"):
         run(Stage().play(sandbox, "print(1)"))
 
 
@@ -127,7 +127,7 @@ def test_off_is_off(run: Run) -> None:
     sandbox = choose(ExecutionConfig(sandbox="off"))
     found, _ = run(readiness(sandbox))
     assert found.trouble == "`execution.sandbox` is `off`"
-    with pytest.raises(SandboxError, match="execution.sandbox|the jail"):
+    with pytest.raises(SandboxError, match="is `off`"):
         run(Stage().play(sandbox, "print(1)"))
 
 

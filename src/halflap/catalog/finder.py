@@ -61,7 +61,14 @@ class Finder:
         for found in index.search(query, limit, server):
             tool = snapshot.tools[found.name]
             first = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
-            hits.append(Hit(found.name, clean(first, _LONGEST_LINE), parse_schema(tool).format_compact(), round(found.score, 4)))
+            hits.append(
+                Hit(
+                    found.name,
+                    clean(first, _LONGEST_LINE),
+                    parse_schema(tool).format_compact(),
+                    round(found.score, 4),
+                )
+            )
         return hits
 
     def _build(self, snapshot: Snapshot) -> Index:
@@ -80,4 +87,3 @@ class Finder:
             [document_of(tool, texts.get(tool.server, "")) for tool in tools], self._meaning
         )
         return index
-

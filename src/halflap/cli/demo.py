@@ -16,6 +16,7 @@ from halflap.config import Config
 from halflap.demo import demo_config
 from halflap.errors import HalflapError, InvalidArgumentsError, SandboxError, ToolNotFoundError
 from halflap.gateway import Gateway
+from halflap.values import Result
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -172,14 +173,12 @@ async def _run_program(gateway: Gateway, console: Console) -> dict[str, Any]:
     _expect(execution.ok, f"the program failed: {execution.text}")
     for line in execution.text.splitlines():
         console.print(f"  {line}")
-    detail = await gateway.run(execution.run)
-    _expect(detail is not None, "the run was not recorded")
-    assert detail is not None
-    results = "".join(call.result or "" for call in detail.calls)
+    _, calls = await gateway.run(execution.run)
+    # Of each result, what a client would have put before the model: its text, not the structured copy as well.
+    results = "\n".join(Result.from_wire(json.loads(call.result)).text for call in calls if call.result)
     console.print(f"  {_kept_out(results, execution.text)}", style="bold")
     console.print(
-        f"  {len(execution.calls)} calls in {execution.duration_ms:.0f} ms, in the sandbox {execution.sandbox!r}; the "
-        f"run is kept: `halflap runs show {execution.run}`",
+        f"  {len(execution.calls)} calls in {execution.duration_ms:.0f} ms, in the sandbox {execution.sandbox!r}",
         style="dim",
     )
     return {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from halflap.errors import RunNotFoundError
 from halflap.server.caller import principal_of
 
 if TYPE_CHECKING:
@@ -65,9 +66,14 @@ class RunResources:
     ) -> types.ReadResourceResult:
         """Give the output of a run."""
         found = _PATTERN.fullmatch(str(params.uri))
-        run = None if found is None else await self._gateway.run(found[1], principal=principal_of(context))
-        if run is None:
-            raise MCPError(_NOT_FOUND, f"There is no resource {params.uri}. Outputs of runs are at {_URI}.")
-        text = run.run.output or ""
+        try:
+            if found is None:
+                raise RunNotFoundError(str(params.uri))  # noqa: TRY301 -- the same to whoever asks
+            run, _ = await self._gateway.run(found[1], principal=principal_of(context))
+        except RunNotFoundError:
+            raise MCPError(
+                _NOT_FOUND, f"There is no resource {params.uri}. Outputs of runs are at {_URI}."
+            ) from None
+        text = run.output or ""
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[contents])
