@@ -81,7 +81,6 @@ async def _connect(gateway: Gateway, console: Console) -> list[str]:
     began = perf_counter()
     # However slow the machine: a demo shows all of them.
     await gateway.refresh()
-    tools = await gateway.tools()
     seconds = perf_counter() - began
     for report in await gateway.reports():
         status = report.status
@@ -93,6 +92,7 @@ async def _connect(gateway: Gateway, console: Console) -> list[str]:
         )
     console.print(f"  All of them after {seconds:.2f} s.", style="dim")
     _step(console, "List the tools")
+    tools = await gateway.tools()
     _expect(len(tools) >= 8, f"only {len(tools)} tools were listed")  # noqa: PLR2004 -- what the three offer
     for tool in tools:
         console.print(f"  {tool.name:<46} {one_line(tool.description, 60)}")
