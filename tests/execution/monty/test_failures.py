@@ -99,6 +99,20 @@ def test_an_unknown_name_is_named(play: Play, code: str) -> None:
             "r = mcp__shop__sales(region='x')\nr['region']",
             "The value is a call that was not awaited: write `await` before it.",
         ),
+        (
+            "async def main():\n    r = await mcp__shop__sales(region='x')\n    return r['revenue']\nawait main()",
+            "'revenue' is not in the result of mcp__shop__sales; keys: region, totalRevenue",
+        ),
+        (
+            "async def main():\n    rows = await mcp__shop__rows()\n    return sum(row['cost'] for row in rows)\nawait main()",
+            "'cost' is not in the result of mcp__shop__rows; keys: id, price",
+        ),
+        # The first row has it, and which one was looked at is gone.
+        (
+            "async def main():\n    rows = await mcp__shop__rows()\n    return [row['price'] for row in rows]\nawait main()",
+            None,
+        ),
+        ("def f(row):\n    row = row or {}\n    return row['a']\nf({'b': 1})", None),
         ("x = None\nx['a']", "The value is None."),
         ("x = 'words'\nx['a']", "The value is text, not an object: 'words'"),
         (
@@ -107,7 +121,7 @@ def test_an_unknown_name_is_named(play: Play, code: str) -> None:
         ),
     ],
 )
-def test_what_was_there_instead_is_said(play: Play, code: str, hint: str) -> None:
+def test_what_was_there_instead_is_said(play: Play, code: str, hint: str | None) -> None:
     ending, _ = play(code)
     assert ending.failure is not None
     assert ending.failure.hint == hint

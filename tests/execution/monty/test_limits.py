@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,6 +71,14 @@ def test_a_program_that_takes_too_much_memory_is_ended_and_its_output_kept(play:
     assert (ending.outcome, stage.text) == ("memory", "before\n")
     assert ending.failure is not None
     assert ending.failure.type == "MemoryError"
+
+
+def test_a_program_cannot_make_our_looking_for_a_hint_last(play: Play) -> None:
+    start = time.monotonic()
+    ending, _ = play("def _halflap_look(value):\n    while True: pass\nx = {}\nx['a']", seconds=30)
+    assert ending.failure is not None
+    assert (ending.failure.message, ending.failure.hint) == ("'a'", None)
+    assert time.monotonic() - start < 5
 
 
 def test_a_timeout_error_of_the_programs_own_is_not_the_limit(play: Play) -> None:
@@ -146,6 +156,25 @@ def test_a_run_that_is_cancelled_while_it_starts_leaves_nothing(run: Run) -> Non
 
     run(go())
     assert threads() == []
+
+
+@installed
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows a process's environment")
+def test_a_process_has_nothing_of_our_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "of the user")
+
+    async def go() -> str:
+        monty, stage = Monty(ExecutionConfig()), Stage()
+        await monty.ready()
+        task = asyncio.create_task(stage.play(monty, "await mcp__shop__slow()"))
+        await asyncio.sleep(0.2)
+        (program,) = monty._runs
+        found = await asyncio.to_thread(Path(f"/proc/{program._worker._pid}/environ").read_text)
+        await task
+        await monty.close()
+        return found
+
+    assert run(go()) == ""
 
 
 @installed

@@ -16,7 +16,7 @@ from halflap.execution.monty.prelude import CARRIER, look
 from halflap.execution.sandbox import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pydantic_monty import Frame, MontyRuntimeError, MontySyntaxError, SourceRange
 
@@ -36,6 +36,8 @@ class Scene:
 
     source: str
     provenance: Provenance
+    results: Mapping[str, Seen]
+    """What each tool returned last."""
     waited_at: SourceRange | None
     """Where it waited last: of calls that were gathered, monty does not say more."""
     ask: Callable[[str], Any]
@@ -151,10 +153,9 @@ def _about_value(kind: str, message: str, place: _Place, scene: Scene) -> tuple[
         wanted = _wanted(node, message)
         if kind == "KeyError":
             message = repr(wanted)
-        code = _looking(tree, node, wanted) if place.function == "<module>" else None
-        if code is None:
+        there = _there(tree, node, wanted, place, scene)
+        if there is None:
             return message, None
-        there = _seen(json.loads(scene.ask(code)))
         by_attribute = kind == "AttributeError"
         return message, what_is_there(there, wanted, scene.provenance, by_attribute=by_attribute)
     except Exception:  # noqa: BLE001 -- a hint is a favour: without one, the failure is still told
@@ -195,6 +196,46 @@ def _wanted(node: ast.Subscript | ast.Attribute, message: str) -> Any:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.slice.value if isinstance(node.slice, ast.Constant) else message
+
+
+def _there(
+    tree: ast.AST, node: ast.Subscript | ast.Attribute, wanted: Any, place: _Place, scene: Scene
+) -> Seen | None:
+    """Look at what the failing expression looked into; or, where that is gone, at the result that it came from."""
+    if place.function == "<module>":
+        code = _looking(tree, node, wanted)
+        return None if code is None else _seen(json.loads(scene.ask(code)))
+    functions = [
+        outer
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef) and _is_in(node, outer)
+    ]
+    if not functions or not isinstance(node.value, ast.Name):
+        return None
+    # The last one found is the innermost.
+    there = _origin(functions[-1], node.value.id, scene.results)
+    is_another = there is not None and isinstance(node, ast.Subscript) and wanted in there.keys
+    return None if is_another else there
+
+
+def _origin(function: ast.AST, name: str, results: Mapping[str, Seen]) -> Seen | None:
+    """Find which tool's result, or member of one, a name stands for, if the function sets it only once."""
+    bindings = [
+        outer
+        for outer in ast.walk(function)
+        if (isinstance(outer, ast.arg) and outer.arg == name)
+        or any(
+            isinstance(inner, ast.Name) and inner.id == name and isinstance(inner.ctx, ast.Store)
+            for inner in ast.iter_child_nodes(outer)
+        )
+    ]
+    match bindings:
+        case [ast.Assign(targets=[ast.Name()], value=ast.Await(value=ast.Call(func=ast.Name(id=tool))))]:
+            return results.get(tool)
+        case [(ast.For() | ast.comprehension()) as loop] if isinstance(loop.iter, ast.Name):
+            outer = _origin(function, loop.iter.id, results) if loop.iter.id != name else None
+            return None if outer is None else outer.first
+    return None
 
 
 def _looking(tree: ast.AST, node: ast.Subscript | ast.Attribute, wanted: Any) -> str | None:

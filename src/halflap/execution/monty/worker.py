@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pydantic_monty as pm
 
 from halflap.execution import words
-from halflap.execution.hints import FILE, Provenance
+from halflap.execution.hints import FILE, Provenance, Seen, see
 from halflap.execution.media import Media
 from halflap.execution.monty.failure import Scene, describe
 from halflap.execution.monty.prelude import CALL, CARRIER, REFUSE, SHOW, prelude
@@ -31,6 +31,7 @@ __all__ = ["Call", "Ended", "Outcome", "Show", "Sleep", "Wait", "Want", "Worker"
 
 _LAZY = ("uri", "name", "text", "data", "block")
 _EAGER = ("kind", "mime_type")
+_ASK_SECONDS = 1.0
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """On Windows, SIGTERM is what ends a process at once."""
@@ -102,6 +103,7 @@ class Worker:
         self._source = program.code.encode("utf-8", "replace").decode()
         self._output = output
         self._provenance = Provenance()
+        self._results: dict[str, Seen] = {}
         self._waited_at: pm.SourceRange | None = None
         self._snapshot: pm.SyncSnapshot | None = None
         self._lock = threading.Lock()
@@ -260,6 +262,7 @@ class Worker:
             return {"exc_type": CARRIER, "message": message}  # type: ignore[typeddict-item]
         if outcome.tool is not None:
             self._provenance.note(outcome.tool, outcome.value)
+            self._results[outcome.tool] = see(outcome.value)
         return {"return_value": value}
 
     def _print(self, _stream: str, text: str) -> None:
@@ -271,12 +274,23 @@ class Worker:
         if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
             return Ended("cpu")
         scene = Scene(
-            self._source, self._provenance, self._waited_at, self._no_answer if is_over else self._ask
+            self._source,
+            self._provenance,
+            self._results,
+            self._waited_at,
+            self._no_answer if is_over else self._ask,
         )
         return Ended("memory" if is_over else "done", describe(error, scene))
 
     def _ask(self, code: str) -> Any:
-        return self._session.feed_run(code, print_callback=_discard)
+        """Run a line of ours. The program may have redefined what it uses, so it gets no more than a moment."""
+        timer = threading.Timer(_ASK_SECONDS, self.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            return self._session.feed_run(code, print_callback=_discard)
+        finally:
+            timer.cancel()
 
     @staticmethod
     def _no_answer(_code: str) -> Any:
