@@ -62,12 +62,13 @@ class Seen:
     """How a text begins."""
 
 
-def see(value: Any) -> Seen:
+def see(value: Any, depth: int = 0) -> Seen:
     """Look at a value without running anything of its own."""
     if type(value) is dict:
         return Seen("dict", len(value), keys=list(value))
     if type(value) is list:
-        return Seen("list", len(value), first=see(value[0]) if value else None)
+        first = see(value[0], depth + 1) if value and depth < _DEEPEST else None
+        return Seen("list", len(value), first=first)
     if isinstance(value, str):
         return Seen("str", text=value[:_LONGEST_TEXT])
     return Seen(type(value).__name__)

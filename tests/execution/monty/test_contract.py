@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sandboxing import Stage
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from halflap.execution.sandbox import Ending
-    from sandboxing import Stage
 
     Play = Callable[..., tuple[Ending, Stage]]
 
@@ -131,6 +132,21 @@ def test_show_prints_what_is_no_media(play: Play) -> None:
 def test_a_result_with_half_a_letter_does_not_end_the_program(play: Play) -> None:
     ending, stage = play("print((await mcp__shop__half_letter())['text'])")
     assert (ending.outcome, stage.text) == ("ok", "a?b\n")
+
+
+@pytest.mark.parametrize(("depth", "told"), [(1_500, ""), (5_000, "ToolError: The result of")])
+def test_a_result_that_is_nested_too_deeply_is_a_tool_error(play: Play, depth: int, told: str) -> None:
+    class Deep(Stage):
+        async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+            self.called.append((name, arguments))
+            value: list[Any] = []
+            for _ in range(depth):
+                value = [value]
+            return value
+
+    ending, _ = play("print(len(await mcp__shop__rows()))", stage=Deep())
+    assert told in (ending.failure.traceback if ending.failure is not None else "")
+    assert (ending.failure is not None) == bool(told)
 
 
 def test_a_program_with_half_a_letter_is_read(play: Play) -> None:

@@ -79,6 +79,8 @@ class Run:
             elif isinstance(want, Sleep) and want.is_all:
                 await asyncio.sleep(want.seconds)
                 want = await self._in_thread(partial(self._worker.answer, Outcome(None)))
+            elif isinstance(want, Call) and want.is_alone:
+                want = await self._in_thread(partial(self._worker.settle, want, await self._call(want)))
             elif len(self._calls) >= _MOST_WAITING:
                 return Ended("misused", detail=f"more than {_MOST_WAITING:,} calls without waiting for one")
             else:

@@ -44,6 +44,8 @@ class Call:
     number: int
     name: str
     arguments: dict[str, Any]
+    is_alone: bool
+    """Nothing else of the program goes on in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,24 @@ class Worker:
         return self._session.feed_start(self._source, print_callback=self._print)
 
     def answer(self, outcome: Outcome) -> Want:
-        """Give what a call or a sleep came to, at once."""
+        """Give the answer to what was asked, at once."""
         snapshot = self._snapshot
         assert isinstance(snapshot, pm.FunctionSnapshot)
         return self._turn(lambda: snapshot.resume(self._settled(outcome)))
+
+    def settle(self, call: Call, outcome: Outcome) -> Want:
+        """Give what a call came to that all of the program awaits: a promise and its keeping, in one turn."""
+        snapshot = self._snapshot
+        assert isinstance(snapshot, pm.FunctionSnapshot)
+
+        def go_on() -> pm.SyncSnapshot:
+            waiting = snapshot.resume({"future": ...})
+            if not isinstance(waiting, pm.FutureSnapshot):
+                raise _MisuseError("a call that is not awaited after all")
+            self._waited_at = waiting.position
+            return waiting.resume({call.number: self._settled(outcome)})
+
+        return self._turn(go_on)
 
     def promise(self) -> Want:
         """Let the program go on until it needs what it asked for."""
@@ -236,7 +252,7 @@ class Worker:
             raise _MisuseError(f"arguments that are not JSON: {error}") from None
         if not isinstance(arguments, dict):
             raise _MisuseError("arguments that are not an object")
-        return Call(snapshot.call_id, name, arguments)
+        return Call(snapshot.call_id, name, arguments, is_alone=snapshot.allow_eager_await)
 
     def _refusal(self, arguments: tuple[Any, ...]) -> pm.ExternalExceptionData:
         kind, name, why = _texts(arguments, 3)
@@ -257,7 +273,7 @@ class Worker:
             return {"exc_type": CARRIER, "message": _clean(outcome.refusal)}  # type: ignore[typeddict-item]
         try:
             value = _portable(outcome.value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             message = f"The result of {outcome.tool!r} cannot be handed over: {error}"
             return {"exc_type": CARRIER, "message": message}  # type: ignore[typeddict-item]
         if outcome.tool is not None:
