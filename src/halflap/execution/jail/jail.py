@@ -96,6 +96,9 @@ class Jail:
         except OSError as error:
             await server.close()
             return Readiness(self.name, trouble=str(error))
+        except BaseException:
+            await server.close()
+            raise
         self._server, self._since = server, time.monotonic()
         self._refill()
         notes = [

@@ -70,22 +70,11 @@ class ForkServer:
         control.setblocking(False)
         self._control = control
         self._started = loop.create_future()
-        root = str(Path(__file__).parents[3])
         try:
-            # Nothing of our environment goes along; only what an interpreter may need to find its library.
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-                pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
-            )  # fmt: skip
-        finally:
-            theirs.close()
-        user = await asyncio.to_thread(private_user)
-        control.send(json.dumps(self._instructions(user)).encode())
-        loop.add_reader(control, self._receive)
-        try:
+            await self._execute(theirs)
+            user = await asyncio.to_thread(private_user)
+            control.send(json.dumps(self._instructions(user)).encode())
+            loop.add_reader(control, self._receive)
             async with asyncio.timeout(_START_SECONDS):
                 answer = await self._started
         except TimeoutError:
@@ -99,6 +88,21 @@ class ForkServer:
             raise OSError(answer["trouble"])
         self.layers, self.missing = answer["layers"], answer["missing"]
         self.failed_modules = answer["modules"]
+
+    async def _execute(self, theirs: socket.socket) -> None:
+        root = str(Path(__file__).parents[3])
+        try:
+            # Nothing of our environment goes along; only what an interpreter may need to find its library.
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+                pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
+            )  # fmt: skip
+        finally:
+            # It holds its own; ours would keep it from seeing that we are gone.
+            theirs.close()
 
     def _instructions(self, user: int) -> dict[str, Any]:
         return {
@@ -128,9 +132,15 @@ class ForkServer:
         number = next(self._numbers)
         self.forked += 1
         inmate = Inmate(self.orders.largest_frame, self.orders.calls_at_once)
-        self._inmates[number] = inmate
         try:
             await self._request(number, theirs)
+            self._inmates[number] = inmate
+        except BaseException:
+            # Nobody was asked, so nobody will say that it ended.
+            ours.close()
+            theirs.close()
+            raise
+        try:
             await inmate.connect(ours)
             await inmate.locked()
         except BaseException:
@@ -166,6 +176,11 @@ class ForkServer:
                 self._lose()
                 return
             message = json.loads(body)
+            if "child" in message and not descriptors:
+                # We have too many open to take another: a child that we could not kill is not to live.
+                self._control.shutdown(socket.SHUT_RDWR)
+                self._lose()
+                return
             if "child" in message:
                 self._inmates[message["child"]].watch(descriptors[0])
             elif "ended" in message:

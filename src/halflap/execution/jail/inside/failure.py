@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["describe"]
 
 _LONGEST = 20_000
+_MOST_FRAMES = 1_000
 
 
 def describe(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any]:
     """Give type, message, traceback, and a hint if there is something to say."""
     # The last line, too, has to end as the lines of a file do, or the marks below it stand one off.
     linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
-    formatted = TracebackException.from_exception(error, compact=True)
+    formatted = TracebackException.from_exception(error, compact=True, limit=-_MOST_FRAMES)
     for one in _all(formatted, set()):
         one.stack[:] = [frame for frame in one.stack if frame.filename == FILE]
     text = "".join(formatted.format())

@@ -86,8 +86,10 @@ def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[s
     try:
         if isinstance(error, SystemExit):
             return _left(error, source, provenance)
-        told = describe(error, source, provenance)
-        dumps(told)
+        told = {
+            key: text if text is None else str(text)
+            for key, text in describe(error, source, provenance).items()
+        }
     except BaseException as another:  # noqa: BLE001 -- so may its exceptions, when they are asked what they are
         # There may be no memory left to describe it with.
         kind = "MemoryError" if isinstance(error, MemoryError) else "Exception"

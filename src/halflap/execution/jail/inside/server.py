@@ -134,7 +134,13 @@ def _serve(control: socket.socket, locks: child.Locks) -> None:
                         with contextlib.suppress(ProcessLookupError):
                             os.kill(pid, signal.SIGKILL)
                     return
-                pid = os.fork()
+                try:
+                    pid = os.fork()
+                except OSError:
+                    # The machine has no process left for this one; the others go on.
+                    os.close(channel)
+                    _say(control, {"ended": number, "code": None, "cpu_seconds": None, "memory_bytes": None})
+                    continue
                 if pid == 0:
                     child.main(channel, locks)
                 os.close(channel)

@@ -1,0 +1,23 @@
+"""A gateway to be killed: runs a program that does not end, and says when it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from halflap.execution.sandbox import Program
+from security.keeper import Visitor, new_jail
+
+
+class _Herald(Visitor):
+    def output(self, data: bytes) -> bool:
+        sys.stdout.write("running\n")
+        sys.stdout.flush()
+        return super().output(data)
+
+
+async def main(mode: str) -> None:
+    await new_jail(mode).run(Program("print('here')\nwhile True: pass"), _Herald())
+
+
+asyncio.run(main(sys.argv[1]))
