@@ -1,0 +1,138 @@
+"""Programs that want everything: each is ended by the limit that it broke, and says which."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from security.keeper import LOCKED, MEGABYTE
+
+if TYPE_CHECKING:
+    from security.attack import Attacker
+    from security.keeper import Keeper
+
+_IGNORING = """
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+while True:
+    pass
+"""
+_SWALLOWING = """
+while True:
+    try:
+        while True:
+            pass
+    except BaseException:
+        pass
+"""
+ENDS = {
+    "ten-gigabytes": ("memory", "x = 'a' * 10**10"),
+    "mapped-memory": ("failed", "import mmap\nmmap.mmap(-1, 10**10)"),
+    "many-small-things": ("memory", "keep = []\nwhile True: keep.append([0] * 10)"),
+    "many-names": ("memory", "number = 0\nwhile True:\n    globals()[f'name{number}'] = [number]\n    number += 1"),
+    "endless-text": ("memory", "text = 'x'\nwhile True: text += text"),
+    "memory-without-catching": ("cpu", "keep = []\nwhile True:\n    try: keep.append(bytearray(4096))\n    except MemoryError: pass"),
+    "endless-loop": ("cpu", "while True: pass"),
+    "signals-ignored": ("cpu", _IGNORING),
+    "every-exception-swallowed": ("cpu", _SWALLOWING),
+    "catastrophic-regex": ("cpu", "import re\nre.match('(a+)+$', 'a' * 50 + 'b')"),
+    "huge-number": ("cpu", "x = 7 ** (10 ** 8)"),
+    "sum-of-everything": ("cpu", "sum(range(10 ** 12))"),
+    "alarms": ("cpu", "signal.signal(signal.SIGALRM, lambda *_: None)\nsignal.setitimer(signal.ITIMER_REAL, 1e-6, 1e-6)\nwhile True: pass"),
+    "yielding": ("cpu", "while True: libc.sched_yield()"),
+    "deep-recursion": ("failed", "def f(): f()\nf()"),
+    "deep-recursion-past-the-limit": ("memory or cpu", "sys.setrecursionlimit(10**9)\ndef f(): f()\nf()"),
+    "deep-recursion-in-c": ("crashed", "sys.setrecursionlimit(10**9)\nx = ()\nfor _ in range(3 * 10**5): x = (x,)\nhash(x)"),
+    "recursion-in-a-comparison": ("failed", "a, b = [], []\na.append(a); b.append(b)\na == b"),
+    "bad-pointer": ("crashed", "ctypes.string_at(1)"),
+    "abort": ("crashed", "os.abort()"),
+    "left-past-python": ("crashed", "os._exit(3)"),
+    "alarm": ("crashed", "signal.alarm(1)\ntime.sleep(30)"),
+    "exception-that-fails": ("failed", "class E(Exception):\n    def __str__(self): raise SystemExit(5)\nraise E"),
+    "exception-without-a-name": ("failed", "class M(type):\n    __name__ = property(lambda c: 5)\nclass E(Exception, metaclass=M): pass\nraise E"),
+    "stdout-that-fails": ("ok", "class S:\n    def flush(self): raise KeyboardInterrupt\nsys.stdout = S()"),
+    "five-megabytes-of-print": ("output", "while True: print('x' * 10000)"),
+    "print-past-python": ("output", "piece = struct.pack('!cI', b'O', 65536) + bytes(65536)\nwhile True: channel.sendall(piece)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_who_wants_too_much_is_ended_by_the_limit_that_was_broken(
+    name: str, keeper: Keeper, unlocked: Attacker
+) -> None:
+    outcome, code = ENDS[name]
+    before = time.monotonic()
+    got = keeper.run("tight", unlocked.source(code), most_output=5 * MEGABYTE)
+    assert got.outcome in outcome.split(" or "), got
+    # One second of processor time and one more for who ignores the signal; the machine may be busy.
+    assert time.monotonic() - before < 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", LOCKED)
+@pytest.mark.parametrize("name", sorted(ENDS))
+def test_the_limits_hold_in_every_mode(name: str, mode: str, keeper: Keeper, unlocked: Attacker) -> None:
+    outcome, code = ENDS[name]
+    got = keeper.run(mode, unlocked.source(code), most_output=5 * MEGABYTE)
+    # With more time, a number can be so huge that memory is what ends first.
+    assert got.outcome in {*outcome.split(" or "), "memory" if outcome == "cpu" else outcome}, got
+
+
+def test_want_of_memory_is_told_as_such(keeper: Keeper) -> None:
+    got = keeper.run("tight", "keep = []\nwhile True: keep.append(bytearray(100))")
+    assert (got.outcome, got.failure_type) == ("memory", "MemoryError")
+
+
+def test_no_line_of_ours_is_shown_when_memory_is_out(keeper: Keeper) -> None:
+    got = keeper.run("tight", "keep = []\nwhile True: keep.append([0] * 10)")
+    assert b"halflap" not in got.output
+    assert "halflap" not in got.failure
+
+
+@pytest.mark.slow
+def test_a_gigabyte_of_print_ends_at_the_limit(keeper: Keeper) -> None:
+    got = keeper.run("roomy", "for _ in range(10**5): print('x' * 10**4)", most_output=16 * MEGABYTE)
+    assert got.outcome == "output"
+    assert len(got.output) < 17 * MEGABYTE
+
+
+@pytest.mark.slow
+def test_a_gigabyte_of_print_is_no_harm_to_who_takes_it(keeper: Keeper) -> None:
+    # The control: without the limit on output, all of it would have come.
+    got = keeper.run("roomy-control", "for _ in range(10**4): print('x' * 10**4)", most_output=1 << 30)
+    assert (got.outcome, len(got.output)) == ("ok", 10**4 * (10**4 + 1))
+
+
+KERNEL_OBJECTS = {
+    "descriptors": "both = []\nwhile True: both.append(pair())",
+    "pollers": "import select\nkeep = []\nwhile True: keep.append(select.epoll())",
+    "full-sockets": (
+        "pairs = []\n"
+        "try:\n"
+        "    while True: pairs.append(pair())\n"
+        "except OSError: pass\n"
+        "sent = 0\n"
+        "for one in pairs:\n"
+        "    try:\n"
+        "        while True: sent += syscall('sendto', one[0], bytes(1000), 1000, 0x40, None, 0)\n"
+        "    except OSError: pass\n"
+        "if sent > 8_000_000: raise SystemExit(f'{sent} bytes')\n"
+        "raise OSError(24, 'as many as there are')"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KERNEL_OBJECTS)
+def test_the_kernel_keeps_only_so_much_for_a_program(name: str, locked: Attacker) -> None:
+    got = locked.run(KERNEL_OBJECTS[name])
+    assert (got.outcome, got.failure_type) == ("failed", "OSError"), got
+
+
+def test_without_limits_there_are_many_descriptors(unlocked: Attacker) -> None:
+    code = "both = [pair() for _ in range(100)]\nprint(len(both))"
+    assert unlocked.run(code).output == b"100\n"
