@@ -111,10 +111,12 @@ class Programs:
         telling = asyncio.create_task(_tell_progress(host, context), name="tell progress")
         self._running += 1
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(deadline) as clock:
                 ending = await self._sandbox.run(Program(code, self._tools(code)), host)
             outcome = ending.outcome
         except TimeoutError:
+            if not clock.expired():
+                raise
             outcome = "timeout"
         finally:
             self._running -= 1

@@ -133,23 +133,37 @@ class Jail:
             raise SandboxError(f"no process could be had for the program: {error}") from error
 
     async def _current(self) -> ForkServer:
-        """Give the fork server; another, if it is gone or has served long enough."""
-        async with self._lock:
-            server = self._server
-            assert server is not None
-            old = time.monotonic() - self._since > _LONGEST_LIFE_SECONDS or server.forked > _MOST_FORKS
-            if not server.is_lost and not old:
-                return server
-            fresh = ForkServer(self._orders)
+        """Give the fork server; another, if it is gone. One that has served long enough is replaced behind."""
+        server = self._server
+        assert server is not None
+        if server.is_lost:
             try:
-                await fresh.start()
+                return await self._replace(server)
             except OSError as error:
                 raise SandboxError(f"the fork server could not be started again: {error}") from error
+        if time.monotonic() - self._since > _LONGEST_LIFE_SECONDS or server.forked > _MOST_FORKS:
+            # Not before another so long or so many, should the new one not start.
+            self._since, server.forked = time.monotonic(), 0
+            self._do_behind(self._replace_behind(server))
+        return server
+
+    async def _replace(self, server: ForkServer) -> ForkServer:
+        async with self._lock:
+            if self._server is not None and self._server is not server:
+                return self._server
+            fresh = ForkServer(self._orders)
+            await fresh.start()
             self._server, self._since = fresh, time.monotonic()
             leaving = list(self._idle)
             self._idle.clear()
             self._do_behind(_retire(server, leaving))
             return fresh
+
+    async def _replace_behind(self, server: ForkServer) -> None:
+        try:
+            await self._replace(server)
+        except OSError as error:
+            logger.warning("The sandbox goes on as it is: another fork server could not be started: %s", error)
 
     def _refill(self) -> None:
         if len(self._idle) < _IDLE and not self._closed:

@@ -1,0 +1,41 @@
+"""The fork server is renewed now and then, and when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+from halflap.config.settings import ExecutionConfig
+from halflap.execution.jail import jail as module
+from halflap.execution.jail.jail import Jail
+from halflap.execution.sandbox import Program
+from sandboxing import Stage
+from support import children_of, eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    import pytest
+
+
+def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
+    run: Callable[[Coroutine[Any, Any, Any]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_FORKS", 5)
+
+    async def use() -> None:
+        jail = Jail(ExecutionConfig())
+        try:
+            seen = set()
+            for _ in range(40):
+                assert (await jail.run(Program("print(1)"), Stage())).outcome == "ok"
+                seen.add(id(jail._server))
+                await asyncio.sleep(0.05)
+            assert len(seen) > 1
+        finally:
+            await jail.close()
+
+    before = set(children_of(os.getpid()))
+    run(use())
+    assert eventually(lambda: set(children_of(os.getpid())) <= before)
