@@ -8,7 +8,7 @@ import json
 import marshal
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
@@ -46,6 +46,7 @@ class Verdict:
     """`done`, `silent` (the channel closed before it was done), `misused`, or `output` (too much of it)."""
     failure: Failure | None = None
     detail: str = ""
+    value: Any = None
 
 
 class _MisuseError(Exception):
@@ -62,6 +63,7 @@ class Inmate(asyncio.Protocol):
             frames.CALL: frames.NUMBER.size + largest_frame,
             frames.CANCEL: frames.NUMBER.size,
             frames.SHOW: largest_frame,
+            frames.RETURNED: largest_frame,
             frames.DONE: _LONGEST_FAILURE,
         }
         self._transport: asyncio.Transport | None = None
@@ -72,6 +74,8 @@ class Inmate(asyncio.Protocol):
         self._exit: asyncio.Future[Exit] = loop.create_future()
         self._watched: asyncio.Future[int] = loop.create_future()
         self._host: Host | None = None
+        self._has_value = False
+        self._returned: bytes | None = None
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._last = 0
         self._room = asyncio.Event()
@@ -116,12 +120,21 @@ class Inmate(asyncio.Protocol):
         """Hand it the program and answer its calls until it is done."""
         assert self._transport is not None
         self._host = host
-        order = json.dumps({"code": program.code, "tools": dict(program.tools)}).encode()
-        self._transport.write(frames.frame(frames.PROGRAM, order))
+        self._has_value = program.entry is not None
+        self._transport.write(frames.frame(frames.PROGRAM, _program(program)))
         try:
-            return await asyncio.shield(self._verdict)
+            return await self._with_value(await asyncio.shield(self._verdict))
         finally:
             await self._drop_calls()
+
+    async def _with_value(self, verdict: Verdict) -> Verdict:
+        """Read what came back, now that the program is done; in a thread, for it may be large."""
+        if verdict.kind != "done" or verdict.failure is not None or self._returned is None:
+            return verdict
+        try:
+            return replace(verdict, value=await asyncio.to_thread(_value, self._returned))
+        except _MisuseError as misuse:
+            return Verdict("misused", detail=str(misuse))
 
     async def _drop_calls(self) -> None:
         tasks = list(self._calls.values())
@@ -227,8 +240,19 @@ class Inmate(asyncio.Protocol):
                 task.cancel()
         elif kind == frames.DONE:
             self._finish(Verdict("done", _failure(body)))
-        elif not host.show(_read(body)):
+        elif kind == frames.RETURNED:
+            self._take_value(body)
+        else:
+            self._show(host, body)
+
+    def _show(self, host: Host, body: bytes) -> None:
+        if not host.show(_read(body)):
             raise _MisuseError("something to show that is no image, sound or resource")
+
+    def _take_value(self, body: bytes) -> None:
+        if not self._has_value or self._returned is not None:
+            raise _MisuseError("a value that nobody waits for")
+        self._returned = body
 
     def _take_readiness(self, said: dict[str, Any]) -> None:
         if self._ready.done():
@@ -265,6 +289,16 @@ class Inmate(asyncio.Protocol):
             self._transport.write(frames.frame(kind, frames.NUMBER.pack(number), answer))
 
 
+def _program(program: Program) -> bytes:
+    entry = program.entry
+    order = {
+        "code": program.code,
+        "tools": dict(program.tools),
+        "entry": None if entry is None else {"name": entry.name, "arguments": dict(entry.arguments)},
+    }
+    return json.dumps(order).encode()
+
+
 def _portable(value: Any) -> Any:
     """Give a value in the form that the jail reads: something that is not text goes as a pair."""
     if isinstance(value, Media):
@@ -297,6 +331,17 @@ def _read(body: bytes) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise _MisuseError("a frame that is not an object")
     return read
+
+
+def _value(body: bytes) -> Any:
+    try:
+        return json.loads(body, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise _MisuseError(f"a value that is not JSON: {error}") from None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number")
 
 
 def _failure(body: bytes) -> Failure | None:

@@ -27,7 +27,7 @@ class Door:
 
     def __init__(self, channel: socket.socket, largest_frame: int) -> None:
         self._channel = channel
-        self._largest = largest_frame
+        self.largest = largest_frame
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._last = 0
@@ -54,9 +54,9 @@ class Door:
             body = json.dumps({"name": name, "arguments": arguments}, allow_nan=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"{name}() takes values that JSON can hold: {error}") from None
-        if len(body) > self._largest:
+        if len(body) > self.largest:
             raise ToolError(
-                f"The arguments of {name!r} are {len(body):,} bytes; at most {self._largest:,} are possible "
+                f"The arguments of {name!r} are {len(body):,} bytes; at most {self.largest:,} are possible "
                 "(execution.max_value_bytes)."
             )
         loop = asyncio.get_running_loop()
