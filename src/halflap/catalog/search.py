@@ -86,7 +86,7 @@ _BY_WORDS = 0.9
 _SHORTEST_FOR_ONE_TYPO = 5
 _SHORTEST_FOR_TWO_TYPOS = 8
 
-_FULL_NAME = re.compile(r"mcp__[0-9a-z_]+")
+_FULL_NAME = re.compile(r"(?:mcp|script)__[0-9a-z_]+")
 _PREFIXED = re.compile(r"\s*mcp[\W_]+", re.IGNORECASE)
 
 _Posting = tuple[tuple[int, ...], tuple[float, ...]]
