@@ -60,7 +60,8 @@ def main(channel: int, locks: Locks) -> NoReturn:
 
 
 def _enter(channel: int, locks: Locks) -> Door:
-    os.dup2(channel, _CHANNEL, inheritable=False)
+    if channel != _CHANNEL:
+        os.dup2(channel, _CHANNEL, inheritable=False)
     os.closerange(0, _CHANNEL)
     os.closerange(_CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
     if locks.lockdown:
