@@ -372,7 +372,8 @@ def test_a_script_and_its_calls_are_on_the_record_as_a_part_of_the_run(run: Run,
             assert (runs["double"].kind, runs["double"].outcome) == ("script", "ok")
             assert (calls["double"].server, calls["double"].run) == ("script", outer.run)
             assert (calls["add"].run, calls["add"].parent) == (runs["double"].id, outer.run)
-            assert {one.principal for one in (*calls.values(), *runs.values())} == {"somebody"}
+            principals = [call.principal for call in calls.values()]
+            assert {*principals, *(run.principal for run in runs.values())} == {"somebody"}
 
     run(scenario())
 

@@ -15,6 +15,8 @@ from halflap.cli.doctor import doctor
 from halflap.cli.inspecting import inspect
 from halflap.cli.listing import list_tools
 from halflap.cli.output import note, print_json
+from halflap.cli.running import run as run_program
+from halflap.cli.scripts import scripts
 from halflap.cli.searching import search
 from halflap.cli.serving import serve
 from halflap.cli.trusting import trust
@@ -71,4 +73,6 @@ app.command(name="list")(list_tools)
 app.command()(search)
 app.command()(inspect)
 app.command()(call)
+app.command(name="run")(run_program)
+app.add_typer(scripts)
 app.command()(trust)

@@ -12,12 +12,13 @@ import typer  # noqa: TC002 -- typer reads the annotation when it runs
 from halflap.catalog import Catalog
 from halflap.config import load_config
 from halflap.errors import HalflapError
+from halflap.scripts import Folder
 from halflap.store import open_store
 
 if TYPE_CHECKING:
     from halflap.config import Config
 
-__all__ = ["tool_names"]
+__all__ = ["script_names", "tool_names"]
 
 
 def tool_names(context: typer.Context, incomplete: str) -> list[str]:
@@ -25,6 +26,14 @@ def tool_names(context: typer.Context, incomplete: str) -> list[str]:
     with contextlib.suppress(HalflapError, OSError):
         names = asyncio.run(_names(load_config(context.params.get("config"))))
         return [name for name in names if name.startswith(incomplete)]
+    return []
+
+
+def script_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Give the saved scripts that begin so."""
+    with contextlib.suppress(HalflapError, OSError):
+        folder = Folder(load_config(context.params.get("config")).data_dir / "scripts")
+        return [name for name in folder.read().scripts if name.startswith(incomplete)]
     return []
 
 

@@ -8,13 +8,21 @@ import json
 import logging
 import os
 import re
+import select
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from halflap.errors import ConfigError, HalflapError, InvalidArgumentsError, ToolNotFoundError, UsageError
+from halflap.errors import (
+    ConfigError,
+    HalflapError,
+    InvalidArgumentsError,
+    ScriptError,
+    ToolNotFoundError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +53,7 @@ ConfigOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what is going on.")]
 
-_ASKED_WRONGLY = (ConfigError, InvalidArgumentsError, ToolNotFoundError, UsageError)
+_ASKED_WRONGLY = (ConfigError, InvalidArgumentsError, ScriptError, ToolNotFoundError, UsageError)
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
@@ -67,6 +75,9 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
         except HalflapError as error:
             _fail(error, as_json=options.get("as_json") is True)
         except BrokenPipeError:
+            if not _nobody_reads():
+                # It was another pipe than our output that broke.
+                raise
             # Whoever read our output has seen enough, as in `halflap list | head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             raise typer.Exit(0) from None
@@ -80,6 +91,14 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
             raise typer.Exit(130) from None
 
     return run
+
+
+def _nobody_reads() -> bool:
+    """Say whether the other end of our output, or of what we say beside it, is closed."""
+    poll = select.poll()
+    for descriptor in (1, 2):
+        poll.register(descriptor, 0)
+    return bool(poll.poll(0))
 
 
 def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
@@ -146,7 +165,7 @@ def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(level=level, handlers=[handler], force=True)
     if tells_of_servers and not verbose:
-        for name in ("halflap.catalog.listings", "halflap.gateway"):
+        for name in ("halflap.catalog.listings", "halflap.gateway", "halflap.scripts.scripts"):
             logging.getLogger(name).setLevel(logging.ERROR)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING if verbose else logging.CRITICAL)

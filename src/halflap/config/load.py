@@ -27,6 +27,7 @@ from halflap.config.settings import (
 )
 from halflap.config.table import FOREIGN_TOP_LEVEL, SECTIONS, SETTINGS, TOP_LEVEL, guess, read_section
 from halflap.errors import ConfigError, ConfigProblem
+from halflap.values import SCRIPTS
 
 __all__ = ["Config", "load_config"]
 
@@ -200,7 +201,8 @@ class _UserReader:
             for pattern in patterns.get(key, ()):
                 if not _can_match(pattern):
                     self.warnings.append(
-                        f"tools.{key}: `{shown(pattern)}` matches no tool: tools are named `mcp__<server>__<tool>`."
+                        f"tools.{key}: `{shown(pattern)}` matches no tool: tools are named `mcp__<server>__<tool>`, "
+                        "saved scripts `script__<name>`."
                     )
         return ToolsConfig(**{**values, **patterns})
 
@@ -258,6 +260,9 @@ def _as_named(pattern: str) -> str:
 
 
 def _can_match(pattern: str) -> bool:
-    """Say whether a name or glob can match the name of any tool; all of them start with `mcp__`."""
+    """Say whether a name or glob can match the name of any tool; all of them start with `mcp__` or `script__`."""
     prefix = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    return prefix.startswith("mcp__") or (prefix != pattern and "mcp__".startswith(prefix))
+    return any(
+        prefix.startswith(start) or (prefix != pattern and start.startswith(prefix))
+        for start in ("mcp__", f"{SCRIPTS}__")
+    )
