@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -264,6 +265,35 @@ def test_a_mistake_in_the_syntax_is_told_with_its_line() -> None:
 def test_code_that_is_written_to_exhaust_the_reader_is_refused(code: str) -> None:
     with pytest.raises(ScriptError):
         read_definition(code)
+
+
+LAUGHS = "\n".join(f"X{number} = tuple[{', '.join([f'X{number + 1}'] * 50)}]" for number in range(9))
+CHAIN = "class C0: ...\n" + "\n".join(f"class C{n}(C{n - 1}, C{n - 1}): ..." for n in range(1, 5_000))
+WRONG = ", ".join(f"a{number}: bytes" for number in range(15_000))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"{LAUGHS}\nX9 = int\ndef main(x: X0): ...",
+        f"{CHAIN}\ndef main(x: C4999): ...",
+        f"def main({WRONG}): ...",
+        "T = '" + "[" * 200_000 + "'\ndef main(" + ", ".join(f"a{n}: T" for n in range(1_000)) + "): ...",
+    ],
+    ids=["laughs", "chain", "wrong", "texts"],
+)
+def test_code_that_is_written_to_take_long_is_refused_soon(code: str) -> None:
+    began = perf_counter()
+    with pytest.raises(ScriptError) as caught:
+        read_definition(code)
+    assert perf_counter() - began < 20
+    assert len(str(caught.value).splitlines()) <= 20
+
+
+def test_a_class_that_inherits_by_several_ways_has_each_key_once() -> None:
+    classes = "class A(TypedDict):\n    a: int\nclass B(A):\n    b: int\nclass C(A):\n    a: str\nclass D(B, C):\n    d: int"
+    schema = annotated("D", classes)["$defs"]["D"]
+    assert schema["required"] == list(schema["properties"]) == ["a", "b", "d"]
 
 
 def test_many_alternatives_are_no_deep_nesting() -> None:

@@ -30,6 +30,9 @@ _PLAIN: dict[str, dict[str, Any]] = {
 _SAME = {"List": "list", "Sequence": "list", "Dict": "dict", "Mapping": "dict", "Tuple": "tuple"}
 _TYPING = frozenset({"typing", "typing_extensions", "collections.abc"})
 _DEEPEST = 20
+_MOST_PARTS = 2_000
+"""In all annotations of a file together: names for types can be made to stand for very much."""
+_LONGEST_TEXT = 1_000
 
 
 class UnknownAnnotationError(Exception):
@@ -53,14 +56,18 @@ class Annotations:
         self._imported = dict(_imported(self.tree))
         self._classes = {node.name: node for node in self.tree.body if isinstance(node, ast.ClassDef)}
         self._aliases = dict(_aliases(self.tree))
+        self._parts = 0
 
     def schema(self, node: ast.expr | None) -> dict[str, Any]:
         """Give the schema of an annotation; none says nothing."""
         return {} if node is None else self._read(node, 0)
 
     def _read(self, node: ast.expr, depth: int) -> dict[str, Any]:
-        if depth > _DEEPEST:
-            raise UnknownAnnotationError(node, f"It is nested more than {_DEEPEST} deep.")
+        self._parts += 1
+        if depth > _DEEPEST or self._parts > _MOST_PARTS:
+            raise UnknownAnnotationError(
+                node, f"It is nested more than {_DEEPEST} deep, or has too many parts."
+            )
         if isinstance(node, ast.Constant):
             return self._constant(node, depth)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -79,7 +86,7 @@ class Annotations:
     def _constant(self, node: ast.Constant, depth: int) -> dict[str, Any]:
         if node.value is None:
             return {"type": "null"}
-        if not isinstance(node.value, str):
+        if not isinstance(node.value, str) or len(node.value) > _LONGEST_TEXT:
             raise UnknownAnnotationError(node, f"Possible are: {POSSIBLE}.")
         # A type that is written as text, because it is defined further down.
         try:
@@ -138,52 +145,56 @@ class Annotations:
         return unique[0] if len(unique) == 1 else {"anyOf": unique}
 
     def _class(self, node: ast.expr, name: str, depth: int) -> dict[str, Any]:
-        if not self._is_typed_dict(name):
+        family = self._family(name)
+        if not any(self._name(base) == "TypedDict" for one in family for base in self._classes[one].bases):
             raise UnknownAnnotationError(
                 node, f"A value comes as JSON, not as a {name}: make it a TypedDict, or a dict."
             )
         if name not in self.definitions:
             self.definitions[name] = {}  # Before its fields are read, which may be of the class itself.
-            self.definitions[name] = self._typed_dict(name, depth)
+            self.definitions[name] = self._typed_dict(family, depth)
         return {"$ref": f"#/$defs/{name}"}
 
-    def _is_typed_dict(self, name: str, through: tuple[str, ...] = ()) -> bool:
-        bases = [self._name(base) for base in self._classes[name].bases]
-        return "TypedDict" in bases or any(
-            base in self._classes and base not in through and self._is_typed_dict(base, (*through, name))
-            for base in bases
-        )
+    def _family(self, name: str) -> list[str]:
+        """Give a class of the file after all those that it inherits from, each once."""
+        found: list[str] = []
+        seen: set[str] = set()
+        unread = [(name, False)]
+        while unread:
+            one, has_its_bases = unread.pop()
+            if has_its_bases:
+                found.append(one)
+            elif one not in seen:
+                seen.add(one)
+                bases = [base for base in map(self._name, self._classes[one].bases) if base in self._classes]
+                unread += [(one, True), *((base, False) for base in reversed(bases))]
+        return found
 
-    def _typed_dict(self, name: str, depth: int, through: tuple[str, ...] = ()) -> dict[str, Any]:
-        node = self._classes[name]
+    def _typed_dict(self, family: Sequence[str], depth: int) -> dict[str, Any]:
         properties: dict[str, Any] = {}
-        required: list[str] = []
-        for base in map(self._name, node.bases):
-            if base in self._classes and base not in {name, *through}:
-                inherited = self._typed_dict(base, depth, (*through, name))
-                properties |= inherited["properties"]
-                required += inherited.get("required", [])
-        total = not any(
-            keyword.arg == "total"
-            and isinstance(keyword.value, ast.Constant)
-            and keyword.value.value is False
-            for keyword in node.keywords
-        )
-        for line in node.body:
-            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                key, kind, is_required = line.target.id, line.annotation, total
-                while isinstance(kind, ast.Subscript) and (word := self._name(kind.value)) in _MARKS:
-                    kind, is_required = kind.slice, _MARKS.get(word, is_required)
-                properties[key] = self._read(kind, depth + 1)
-                required = [one for one in required if one != key] + ([key] if is_required else [])
+        required: dict[str, bool] = {}
+        for node in (self._classes[one] for one in family):
+            for line in node.body:
+                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                    key, kind, is_required = line.target.id, line.annotation, _is_total(node)
+                    while isinstance(kind, ast.Subscript) and (word := self._name(kind.value)) in _MARKS:
+                        kind, is_required = kind.slice, _MARKS[word]
+                    properties[key], required[key] = self._read(kind, depth + 1), is_required
         schema: dict[str, Any] = {"type": "object", "properties": properties}
-        if required:
-            schema["required"] = required
-        text = ast.get_docstring(node)
+        if any(required.values()):
+            schema["required"] = [key for key, needed in required.items() if needed]
+        text = ast.get_docstring(self._classes[family[-1]])
         return {**schema, "description": text} if text else schema
 
 
 _MARKS = {"Required": True, "NotRequired": False}
+
+
+def _is_total(node: ast.ClassDef) -> bool:
+    return not any(
+        keyword.arg == "total" and isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+        for keyword in node.keywords
+    )
 
 
 def _imported(tree: ast.Module) -> Iterable[tuple[str, str]]:

@@ -155,8 +155,9 @@ class _Reader:
         self.problems.append(f"line {getattr(node, 'lineno', 1)}: {message}")
 
     def _quote(self, node: ast.expr) -> str:
-        text = ast.get_source_segment(self.code, node) or "…"
-        return " ".join(clean(text, _LONGEST_QUOTE).split())
+        # To find it takes time, and after so many nobody reads them.
+        text = ast.get_source_segment(self.code, node) if len(self.problems) < _MOST_PROBLEMS else None
+        return " ".join(clean(text or "…", _LONGEST_QUOTE).split())
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
