@@ -18,6 +18,7 @@
     │   ├── UpstreamUnavailableError  it did not start, or cannot be reached
     │   ├── UpstreamLostError         the connection broke while a call was under way
     │   └── CallTimeoutError          it did not answer in time
+    ├── ScriptError             a file is no script, or a saved one cannot be used
     ├── SandboxError            programs cannot run here, or this one could not
     └── ServeError              our own server cannot start
 
@@ -43,6 +44,7 @@ __all__ = [
     "InvalidArgumentsError",
     "RunNotFoundError",
     "SandboxError",
+    "ScriptError",
     "ServeError",
     "StoreBrokenError",
     "StoreError",
@@ -281,6 +283,12 @@ class SandboxError(HalflapError):
     """Programs cannot run here; the message says why."""
 
     code = "sandbox"
+
+
+class ScriptError(HalflapError):
+    """A file is no script, or a saved one cannot be used; the message says what is wrong in which line."""
+
+    code = "script"
 
 
 class ServeError(HalflapError):

@@ -43,8 +43,9 @@ from halflap.errors import (
     ToolHeldError,
 )
 from halflap.schema import ToolSchema, parse_schema
+from halflap.scripts import Folder, Scripts
 from halflap.store import open_store
-from halflap.values import CallContext, Changes, RegisteredTool
+from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from halflap.execution import Execution, Programs
     from halflap.store import CallRecord, Purged, RunRecord, Store
     from halflap.upstream import Pool
-    from halflap.values import Result, Tool
+    from halflap.values import Listing, Result, Tool
 
 __all__ = ["FIRST_LISTING_SECONDS", "Gateway"]
 
@@ -86,6 +87,7 @@ class Gateway:
         self._listings: Listings | None = None
         self._finder: Finder | None = None
         self._programs: Programs | None = None
+        self._scripts: Scripts | None = None
         self._roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
 
     @classmethod
@@ -115,11 +117,20 @@ class Gateway:
         await self._catalog.load()
         enabled = [server.name for server in self.config.servers if not server.disabled]
         self._finder = Finder(self._catalog)
-        self._listings = Listings(self._catalog, enabled, self._connections)
+        self._scripts = Scripts(
+            Folder(self.config.data_dir / "scripts"),
+            absorb=self._absorb_scripts,
+            programs=self.programs,
+            call=self.call_tool,
+            accept=self.accept,
+        )
+        self._listings = Listings(self._catalog, enabled, self._connections, self._scripts.look)
         self._recorder = Recorder(self._store, Redactor(configured_secrets(self.config)), self.config.traces)
         self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
+        self._calls.register(self._scripts)
         self._retention = Retention(self._store, self.config.traces)
         self._retention.start()
+        await self._scripts.look()
 
     async def _connections(self) -> Pool:
         """Give the pool of servers. The protocol library takes a while to load, and reading needs none of it."""
@@ -317,7 +328,9 @@ class Gateway:
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
         """Call a tool with its arguments as a mapping, on somebody's behalf."""
-        await (await self._asker()).find(name, await self._connections())
+        listings = await self._asker()
+        # A script needs no server to be found.
+        await listings.find(name, () if name.startswith(f"{SCRIPTS}__") else await self._connections())
         assert self._calls is not None
         assert self._catalog is not None
         try:
@@ -335,10 +348,12 @@ class Gateway:
         A program that fails is an answer, too: see `Execution.outcome`. Raises `SandboxError` where no
         program can run.
         """
+        await self._know_scripts_of(code)
         return await (await self.programs()).execute(code, context or CallContext())
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
-        """Give the tools that a program names and that it may call only with the person's word."""
+        """Give the tools that a program, or a script that it names, may call only with the person's word."""
+        await self._know_scripts_of(code)
         return await (await self.programs()).destructive(code)
 
     async def programs(self) -> Programs:
@@ -360,8 +375,15 @@ class Gateway:
                     policy=self._calls.policy,
                     recorder=self._recorder,
                     settle=partial(self.settle, wait_seconds=FIRST_LISTING_SECONDS),
+                    code_of=self.scripts.code_of,
                 )
         return self._programs
+
+    @property
+    def scripts(self) -> Scripts:
+        """The saved scripts; there when the gateway is open."""
+        assert self._scripts is not None
+        return self._scripts
 
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
         """Accept the changed definitions of these tools; gives those that had changed."""
@@ -402,6 +424,17 @@ class Gateway:
         if stale:
             listings.ask(tool.server)
         return tool, stale
+
+    async def _know_scripts_of(self, code: str) -> None:
+        """See to it that the catalogue has the scripts as they are now, if a program names any."""
+        await self.prepare()
+        if f"{SCRIPTS}__" in code:
+            await self.scripts.look()
+
+    async def _absorb_scripts(self, listing: Listing) -> None:
+        assert self._catalog is not None
+        if not self._catalog.has(listing):
+            await self._catalog.absorb(listing)
 
     def _registered(self, tool: Tool, reasons: Mapping[str, str]) -> RegisteredTool:
         return RegisteredTool(

@@ -6,9 +6,10 @@ import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 __all__ = [
+    "SCRIPTS",
     "Annotations",
     "CallContext",
     "Changes",
@@ -22,6 +23,9 @@ __all__ = [
     "canonical",
     "definition_hash",
 ]
+
+SCRIPTS: Final = "script"
+"""The server that saved scripts count as: their tools are `script__<name>`. No upstream can be called so."""
 
 
 class Progress(Protocol):

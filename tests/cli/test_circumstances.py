@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.program import PLAIN, Done, configure, definitions, environment, halflap, side_by_side
+from halflap.cli.output import reported
 from support import HALFLAP, alive, children_of, eventually, python_server
 
 if TYPE_CHECKING:
@@ -171,3 +172,12 @@ def test_python_dash_m_is_the_same_program() -> None:
         [sys.executable, "-m", "halflap", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("halflap ")
+
+
+def test_a_pipe_that_breaks_elsewhere_does_not_pass_for_a_reader_who_has_seen_enough() -> None:
+    @reported
+    def command() -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        command()

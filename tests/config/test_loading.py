@@ -179,14 +179,15 @@ def test_an_empty_list_allows_no_tool(desk: Desk) -> None:
     assert desk.load().tools.allow == ()
 
 
-@pytest.mark.parametrize("pattern", ["delete_*", "github", "mcp_x", "mcp"])
+@pytest.mark.parametrize("pattern", ["delete_*", "github", "mcp_x", "mcp", "scripts__a"])
 def test_a_pattern_that_can_match_no_tool_is_a_warning(pattern: str) -> None:
     (warning,) = Config.from_mapping({"tools": {"block": [pattern]}}).warnings
     assert f"`{pattern}` matches no tool" in warning
 
 
 @pytest.mark.parametrize(
-    "pattern", ["*", "mcp__a__b", "mcp*", "*delete*", "m?p__x", "[m]cp__x", "mcp__*__drop"]
+    "pattern",
+    ["*", "mcp__a__b", "mcp*", "*delete*", "m?p__x", "[m]cp__x", "mcp__*__drop", "script__a", "scr*"],
 )
 def test_a_pattern_that_can_match_a_tool_is_no_warning(pattern: str) -> None:
     assert Config.from_mapping({"tools": {"block": [pattern]}}).warnings == ()

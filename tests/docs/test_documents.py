@@ -44,7 +44,10 @@ def test_every_command_of_the_readme_exists() -> None:
     known = {
         command.name or (command.callback and command.callback.__name__)
         for command in app.registered_commands
-    } | {group.typer_instance.info.name for group in app.registered_groups if group.typer_instance}
+    } | {
+        group.name or (group.typer_instance and group.typer_instance.info.name)
+        for group in app.registered_groups
+    }
     named = set(re.findall(r"(?<!from )\bhalflap (\w+)", (ROOT / "README.md").read_text()))
     assert named
     assert named <= known

@@ -11,6 +11,7 @@ from halflap.catalog.listing import absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
 from halflap.errors import StoreBrokenError, StoreError
 from halflap.store import ServerRows
+from halflap.values import SCRIPTS, definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,6 +39,8 @@ class Catalog:
         self._fingerprints = {
             server.name: server.fingerprint for server in config.servers if not server.disabled
         }
+        # What a saved script is does not depend on any setting.
+        self._fingerprints[SCRIPTS] = SCRIPTS
         self._rows: dict[str, ServerRows] = {}
         self._names: dict[str, tuple[str, str]] = {}
         """Every name ever given, for when the store can no longer be asked."""
@@ -124,6 +127,12 @@ class Catalog:
             self._config.tools,
         )
 
+    def has(self, listing: Listing) -> bool:
+        """Say whether the catalogue has exactly these definitions of a server already."""
+        rows = self._rows.get(listing.server, ServerRows())
+        kept = {tool.original_name: tool.hash for tool in rows.tools if not tool.removed}
+        return kept == {str(one["name"]): definition_hash(one) for one in listing.tools}
+
     def is_listed(self, server: str) -> bool:
         """Say whether anything is known of the server's tools."""
         return server in self._rows
@@ -137,6 +146,9 @@ class Catalog:
 
     def is_stale_schema(self, tool: Tool) -> bool:
         """Say whether a tool's definition is older than it may be, by the tool's own setting if there is one."""
+        if tool.server == SCRIPTS:
+            # Its file is looked at whenever somebody asks.
+            return False
         kept = self.snapshot.servers.get(tool.server)
         if kept is None:
             return True

@@ -7,10 +7,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from halflap.catalog.naming import namespaced
-from halflap.errors import ToolNotFoundError, UpstreamError, UsageError
+from halflap.errors import ScriptError, ToolNotFoundError, UpstreamError, UsageError
+from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from halflap.catalog.catalog import Catalog
     from halflap.upstream import Pool, Upstream
@@ -30,11 +31,17 @@ class Listings:
     """Asks each server once, however many want to know."""
 
     def __init__(
-        self, catalog: Catalog, servers: Sequence[str], connections: Callable[[], Awaitable[Pool]]
+        self,
+        catalog: Catalog,
+        servers: Sequence[str],
+        connections: Callable[[], Awaitable[Pool]],
+        look_at_scripts: Callable[[], Awaitable[Mapping[str, str]]],
     ) -> None:
         self._catalog = catalog
         self._servers = servers
         self._connections = connections
+        self._look_at_scripts = look_at_scripts
+        """Takes in the saved scripts as they are now; gives the names of those that cannot be used, and why."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
@@ -45,6 +52,7 @@ class Listings:
         The time counts from when a server was asked, so one that hangs is waited for once, not by
         everybody who comes after.
         """
+        await self._look_at_scripts()
         awaited: dict[asyncio.Task[None], float] = {}
         for name in self._servers:
             listed = self._catalog.is_listed(name)
@@ -59,7 +67,7 @@ class Listings:
         pending = set(awaited)
         while pending:
             until = max(awaited[task] for task in pending) + wait_seconds
-            if self._catalog.snapshot.servers:
+            if self._catalog.snapshot.servers.keys() - {SCRIPTS}:
                 until = min(until, last + QUIET_SECONDS)
             done, pending = await asyncio.wait(
                 pending, timeout=max(0.0, until - loop.time()), return_when=asyncio.FIRST_COMPLETED
@@ -77,21 +85,26 @@ class Listings:
     async def refresh(self, server: str | None) -> Changes:
         """List one server or all of them anew, and say what was added, removed and changed."""
         before = self._catalog.snapshot
-        names = list(self._servers)
+        names = [*self._servers, SCRIPTS]
         if server is not None:
             if server not in names:
-                raise UsageError(
-                    f"There is no server named {server!r}. There are: {', '.join(names) or 'none'}."
-                )
+                known = ", ".join(self._servers) or "none"
+                raise UsageError(f"There is no server named {server!r}. There are: {known}.")
             names = [server]
-        if names:
-            await asyncio.wait([self.ask(name) for name in names])
+        if SCRIPTS in names:
+            await self._look_at_scripts()
+        if asked := [self.ask(name) for name in names if name != SCRIPTS]:
+            await asyncio.wait(asked)
         if server is not None and server in self._failures:
             raise UpstreamError(server, self._failures[server])
         return before.changes_to(self._catalog.snapshot, names)
 
     async def find(self, name: str, running: Iterable[Upstream]) -> Tool:
         """Look a tool up; a miss lists the servers that it may belong to, once, before it is an error."""
+        if name.startswith(namespaced(SCRIPTS, "")):
+            broken = await self._look_at_scripts()
+            if name in broken:
+                raise ScriptError(f"{name!r} cannot be called: {broken[name]}")
         snapshot = self._catalog.snapshot
         try:
             return snapshot.find(name, self._servers, self.unavailable(running))

@@ -6,6 +6,8 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from halflap.values import SCRIPTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -17,7 +19,8 @@ _SUFFIX_DIGITS = 6
 
 def namespaced(server: str, tool: str) -> str:
     """Give the name that a tool gets if nobody has it yet."""
-    return f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+    prefix = "" if server == SCRIPTS else "mcp__"
+    return f"{prefix}{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
 
 
 def choose_name(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) -> str:

@@ -16,6 +16,8 @@ from halflap.cli.inspecting import inspect
 from halflap.cli.listing import list_tools
 from halflap.cli.output import note, print_json
 from halflap.cli.recorded import runs
+from halflap.cli.running import run as run_program
+from halflap.cli.scripts import scripts
 from halflap.cli.searching import search
 from halflap.cli.serving import serve
 from halflap.cli.trusting import trust
@@ -73,4 +75,6 @@ app.command()(search)
 app.command()(inspect)
 app.command()(call)
 app.add_typer(runs)
+app.command(name="run")(run_program)
+app.add_typer(scripts)
 app.command()(trust)

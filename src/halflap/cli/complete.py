@@ -12,6 +12,7 @@ import typer  # noqa: TC002 -- typer reads the annotation when it runs
 from halflap.catalog import Catalog
 from halflap.config import load_config
 from halflap.errors import HalflapError
+from halflap.scripts import Folder
 from halflap.store import open_store
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.store import Store
 
-__all__ = ["run_ids", "tool_names"]
+__all__ = ["run_ids", "script_names", "tool_names"]
 
 _MOST_RUNS = 200
 
@@ -41,6 +42,14 @@ def _asked(
     with contextlib.suppress(HalflapError, OSError):
         return asyncio.run(_with_store(load_config(context.params.get("config")), question))
     return ()
+
+
+def script_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Give the saved scripts that begin so."""
+    with contextlib.suppress(HalflapError, OSError):
+        folder = Folder(load_config(context.params.get("config")).data_dir / "scripts")
+        return [name for name in folder.read().scripts if name.startswith(incomplete)]
+    return []
 
 
 async def _with_store(

@@ -23,10 +23,12 @@ from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.errors import UsageError
 from halflap.gateway import FIRST_LISTING_SECONDS
+from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.gateway import Gateway
+    from halflap.values import Changes
 
 __all__ = ["list_tools"]
 _NARROWEST = 20
@@ -60,9 +62,11 @@ def list_tools(
 async def _list(
     config: Config, server: str | None, *, everything: bool, refresh: bool, as_json: bool
 ) -> None:
-    names = [one.name for one in config.servers]
+    names = [*(one.name for one in config.servers), SCRIPTS]
     if server is not None and server not in names:
-        raise UsageError(f"There is no server named {server!r}. There are: {', '.join(names) or 'none'}.")
+        raise UsageError(
+            f"There is no server named {server!r}. There are: {', '.join(names[:-1]) or 'none'}."
+        )
     async with opened(config) as gateway:
         with working("Asking the servers for their tools"):
             if refresh:
@@ -71,6 +75,7 @@ async def _list(
                 await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
         rows = _rows(gateway, server, everything=everything)
         unavailable = gateway.unavailable()
+        broken = (await gateway.scripts.shelf()).broken
     if as_json:
         print_json(rows)
     else:
@@ -78,18 +83,20 @@ async def _list(
     for name, reason in sorted(unavailable.items()):
         if server in {None, name}:
             note(f"Server {name!r} is not available: {reason}")
+    for name, reason in broken.items() if server in {None, SCRIPTS} else ():
+        note(f"Script {name!r} cannot be used: {reason}")
     if refresh:
-        for word, found in (
-            ("added", changes.added),
-            ("removed", changes.removed),
-            ("changed", changes.changed),
-        ):
-            if found:
-                note(f"{word}: {', '.join(found)}")
+        _tell(changes)
     if not config.servers:
         note(
             "No server is configured yet. Name them in a file and pass it with --config; see docs/configuration.md."
         )
+
+
+def _tell(changes: Changes) -> None:
+    for word, found in (("added", changes.added), ("removed", changes.removed), ("changed", changes.changed)):
+        if found:
+            note(f"{word}: {', '.join(found)}")
 
 
 def _rows(gateway: Gateway, server: str | None, *, everything: bool) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+import select
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
@@ -19,6 +20,7 @@ from halflap.errors import (
     HalflapError,
     InvalidArgumentsError,
     RunNotFoundError,
+    ScriptError,
     ToolNotFoundError,
     UsageError,
 )
@@ -52,7 +54,14 @@ ConfigOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what is going on.")]
 
-_ASKED_WRONGLY = (ConfigError, InvalidArgumentsError, RunNotFoundError, ToolNotFoundError, UsageError)
+_ASKED_WRONGLY = (
+    ConfigError,
+    InvalidArgumentsError,
+    RunNotFoundError,
+    ScriptError,
+    ToolNotFoundError,
+    UsageError,
+)
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
@@ -74,6 +83,9 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
         except HalflapError as error:
             _fail(error, as_json=options.get("as_json") is True)
         except BrokenPipeError:
+            if not _nobody_reads():
+                # It was another pipe than our output that broke.
+                raise
             # Whoever read our output has seen enough, as in `halflap list | head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             raise typer.Exit(0) from None
@@ -87,6 +99,14 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
             raise typer.Exit(130) from None
 
     return run
+
+
+def _nobody_reads() -> bool:
+    """Say whether the other end of our output, or of what we say beside it, is closed."""
+    poll = select.poll()
+    for descriptor in (1, 2):
+        poll.register(descriptor, 0)
+    return bool(poll.poll(0))
 
 
 def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
@@ -153,7 +173,7 @@ def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(level=level, handlers=[handler], force=True)
     if tells_of_servers and not verbose:
-        for name in ("halflap.catalog.listings", "halflap.gateway"):
+        for name in ("halflap.catalog.listings", "halflap.gateway", "halflap.scripts.scripts"):
             logging.getLogger(name).setLevel(logging.ERROR)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING if verbose else logging.CRITICAL)

@@ -28,6 +28,7 @@ from halflap.config.settings import (
 )
 from halflap.config.table import FOREIGN_TOP_LEVEL, SECTIONS, SETTINGS, TOP_LEVEL, guess, read_section
 from halflap.errors import ConfigError, ConfigProblem
+from halflap.values import SCRIPTS
 
 __all__ = ["Config", "load_config"]
 
@@ -207,7 +208,8 @@ class _UserReader:
         for pattern in patterns:
             if not _can_match(pattern):
                 self.warnings.append(
-                    f"{where}: `{shown(pattern)}` matches no tool: tools are named `mcp__<server>__<tool>`."
+                    f"{where}: `{shown(pattern)}` matches no tool: tools are named `mcp__<server>__<tool>`, "
+                    "saved scripts `script__<name>`."
                 )
 
     def _traces(self, values: Mapping[str, Any]) -> TracesConfig:
@@ -269,6 +271,9 @@ def _as_named(pattern: str) -> str:
 
 
 def _can_match(pattern: str) -> bool:
-    """Say whether a name or glob can match the name of any tool; all of them start with `mcp__`."""
+    """Say whether a name or glob can match the name of any tool; all of them start with `mcp__` or `script__`."""
     prefix = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    return prefix.startswith("mcp__") or (prefix != pattern and "mcp__".startswith(prefix))
+    return any(
+        prefix.startswith(start) or (prefix != pattern and start.startswith(prefix))
+        for start in ("mcp__", f"{SCRIPTS}__")
+    )

@@ -15,6 +15,7 @@ from halflap.config.nodes import Node, Problems, shown
 from halflap.config.places import path_from, with_home
 from halflap.config.settings import Protocol, ServerConfig, Transport, UpstreamDefaults
 from halflap.config.table import SERVER_SETTINGS, read_keys
+from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,6 +136,10 @@ class ServerReader:
             )
         elif any(unicodedata.category(character) in {"Cc", "Zl", "Zp"} for character in name):
             self.problems.add(line, f"the server name `{shown(name)}` in {where} holds a control character.")
+        elif name == SCRIPTS:
+            self.problems.add(
+                line, f"the server name `{SCRIPTS}` in {where} belongs to saved scripts.", "Give it another."
+            )
         else:
             return True
         return False

@@ -19,4 +19,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     from importlib import import_module  # noqa: PLC0415 -- see above
 
-    return getattr(import_module(f"halflap.execution.{_HOMES[name]}"), name)
+    found = getattr(import_module(f"halflap.execution.{_HOMES[name]}"), name)
+    # Importing `choose` has put the module of that name here.
+    globals()[name] = found
+    return found

@@ -15,6 +15,7 @@ from halflap.errors import HalflapError, ToolBlockedError, ToolNotFoundError, To
 from halflap.execution.report import CallMade
 from halflap.execution.sandbox import ToolRefusal
 from halflap.execution.value import Reading, reading_of, value_of
+from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -46,6 +47,7 @@ class ProgramHost:
         self._snapshot = snapshot
         self._policy = policy
         self._config = config
+        self._outer_rule = context.rule
         self._context = replace(context, rule=self._admit)
         self._places = asyncio.Semaphore(config.max_concurrent_calls)
         self._readings: dict[str, Reading] = {}
@@ -126,7 +128,11 @@ class ProgramHost:
 
     def _admit(self, tool: Tool) -> None:
         """Refuse what a program may not call; asked on the path of every call, right before it is sent."""
-        if self._config.read_only and not self._policy.is_read_only(tool):
+        if self._outer_rule is not None:
+            self._outer_rule(tool)
+        # A script is judged by what it calls: each of its calls comes by here, too.
+        harmless = tool.server == SCRIPTS and not self._policy.is_destructive(tool)
+        if self._config.read_only and not (harmless or self._policy.is_read_only(tool)):
             raise ToolRefusedError(
                 f"{tool.name!r} is not known to be read-only, and `execution.read_only` lets programs call no "
                 "other tools. The user can list it under `tools.read_only`."

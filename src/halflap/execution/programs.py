@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from halflap.calls import Policy, Recorder
     from halflap.catalog import Snapshot
     from halflap.config import ExecutionConfig
-    from halflap.execution.sandbox import Readiness, Sandbox
+    from halflap.execution.sandbox import Entry, Readiness, Sandbox
     from halflap.values import CallContext, Result, Tool
 
 __all__ = ["Programs"]
@@ -49,6 +49,7 @@ class Programs:
         policy: Policy,
         recorder: Recorder,
         settle: Callable[[], Awaitable[None]],
+        code_of: Callable[[str], str | None] = lambda _: None,
     ) -> None:
         self._config = config
         self._sandbox = sandbox
@@ -57,24 +58,40 @@ class Programs:
         self._policy = policy
         self._recorder = recorder
         self._settle = settle
-        self._places = asyncio.Semaphore(config.max_programs)
-        self._running = 0
+        self._code_of = code_of
+        """Gives the code of a tool that is a saved script."""
+        # Places for each depth: whoever runs waits for deeper ones alone, so nobody waits for himself.
+        self._places = [asyncio.Semaphore(config.max_programs) for _ in range(_DEEPEST + 1)]
 
     async def ready(self) -> Readiness:
         """Say where programs run, and what holds them; or why none can."""
         return await self._sandbox.ready()
 
     async def destructive(self, code: str) -> tuple[Tool, ...]:
-        """Give the tools that a program names and that need the person's word before it may call them."""
+        """Give the tools that need the person's word before a program may call them.
+
+        They are those that the program names, or a script does that it names, however many are between.
+        """
         if not self._config.confirm_destructive:
             return ()
         await self._settle()
         tools = self._snapshot().tools
-        named = sorted(names_in(code) & tools.keys())
-        return tuple(tools[name] for name in named if self._policy.is_destructive(tools[name]))
+        named: set[str] = set()
+        unread = [code]
+        while unread:
+            found = (names_in(unread.pop()) & tools.keys()) - named
+            named |= found
+            unread += [inner for name in found if (inner := self._code_of(name)) is not None]
+        return tuple(tools[name] for name in sorted(named) if self._policy.is_destructive(tools[name]))
 
     async def execute(
-        self, code: str, context: CallContext, *, kind: str = "program", name: str | None = None
+        self,
+        code: str,
+        context: CallContext,
+        *,
+        kind: str = "program",
+        name: str | None = None,
+        entry: Entry | None = None,
     ) -> Execution:
         """Run a program. Raises only if it could not be run at all; its own failure is an answer."""
         if len(code.encode(errors="replace")) > _MOST_CODE_BYTES:
@@ -84,15 +101,17 @@ class Programs:
         readiness = await self._sandbox.ready()
         if readiness.trouble is not None:
             raise SandboxError(f"Code execution is off: {readiness.trouble}.")
-        if context.depth == 0:
-            async with self._places:
-                return await self._run(code, context, kind, name)
-        # A script that a program calls has its place within that program's; else they would wait for each other.
-        if context.depth > _DEEPEST or self._running >= self._config.max_programs * _DEEPEST:
-            raise SandboxError("Too many scripts call each other: this one was not run.")
-        return await self._run(code, context, kind, name)
+        if context.depth > _DEEPEST:
+            raise SandboxError(
+                f"It was not run: scripts can call each other {_DEEPEST} deep, and this one would be one more. "
+                "Do they call each other in a circle?"
+            )
+        async with self._places[context.depth]:
+            return await self._run(code, context, kind, name, entry)
 
-    async def _run(self, code: str, context: CallContext, kind: str, name: str | None) -> Execution:
+    async def _run(
+        self, code: str, context: CallContext, kind: str, name: str | None, entry: Entry | None
+    ) -> Execution:
         loop = asyncio.get_running_loop()
         began, limit = time.perf_counter(), loop.time() + self._config.timeout_seconds
         deadline = limit if context.deadline is None else min(limit, context.deadline)
@@ -109,17 +128,15 @@ class Programs:
         ending: Ending | None = None
         outcome = "cancelled"
         telling = asyncio.create_task(_tell_progress(host, context), name="tell progress")
-        self._running += 1
         try:
             async with asyncio.timeout_at(deadline) as clock:
-                ending = await self._sandbox.run(Program(code, self._tools(code)), host)
+                ending = await self._sandbox.run(Program(code, self._tools(code), entry), host)
             outcome = ending.outcome
         except TimeoutError:
             if not clock.expired():
                 raise
             outcome = "timeout"
         finally:
-            self._running -= 1
             telling.cancel()
             if outcome == "cancelled":
                 # Whoever asked has gone; what happened is still to be known.
@@ -139,6 +156,7 @@ class Programs:
             text=text,
             output=host.text,
             error=error,
+            value=None if ending is None else ending.value,
             shown=tuple(host.shown),
             calls=tuple(host.calls),
             duration_ms=(time.perf_counter() - began) * 1000,
@@ -205,7 +223,8 @@ def _milliseconds(ending: Ending | None) -> float | None:
 
 async def _tell_progress(host: ProgramHost, context: CallContext) -> None:
     """Say now and then how far a program is."""
-    if context.progress is None:
+    if context.progress is None or context.depth:
+        # Of a script that a program called, the program is heard.
         return
     seconds = 0.0
     while True:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.execution.sandbox import Ending
 
-__all__ = ["CallMade", "Execution", "limit_text", "tell"]
+__all__ = ["CallMade", "Execution", "calls_made", "limit_text", "tell"]
 
 _MOST_CALLS = 40
 _LONGEST_DETAIL = 300
@@ -38,6 +38,8 @@ class Execution:
     """All that it printed."""
     error: str = ""
     """How it failed, if it did: as in the text."""
+    value: Any = None
+    """What a script's `main` returned."""
     shown: Sequence[Mapping[str, Any]] = ()
     """Images, sounds and resources that it showed, as content blocks."""
     calls: Sequence[CallMade] = ()
@@ -97,7 +99,7 @@ def tell(
         )
     if error:
         lines.append(error)
-        lines += _made(calls)
+        lines += calls_made(calls)
     return "\n".join(lines), error, is_cut
 
 
@@ -130,7 +132,7 @@ def _failure(ending: Ending | None, outcome: str, config: ExecutionConfig, hint:
     return "\n".join(parts)
 
 
-def _made(calls: Sequence[CallMade]) -> list[str]:
+def calls_made(calls: Sequence[CallMade]) -> list[str]:
     """Name the calls that had been made: their effects stay, whatever became of the program."""
     if not calls:
         return ["Calls made before that: none."]

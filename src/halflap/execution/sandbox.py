@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Ending", "Failure", "Host", "Media", "Program", "Readiness", "Sandbox", "ToolRefusal"]
+__all__ = ["Ending", "Entry", "Failure", "Host", "Media", "Program", "Readiness", "Sandbox", "ToolRefusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How a script is entered: after its own lines have run, `main` is called, and awaited if need be."""
+
+    name: str
+    """What `__name__` is; not `__main__`, so that what a file does only when it is run by itself is left out."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """JSON, by the names of the parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +28,8 @@ class Program:
     code: str
     tools: Mapping[str, str] = field(default_factory=dict)
     """The tools that the code names, each with its signature."""
+    entry: Entry | None = None
+    """None: the program is its lines, and has no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,8 @@ class Ending:
     outcome: Literal["ok", "failed", "cpu", "memory", "output", "crashed", "misused"]
     failure: Failure | None = None
     detail: str = ""
+    value: Any = None
+    """What `main` returned, if the program was entered by it: JSON, from an untrusted hand."""
     cpu_seconds: float | None = None
     memory_bytes: int | None = None
 

@@ -16,6 +16,7 @@ __all__ = [
     "OUTPUT",
     "PROGRAM",
     "READY",
+    "RETURNED",
     "SHOW",
     "VALUE",
     "frame",
@@ -43,6 +44,8 @@ CANCEL: Final = b"X"
 OUTPUT: Final = b"O"
 """Text in UTF-8."""
 SHOW: Final = b"S"
+RETURNED: Final = b"T"
+"""What `main` returned, of a program that was entered by it: any JSON, at most once."""
 DONE: Final = b"D"
 
 

@@ -8,11 +8,11 @@ import json
 import marshal
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
-from halflap.execution.jail.reading import MisuseError, read_failure, read_object
+from halflap.execution.jail.reading import MisuseError, read_failure, read_object, read_value
 from halflap.execution.sandbox import Media, Program, ToolRefusal
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Verdict:
     """`done`, `silent` (the channel closed before it was done), `misused`, or `output` (too much of it)."""
     failure: Failure | None = None
     detail: str = ""
+    value: Any = None
 
 
 class Inmate(asyncio.Protocol):
@@ -64,6 +65,7 @@ class Inmate(asyncio.Protocol):
             frames.CALL: frames.NUMBER.size + largest_frame,
             frames.CANCEL: frames.NUMBER.size,
             frames.SHOW: largest_frame,
+            frames.RETURNED: largest_frame,
             frames.DONE: _LONGEST_FAILURE,
         }
         self._transport: asyncio.Transport | None = None
@@ -74,6 +76,8 @@ class Inmate(asyncio.Protocol):
         self._exit: asyncio.Future[Exit] = loop.create_future()
         self._watched: asyncio.Future[int] = loop.create_future()
         self._host: Host | None = None
+        self._has_value = False
+        self._returned: bytes | None = None
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._last = 0
         self._begun = 0
@@ -123,12 +127,21 @@ class Inmate(asyncio.Protocol):
         """Hand it the program and answer its calls until it is done."""
         assert self._transport is not None
         self._host = host
-        order = json.dumps({"code": program.code, "tools": dict(program.tools)}).encode()
-        self._transport.write(frames.frame(frames.PROGRAM, order))
+        self._has_value = program.entry is not None
+        self._transport.write(frames.frame(frames.PROGRAM, _program(program)))
         try:
-            return await asyncio.shield(self._verdict)
+            return await self._with_value(await asyncio.shield(self._verdict))
         finally:
             await self._drop_calls()
+
+    async def _with_value(self, verdict: Verdict) -> Verdict:
+        """Read what came back, now that the program is done; in a thread, for it may be large."""
+        if verdict.kind != "done" or verdict.failure is not None or self._returned is None:
+            return verdict
+        try:
+            return replace(verdict, value=await asyncio.to_thread(read_value, self._returned))
+        except MisuseError as misuse:
+            return Verdict("misused", detail=str(misuse))
 
     async def _drop_calls(self) -> None:
         tasks = list(self._calls.values())
@@ -240,10 +253,12 @@ class Inmate(asyncio.Protocol):
     def _handle(self, kind: bytes, body: bytes) -> None:
         if kind == frames.READY:
             self._take_readiness(read_object(body))
-            return
-        host = self._host
-        if host is None:
+        elif self._host is None:
             raise MisuseError("a word before there was a program")
+        else:
+            self._handle_word(self._host, kind, body)
+
+    def _handle_word(self, host: Host, kind: bytes, body: bytes) -> None:
         if kind == frames.OUTPUT:
             if not body:
                 raise MisuseError("a print of nothing")
@@ -255,8 +270,15 @@ class Inmate(asyncio.Protocol):
             self._cancel(_number(body))
         elif kind == frames.DONE:
             self._finish(Verdict("done", read_failure(body)))
+        elif kind == frames.RETURNED:
+            self._take_value(body)
         elif not host.show(read_object(body)):
             raise MisuseError("something to show that is no image, sound or resource")
+
+    def _take_value(self, body: bytes) -> None:
+        if not self._has_value or self._returned is not None:
+            raise MisuseError("a value that nobody waits for")
+        self._returned = body
 
     def _take_readiness(self, said: dict[str, Any]) -> None:
         if self._ready.done():
@@ -341,6 +363,16 @@ class Inmate(asyncio.Protocol):
 
 def _error(refusal: ToolRefusal) -> bytes:
     return json.dumps({"message": str(refusal)}).encode()
+
+
+def _program(program: Program) -> bytes:
+    entry = program.entry
+    order = {
+        "code": program.code,
+        "tools": dict(program.tools),
+        "entry": None if entry is None else {"name": entry.name, "arguments": dict(entry.arguments)},
+    }
+    return json.dumps(order).encode()
 
 
 def _portable(value: Any) -> Any:

@@ -163,7 +163,9 @@ class Jail:
         try:
             await self._replace(server)
         except OSError as error:
-            logger.warning("The sandbox goes on as it is: another fork server could not be started: %s", error)
+            logger.warning(
+                "The sandbox goes on as it is: another fork server could not be started: %s", error
+            )
 
     def _refill(self) -> None:
         if len(self._idle) < _IDLE and not self._closed:
@@ -214,7 +216,7 @@ async def _retire(server: ForkServer, leaving: list[Inmate]) -> None:
 def _ending(verdict: Verdict, how: Exit | None, last: Exit, cpu_seconds: int) -> Ending:
     """Say how a run ended: by the program's word if it gave one, else by the kernel's."""
     if verdict.kind == "done":
-        ending = Ending("ok")
+        ending = Ending("ok", value=verdict.value)
         if verdict.failure is not None:
             ending = Ending("memory" if verdict.failure.type == "MemoryError" else "failed", verdict.failure)
     elif verdict.kind == "misused":

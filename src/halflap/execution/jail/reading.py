@@ -8,7 +8,7 @@ from typing import Any
 
 from halflap.execution.sandbox import Failure
 
-__all__ = ["MisuseError", "read_failure", "read_object"]
+__all__ = ["MisuseError", "read_failure", "read_object", "read_value"]
 
 
 class MisuseError(Exception):
@@ -17,6 +17,11 @@ class MisuseError(Exception):
 
 def read_object(body: bytes) -> dict[str, Any]:
     """Read an object whose every text can be encoded and whose every number is one."""
+    return _object(read_value(body))
+
+
+def read_value(body: bytes) -> Any:
+    """Read any value, as strictly."""
     read = _read(body)
     if b"\\ud" in body or b"\\uD" in body:
         # Halves of a character can only come in as escapes, and crash whoever encodes them later.
@@ -31,7 +36,7 @@ def read_failure(body: bytes) -> Failure | None:
     """Read how a program failed: texts, whatever characters its messages are made of."""
     if body == b"null":
         return None
-    read = _read(body)
+    read = _object(_read(body))
     texts = {key: read.get(key) for key in ("type", "message", "traceback", "hint", "unknown")}
     if not all(text is None or isinstance(text, str) for text in texts.values()):
         raise MisuseError("a failure that is not told in words")
@@ -48,11 +53,14 @@ def _clean(text: str | None) -> str | None:
     return None if text is None else text.encode("utf-8", "backslashreplace").decode()
 
 
-def _read(body: bytes) -> dict[str, Any]:
+def _read(body: bytes) -> Any:
     try:
-        read = json.loads(body.decode(), parse_constant=_finite, parse_float=_finite)
+        return json.loads(body.decode(), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise MisuseError(f"a frame that is not JSON: {error}") from None
+
+
+def _object(read: Any) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise MisuseError("a frame that is not an object")
     return read

@@ -28,7 +28,7 @@ class Door:
 
     def __init__(self, channel: socket.socket, largest_frame: int) -> None:
         self._channel = channel
-        self._largest = largest_frame
+        self.largest = largest_frame
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._last = 0
@@ -55,8 +55,8 @@ class Door:
             body = dumps({"name": name, "arguments": arguments}, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(words.not_json(name, error)) from None
-        if len(body) > self._largest:
-            raise ToolError(words.too_large(name, len(body), self._largest))
+        if len(body) > self.largest:
+            raise ToolError(words.too_large(name, len(body), self.largest))
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             loop.add_reader(self._channel.fileno(), self._receive)

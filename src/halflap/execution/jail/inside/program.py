@@ -51,11 +51,13 @@ def run(door: Door) -> None:
     console.attach(door)
     builtins.input = console.no_input
     provenance = Provenance()
-    failure = _run(order["code"], _names(door, order["tools"], provenance), provenance)
+    failure, value = _run(order, _names(door, order["tools"], provenance), provenance, door.largest)
     for stream in (sys.stdout, sys.stderr):
         # What stands there is the program's, and may raise anything.
         with contextlib.suppress(BaseException):
             stream.flush()
+    if value is not None:
+        door.send(frames.RETURNED, value)
     door.send(frames.DONE, dumps(failure).encode())
 
 
@@ -63,23 +65,54 @@ def _compile(source: str) -> Any:
     return compile(source, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
-def _run(source: str, names: dict[str, Any], provenance: Provenance) -> dict[str, Any] | None:
-    """Run it; None if all went well, else what there is to say."""
+def _run(
+    order: dict[str, Any], names: dict[str, Any], provenance: Provenance, largest: int
+) -> tuple[dict[str, Any] | None, bytes | None]:
+    """Run it; gives what there is to say if it failed, and the value if it is one that has one."""
+    source, entry = order["code"], order["entry"]
     reserve = mmap.mmap(-1, _RESERVE_BYTES)
     main = ModuleType("__main__")
     main.__dict__.update(names, __file__=FILE, __builtins__=builtins)
     sys.modules["__main__"] = main
+    if entry is not None:
+        main.__name__ = entry["name"]
+        sys.modules[entry["name"]] = main
     try:
         code = _compile(source)
-        if code.co_flags & inspect.CO_COROUTINE:
-            with asyncio.Runner() as runner:
+        # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
+        with contextlib.closing(asyncio.Runner()) as runner:
+            if code.co_flags & inspect.CO_COROUTINE:
                 runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
-        else:
-            exec(code, main.__dict__)  # noqa: S102 -- the program, behind the locks
+            else:
+                exec(code, main.__dict__)  # noqa: S102 -- the program, behind the locks
+            value = None if entry is None else _enter(main, entry["arguments"], runner, largest)
     except BaseException as error:  # noqa: BLE001 -- a program may raise anything
         reserve.close()
-        return _failed(error, source, provenance)
-    return None
+        return _failed(error, source, provenance), None
+    return None, value
+
+
+def _enter(main: ModuleType, arguments: dict[str, Any], runner: asyncio.Runner, largest: int) -> bytes:
+    """Call `main` and give what it returned as JSON."""
+    function = main.__dict__.get("main")
+    if function is None:
+        raise NameError("main is no longer there when the lines of the file have run.", name="main")
+    value = function(**arguments)
+    if inspect.isawaitable(value):
+        value = runner.run(_awaited(value))
+    try:
+        body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"main() returned what JSON cannot hold: {error}") from None
+    if len(body) > largest:
+        raise ValueError(
+            f"main() returned {len(body):,} bytes; at most {largest:,} are possible (`execution.max_value_bytes`)."
+        )
+    return body
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
 
 
 def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any] | None:

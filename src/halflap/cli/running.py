@@ -1,0 +1,198 @@
+"""`halflap run`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
+from halflap.cli.complete import script_names
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    harmless,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import opened, read_config
+from halflap.errors import ScriptError, ToolRefusedError, UsageError
+from halflap.execution.report import calls_made
+from halflap.scripts import decode, read_definition, read_file
+from halflap.values import SCRIPTS, CallContext
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import Config
+    from halflap.execution import Execution
+    from halflap.gateway import Gateway
+    from halflap.values import Tool
+
+__all__ = ["about_file", "read_code", "run"]
+
+_NOBODY = "there is no terminal to ask on; --yes confirms"
+
+
+@reported
+def run(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE_OR_NAME",
+            help="A Python file, the name of a saved script, or - for stdin.",
+            autocompletion=script_names,
+        ),
+    ],
+    arguments: ArgumentsOption = None,
+    json_arguments: JsonArgumentsOption = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Let it call tools that destroy something, without asking.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Run a program or a saved script over the tools, in the sandbox.
+
+    Prints what it printed, then what its main() returned, as JSON. The exit code is 1 if it failed.
+    """
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    if what == json_arguments == "-":
+        raise UsageError("Only one of the program and its arguments can come from stdin.")
+    given = json_object(arguments, json_arguments)
+    code = read_code(what, follow=True) if _is_file(what) else None
+    execution = asyncio.run(
+        _run(read_config(config), what, code, arguments or [], given, yes=yes, as_json=as_json)
+    )
+    if not execution.ok:
+        raise typer.Exit(1)
+
+
+def _is_file(what: str) -> bool:
+    return what == "-" or os.sep in what or what.endswith(".py") or Path(what).is_file()
+
+
+def read_code(file: str, *, follow: bool = False) -> str:
+    """Read a program from a file, or from stdin."""
+    try:
+        return decode(sys.stdin.buffer.read()) if file == "-" else read_file(Path(file), follow=follow)
+    except ScriptError as error:
+        raise about_file(file, error) from None
+
+
+def about_file(file: str, error: ScriptError) -> ScriptError:
+    """Say of each problem which file it is in."""
+    where = "stdin" if file == "-" else file
+    return ScriptError("\n".join(f"{where}: {line}" for line in str(error).splitlines()))
+
+
+async def _run(
+    config: Config,
+    what: str,
+    code: str | None,
+    pairs: Sequence[str],
+    given: Mapping[str, Any] | None,
+    *,
+    yes: bool,
+    as_json: bool,
+) -> Execution:
+    async with opened(config) as gateway:
+        name = what.removeprefix(f"{SCRIPTS}__")
+        try:
+            definition = (
+                (await gateway.scripts.find(name)).definition
+                if code is None
+                else await asyncio.to_thread(read_definition, code)
+            )
+        except ScriptError as error:
+            raise error if code is None else about_file(what, error) from None
+        if given is None:
+            given = arguments_of(pairs, definition.input_schema)
+        context = await _confirmed(gateway, f"{SCRIPTS}__{name}" if code is None else code, yes=yes)
+        with working(f"Running {one_line(what)}"):
+            if code is None:
+                execution = await gateway.scripts.run(name, given, context)
+            else:
+                execution = await gateway.scripts.run_unsaved(code, given, context)
+        # Before the servers are stopped: that may take longer than the run.
+        if as_json:
+            print_json(_summary(execution))
+        else:
+            _show(execution)
+        return execution
+
+
+async def _confirmed(gateway: Gateway, code: str, *, yes: bool) -> CallContext:
+    """Have a person say whether the program may call tools that destroy something."""
+    tools = await gateway.needing_confirmation(code)
+    names = frozenset(tool.name for tool in tools)
+    if not tools or yes:
+        return CallContext(confirmations=names)
+    if not sys.stdin.isatty():
+        if code in names:
+            # The script itself is what destroys something; there is nothing of it that could be let through.
+            raise ToolRefusedError(f"{code!r} destroys something and was not run: {_NOBODY}.")
+        return CallContext(unconfirmed=_NOBODY)
+    note("It can call tools that destroy something:")
+    for tool in tools:
+        note(f"  {_line(tool)}")
+    if not typer.confirm("May it?", err=True):
+        note("It was not run.")
+        raise typer.Exit(1)
+    return CallContext(confirmations=names)
+
+
+def _line(tool: Tool) -> str:
+    return f"{tool.name}: {one_line(tool.description)}" if tool.description else tool.name
+
+
+def _show(execution: Execution) -> None:
+    output = execution.output
+    # A program gets what was printed to the letter; a terminal would obey what is hidden in it.
+    sys.stdout.write(harmless(output) if sys.stdout.isatty() else output)
+    if output and not output.endswith("\n"):
+        sys.stdout.write("\n")
+    sys.stdout.flush()
+    for block in execution.shown:
+        note(one_line(f"[{block.get('type')} {block.get('mimeType') or ''}, not shown here]"))
+    if execution.ok:
+        if execution.value is not None:
+            print_json(execution.value)
+        return
+    note(execution.error)
+    for line in calls_made(execution.calls):
+        note(line)
+
+
+def _summary(execution: Execution) -> dict[str, Any]:
+    return {
+        "run": execution.run,
+        "outcome": execution.outcome,
+        "output": execution.output,
+        "value": execution.value,
+        "error": execution.error or None,
+        "calls": [
+            {
+                "tool": call.name,
+                "outcome": call.outcome,
+                "duration_ms": round(call.duration_ms, 1),
+                **({"detail": call.detail} if call.detail else {}),
+            }
+            for call in execution.calls
+        ],
+        "shown": [dict(block) for block in execution.shown],
+        "duration_ms": round(execution.duration_ms, 1),
+        "cpu_ms": None if execution.cpu_ms is None else round(execution.cpu_ms, 1),
+        "memory_bytes": execution.memory_bytes,
+        "sandbox": execution.sandbox,
+    }

@@ -1,0 +1,146 @@
+"""How a sandbox enters a script by its `main`, with the real jail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.config.settings import ExecutionConfig
+from halflap.execution.jail.jail import Jail
+from halflap.execution.sandbox import Ending, Entry, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+    Enter = Callable[..., tuple[Ending, str]]
+
+LARGEST = 100_000
+SEND = (
+    "import os, struct\ndef send(kind, body):\n    os.write(3, struct.pack('!cI', kind, len(body)) + body)\n"
+)
+
+
+class Paper:
+    """A host that keeps what is printed, and echoes calls."""
+
+    def __init__(self) -> None:
+        self.printed = b""
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return [name, dict(arguments)]
+
+    def output(self, data: bytes) -> bool:
+        self.printed += data
+        return True
+
+    def show(self, block: Mapping[str, Any]) -> bool:
+        return bool(block)
+
+
+@pytest.fixture
+def entered(run: Run) -> Callable[..., tuple[Ending, str]]:
+    def enter(code: str, *, entry: bool = True, **arguments: Any) -> tuple[Ending, str]:
+        async def scenario() -> tuple[Ending, str]:
+            jail = Jail(ExecutionConfig(max_value_bytes=LARGEST))
+            paper = Paper()
+            try:
+                program = Program(code, {"mcp__a__b": ""}, Entry("script__it", arguments) if entry else None)
+                return await jail.run(program, paper), paper.printed.decode()
+            finally:
+                await jail.close()
+
+        result: tuple[Ending, str] = run(scenario())
+        return result
+
+    return enter
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_main_gets_its_arguments_and_its_value_comes_back(entered: Enter, kind: str) -> None:
+    ending, printed = entered(f"{kind} main(a, b=2):\n    print('in')\n    return {{'sum': a + b}}", a=1)
+    assert (ending.outcome, ending.value, printed) == ("ok", {"sum": 3}, "in\n")
+
+
+def test_main_may_call_tools_and_use_what_the_lines_before_made(entered: Enter) -> None:
+    code = "import asyncio\nlock = asyncio.Lock()\nawait lock.acquire()\nfirst = await mcp__a__b(n=1)\nasync def main():\n    lock.release()\n    async with lock:\n        return [first, await mcp__a__b(n=2)]"
+    ending, _ = entered(code)
+    assert ending.value == [["mcp__a__b", {"n": 1}], ["mcp__a__b", {"n": 2}]]
+
+
+def test_the_name_is_not_main_so_what_a_file_does_by_itself_is_left_out(entered: Enter) -> None:
+    code = "from dataclasses import dataclass\n@dataclass\nclass A:\n    a: 'int' = 1\ndef main():\n    return [__name__, A().a, A.__module__]\nif __name__ == '__main__':\n    raise SystemExit('no')"
+    ending, _ = entered(code)
+    assert ending.value == ["script__it", 1, "script__it"]
+
+
+def test_a_program_without_entry_does_not_call_main(entered: Enter) -> None:
+    ending, printed = entered("def main():\n    print('no')\nprint(__name__)", entry=False)
+    assert (ending.outcome, ending.value, printed) == ("ok", None, "__main__\n")
+
+
+@pytest.mark.parametrize("value", ["{1, 2}", "float('nan')", "object()", "{(1, 2): 3}", "main", "b'x'"])
+def test_a_value_that_json_cannot_hold_is_a_type_error_at_the_end(entered: Enter, value: str) -> None:
+    ending, printed = entered(f"def main():\n    print('done')\n    return {value}")
+    assert ending.failure is not None
+    assert (ending.outcome, ending.failure.type, printed) == ("failed", "TypeError", "done\n")
+    assert "main() returned what JSON cannot hold" in ending.failure.traceback
+
+
+def test_a_value_that_contains_itself_is_a_type_error(entered: Enter) -> None:
+    ending, _ = entered("def main():\n    a = []\n    a.append(a)\n    return a")
+    assert ending.failure is not None
+    assert ending.failure.type == "TypeError"
+
+
+def test_a_value_that_is_too_large_names_the_setting(entered: Enter) -> None:
+    ending, _ = entered(f"def main():\n    return 'x' * {LARGEST}")
+    assert ending.failure is not None
+    assert "execution.max_value_bytes" in ending.failure.message
+
+
+def test_a_failure_in_main_is_told_with_its_lines(entered: Enter) -> None:
+    ending, _ = entered("def main():\n    return {}['a']")
+    assert ending.failure is not None
+    assert 'File "program.py", line 2, in main' in ending.failure.traceback
+    assert ending.value is None
+
+
+def test_leaving_before_main_is_no_failure_and_gives_no_value(entered: Enter) -> None:
+    ending, _ = entered("import sys\ndef main():\n    return 1\nsys.exit()")
+    assert (ending.outcome, ending.value) == ("ok", None)
+
+
+def test_a_main_that_was_taken_away_is_told(entered: Enter) -> None:
+    ending, _ = entered("def main(): ...\ndel main")
+    assert ending.failure is not None
+    assert "no longer there" in ending.failure.message
+
+
+@pytest.mark.parametrize(
+    ("code", "entry"),
+    [
+        ("send(b'T', b'1')", False),
+        ("send(b'T', b'1')\nsend(b'T', b'2')\ndef main(): ...", True),
+        ("send(b'T', b'1')\ndef main(): return 2", True),
+        ("send(b'T', b'no JSON')\nsend(b'D', b'null')\ndef main(): ...", True),
+        ("send(b'T', b'NaN')\nsend(b'D', b'null')\ndef main(): ...", True),
+        ("send(b'T', b'[' * 90_000)\nsend(b'D', b'null')\ndef main(): ...", True),
+        (f"send(b'T', b'1' * {LARGEST + 1})\ndef main(): ...", True),
+    ],
+    ids=["nobody waits", "twice", "main again", "no JSON", "NaN", "deep", "too large"],
+)
+def test_a_value_that_no_honest_program_sends_ends_it(entered: Enter, code: str, entry: bool) -> None:
+    ending, _ = entered(SEND + code, entry=entry)
+    assert (ending.outcome, ending.value) == ("misused", None)
+
+
+def test_a_value_after_the_end_does_not_count(entered: Enter) -> None:
+    ending, _ = entered(f"{SEND}send(b'D', b'null')\nsend(b'T', b'1')\ndef main(): ...")
+    assert (ending.outcome, ending.value) == ("ok", None)
+
+
+def test_a_failed_program_has_no_value(entered: Enter) -> None:
+    ending, _ = entered(f"{SEND}send(b'T', b'1')\ndef main():\n    raise ValueError")
+    assert (ending.outcome, ending.value) == ("failed", None)
