@@ -137,6 +137,8 @@ class Keeper:
 
 async def visit(jail: Jail, code: str, visitor: Visitor, seconds: float = 20.0) -> Got:
     """Run a program with a host, and say all that came of it."""
+    # A machine that is busy takes its time to start, and that is not the program's.
+    await jail.ready()
     try:
         async with asyncio.timeout(seconds):
             ending = await jail.run(Program(code), visitor)
