@@ -1,0 +1,112 @@
+"""The locks as the kernel reports them, and what happens where they do not hold."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from halflap.errors import SandboxError
+from halflap.execution.jail.jail import Jail
+from halflap.execution.jail.server import ForkServer
+from security.keeper import LOCKED, Visitor, new_jail, orders, visit
+from support import children_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halflap.config import ExecutionConfig
+    from halflap.execution.sandbox import Readiness
+    from security.keeper import Keeper
+    from security.user import OrdinaryUser
+
+
+def _status(mode: str, run: Callable[[Any], Any]) -> dict[str, str]:
+    """Give what the kernel says of a child in which a program runs."""
+
+    async def asked() -> dict[str, str]:
+        jail = new_jail(mode)
+        visitor = Visitor()
+        running = asyncio.create_task(visit(jail, "await call_tool('wait')", visitor))
+        # The next children, too, are to be locked by now: any of them will do.
+        while not visitor.calls or jail._behind:
+            await asyncio.sleep(0.01)
+        assert jail._server is not None
+        assert jail._server._process is not None
+        youngest = max(children_of(jail._server._process.pid))
+        status = await asyncio.to_thread(Path(f"/proc/{youngest}/status").read_text, encoding="ascii")
+        running.cancel()
+        await asyncio.wait([running])
+        await jail.close()
+        return {
+            name: value.strip() for name, _, value in (line.partition(":") for line in status.splitlines())
+        }
+
+    told: dict[str, str] = run(asked())
+    return told
+
+
+@pytest.mark.parametrize("mode", LOCKED)
+def test_a_child_has_no_capability_and_no_way_to_one(mode: str, run: Callable[[Any], Any]) -> None:
+    status = _status(mode, run)
+    held = {name: int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
+    assert (set(held.values()), status["NoNewPrivs"], status["Seccomp"]) == ({0}, "1", "2")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="an ordinary user's programs are that user")
+@pytest.mark.parametrize("mode", LOCKED)
+def test_roots_programs_are_nobody(mode: str, run: Callable[[Any], Any]) -> None:
+    status = _status(mode, run)
+    users = {int(number) for name in ("Uid", "Gid") for number in status[name].split()}
+    assert (len(users), min(users) >= 61_184, status["Groups"]) == (1, True, "")
+
+
+def test_every_layer_is_named_and_every_missing_one_has_a_reason(keeper: Keeper) -> None:
+    told: Readiness = keeper.readiness("seccomp-alone")
+    assert list(told.layers)[:3] == ["seccomp", "no-new-privileges", "rlimits"]
+    assert told.missing == {"namespaces": "switched off", "landlock": "switched off"}
+
+
+def test_an_ordinary_user_has_every_layer_but_another_user(
+    keeper: Keeper, ordinary_user: OrdinaryUser
+) -> None:
+    mine = [layer for layer in keeper.readiness("all-layers").layers if not layer.startswith("uid")]
+    assert ordinary_user.ask({"mode": "all-layers"}) == {"layers": mine, "trouble": None}
+
+
+def test_where_the_canary_gets_out_no_program_runs(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[[Any], Any]
+) -> None:
+    honest = ForkServer._instructions
+    monkeypatch.setattr(
+        ForkServer,
+        "_instructions",
+        lambda server, user: honest(server, user) | {"lockdown": False, "namespaces": False},
+    )
+
+    async def tried() -> tuple[Readiness, str]:
+        jail = new_jail("all-layers")
+        readiness = await jail.ready()
+        with pytest.raises(SandboxError) as refused:
+            await visit(jail, "print('in')", Visitor())
+        await jail.close()
+        return readiness, str(refused.value)
+
+    readiness, refused = run(tried())
+    assert "a program could open a file" in (readiness.trouble or "")
+    assert refused == readiness.trouble
+
+
+def test_hardened_wants_every_layer(run: Callable[[Any], Any]) -> None:
+    async def tried() -> Readiness:
+        config = cast("ExecutionConfig", SimpleNamespace(sandbox="hardened"))
+        jail = Jail(config, orders=orders("no-namespaces"))
+        readiness = await jail.ready()
+        await jail.close()
+        return readiness
+
+    assert "namespaces: switched off" in (run(tried()).trouble or "")
