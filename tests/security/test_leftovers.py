@@ -6,12 +6,20 @@ import asyncio
 import json
 import os
 import secrets
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
-from security.keeper import Visitor, visit
+import pytest
+
+from halflap.execution.jail.jail import Jail
+from security.keeper import Visitor, orders, visit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halflap.config import ExecutionConfig
     from security.keeper import Keeper
 
 SECRET = f"gateway-{secrets.token_hex(16)}"
@@ -127,6 +135,21 @@ def test_nothing_of_the_gateway_or_of_the_hosts_users_is_in_memory(keeper: Keepe
 def test_random_numbers_are_each_programs_own(keeper: Keeper) -> None:
     code = "import random, uuid, tempfile\nprint(random.random(), uuid.uuid4())"
     assert len({keeper.run("roomy", code).output for _ in range(5)}) == 5
+
+
+def test_random_numbers_of_numpy_are_each_programs_own(run: Callable[[Any], Any]) -> None:
+    pytest.importorskip("numpy", reason="comes with the extra `semantic`")
+
+    async def numbers() -> set[bytes]:
+        config = cast("ExecutionConfig", SimpleNamespace(sandbox="jail"))
+        jail = Jail(config, orders=replace(orders("roomy"), modules=("numpy",)))
+        code = "import numpy\nprint(numpy.random.rand(), numpy.linalg.inv(numpy.eye(2)).shape)"
+        got = [await visit(jail, code, Visitor()) for _ in range(5)]
+        await jail.close()
+        assert {one.outcome for one in got} == {"ok"}, got
+        return {one.output for one in got}
+
+    assert len(run(numbers())) == 5
 
 
 def test_a_change_to_the_library_ends_with_the_program(keeper: Keeper) -> None:

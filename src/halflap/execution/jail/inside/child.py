@@ -75,8 +75,8 @@ def _enter(channel: int, locks: Locks) -> Door:
         _lock(locks)
     # What was the same in all children of one fork server must not be known to the one from another.
     random.seed()
-    if (numpy := sys.modules.get("numpy")) is not None:
-        numpy.random.seed()
+    if (chance := sys.modules.get("numpy.random")) is not None:
+        chance.seed()
     door = Door(
         socket.socket(fileno=_CHANNEL, family=socket.AF_UNIX, type=socket.SOCK_STREAM, proto=0),
         locks.largest_frame,

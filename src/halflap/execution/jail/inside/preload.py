@@ -55,7 +55,7 @@ def preload(modules: Iterable[str]) -> dict[str, str]:
         failed = {}
         for name in modules:
             try:
-                importlib.import_module(name)
+                _load_lazy(importlib.import_module(name))
             except Exception as error:  # noqa: BLE001 -- whatever a stranger's module raises is the answer
                 failed[name] = f"{type(error).__name__}: {error}"
     _keep_time_zones()
@@ -65,6 +65,13 @@ def preload(modules: Iterable[str]) -> dict[str, str]:
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Libraries that compute start threads when they are loaded; a process that has some cannot be locked."""
+
+
+def _load_lazy(module: ModuleType) -> None:
+    """Look at every name in a module: some load a part only when it is asked for."""
+    for name in dir(module):
+        with contextlib.suppress(Exception):
+            getattr(module, name)
 
 
 def _load_inner(package: str) -> None:
