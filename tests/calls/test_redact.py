@@ -173,6 +173,29 @@ def test_everything_below_a_secrets_name_is_taken_out() -> None:
     }
 
 
+def test_the_schema_of_a_secret_is_none() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "password": {"type": "string", "description": "At least 8 characters", "minLength": 8},
+            "credentials": {"type": "object", "properties": {"user": {"type": "string"}}},
+        },
+    }
+    assert PLAIN.value(schema) == schema
+
+
+def test_what_is_only_dressed_as_a_schema_is_taken_out() -> None:
+    value = {"password": {"type": "string", "default": "hunter2", "data": "hunter2"}}
+    assert PLAIN.value(value) == {"password": {"type": "string", "default": MARK, "data": MARK}}
+
+
+def test_what_was_received_under_a_secrets_name_is_taken_out_of_our_own_errors() -> None:
+    text = '- auth.password[0]: expected integer, received "hunter2"\n- a: expected integer, received "b"'
+    assert PLAIN.text(text) == (
+        f'- auth.password[0]: expected integer, received {MARK}\n- a: expected integer, received "b"'
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "safe"),
     [
@@ -384,7 +407,21 @@ def test_a_secret_on_the_border_of_two_parts_is_found(offset: int) -> None:
 HOSTILE = [
     *("eyJ", "token:[", "token:{", "AKIAABCDEFGHIJKLMNOP", 'token="', "token='", 'token=\\"', "://a:b", "a"),
     *("=", "a:", "<a>", "<token>", "-----BEGIN PRIVATE KEY-----", "bearer ", "--token ", "sk-", '{"a":'),
-    *("[", " ", "token        ", "\\", '"', "://", "Basic ", "-----BEGIN ", "token=\\\\\\", "é: ", "x@://"),
+    *(
+        "a: expected b, received ",
+        "password: expected ",
+        "[",
+        " ",
+        "token        ",
+        "\\",
+        '"',
+        "://",
+        "Basic ",
+        "-----BEGIN ",
+        "token=\\\\\\",
+        "é: ",
+        "x@://",
+    ),
 ]
 
 

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 _PAUSE_SECONDS = 0.2
 _MOST_WAITING = 10_000
 _MOST_WAITING_BYTES = 64 * 1024 * 1024
-_SMALL = 16_384
+_SMALL = 4_096
 """So many bytes are redacted where we are; more in a thread, for it takes milliseconds."""
 _LONGEST_COMMIT_SECONDS = 5.0
 _COMMIT_SECONDS_WHILE_FAILING = 0.25
@@ -80,11 +80,10 @@ class Recorder:
 
     def level(self, tool: Tool) -> Record:
         """Say what is recorded of a tool's calls; also by the name that it would have had."""
-        levels = self._traces.per_tool
-        for name in (tool.name, namespaced(tool.server, tool.original_name)):
-            glob = matches(name, levels)
-            if glob is not None:
-                return levels[glob]
+        names = (tool.name, namespaced(tool.server, tool.original_name))
+        for glob, level in self._traces.per_tool.items():
+            if any(matches(name, (glob,)) is not None for name in names):
+                return level
         return self._traces.record
 
     def add(

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls.secret_forms import find_forms, find_named, may_hold_form, may_hold_named
-from halflap.calls.secret_names import secrecy
+from halflap.calls.secret_names import secrecy, words
 from halflap.calls.secret_values import written_forms
 
 if TYPE_CHECKING:
@@ -36,6 +36,14 @@ _MARGIN = 4_096
 _NAME_KEYS = ("name", "key", "header", "field", "Name", "Key")
 _VALUE_KEYS = ("value", "Value")
 _STRENGTH = ("no", "text", "all")
+_JSON_TYPES = ("string", "integer", "number", "boolean", "object", "array", "null")
+_DESCRIBING = words(
+    """
+    type title description format minLength maxLength minimum maximum required properties items anyOf oneOf
+    allOf $ref additionalProperties nullable readOnly writeOnly deprecated
+    """
+)
+"""What a JSON schema says of a secret is none: `{"password": {"type": "string"}}` stays as it is."""
 _LITERAL = re.compile(
     r"#[^\n]*+"
     r"|\"\"\"(?:[^\"\\]++|\\.|\"(?!\"\"))*+(?:\"\"\")?|\'\'\'(?:[^\'\\]++|\\.|\'(?!\'\'))*+(?:\'\'\')?"
@@ -233,12 +241,15 @@ class _Walk:
         kept: dict[str, Any] = {}
         below: Secrecy = "all" if how == "all" else "no"
         is_pair = _names_a_secret(value)
+        describes = below == "all" and value.get("type") in _JSON_TYPES
         for key, member in value.items():
             if self._is_full(depth):
                 break
             name = self._key(str(key), kept)
             inner: Secrecy = below
-            if below == "no":
+            if describes and key in _DESCRIBING:
+                inner = "no"
+            elif below == "no":
                 inner = max(secrecy(str(key)), secrecy(name), key=_STRENGTH.index)
                 if inner == "text" and not isinstance(member, str):
                     inner = "no"

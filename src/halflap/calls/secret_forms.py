@@ -90,7 +90,7 @@ _REFERENCE = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*+\}?\Z|\$\{\{.*|\{\{.*|\*+\
 _NO_SECRETS = words(
     """
     null none nil undefined true false yes no required optional string str text bytes int integer number
-    float bool boolean object array list dict any unknown empty missing invalid expired hidden redacted
+    float bool boolean object array list dict any unknown empty missing expected invalid expired hidden redacted
     """
 )
 _SIGN = re.compile(
@@ -105,6 +105,10 @@ _SIGN = re.compile(
 )
 _SHORT = 2_000
 _ELEMENT = re.compile(r"<([\w:.-]{2,64}+)(?:\s[^<>]{0,200}+)?>([^<]{1,4096}+)</")
+_RECEIVED = re.compile(
+    r"(?<![\w.\[\]-])([\w.\[\]-]{2,200}+): expected [^\n]{1,300}?, received ([^\n]{1,4096}+)"
+)
+"""As we tell ourselves of an argument that does not fit: where, what was expected, what came."""
 _SHORTEST_IN_TEXT = 8
 _SHORTEST_NUMBER = 4
 
@@ -148,29 +152,32 @@ def find_named(text: str, bare: Callable[[int], bool] | None = None) -> Iterator
     """
     if not may_hold_named(text):
         return
+    yield from _named(text, bare)
+    if "</" in text:
+        yield from (match.span(2) for match in _parts(_ELEMENT, text) if secrecy(match[1]) != "no")
+    if ", received " in text:
+        for match in _parts(_RECEIVED, text):
+            if any(secrecy(name) != "no" for name in re.split(r"[.\[\]]", match[1])):
+                yield match.span(2)
+
+
+def _named(text: str, bare: Callable[[int], bool] | None) -> Iterator[Span]:
     done = 0
+    # Looking for the end of a bracket is the only search that may be in vain for long.
     steps = 4 * len(text) + _LONGEST_CONTAINER
     for match in _parts(_NAME, text):
-        name = match[1] or match[2]
-        if match.start() < done:
-            continue
-        kind = secrecy(name)
+        name, at = match[1] or match[2], match.end()
+        kind = "no" if match.start() < done else secrecy(name)
         if kind == "no":
             continue
-        at = match.end()
         span = None
         if text[at : at + 1] in {"[", "{"} and steps > 0:
             span = _container(text, at)
             steps -= _LONGEST_CONTAINER if span is None else span[1] - at
         span = span or _value(text, at, name, allow_bare=bare is None or bare(at))
-        if span is None or (kind == "text" and span[1] - span[0] < _SHORTEST_IN_TEXT):
-            continue
-        done = span[1]
-        yield span
-    if "</" in text:
-        for match in _parts(_ELEMENT, text):
-            if secrecy(match[1]) != "no":
-                yield match.span(2)
+        if span is not None and (kind == "all" or span[1] - span[0] >= _SHORTEST_IN_TEXT):
+            done = span[1]
+            yield span
 
 
 def _parts(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
