@@ -168,7 +168,7 @@ def test_a_call_keeps_what_was_passed_and_returned(run: Run, place: str | Path) 
 
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record(calls=[record], durable=True)
+            await store.record(calls=[record])
             assert await store.recent_calls(1) == [record]
 
     run(scenario())

@@ -76,6 +76,7 @@ class Recorder:
         self._urgent = asyncio.Event()
         self._flushing = asyncio.Lock()
         self._writer: asyncio.Task[None] | None = None
+        self._now: set[asyncio.Task[None]] = set()
         self._failing = False
 
     def level(self, tool: Tool) -> Record:
@@ -142,7 +143,10 @@ class Recorder:
         waiting.written = asyncio.get_running_loop().create_future()
         if not self._take(waiting):
             return
-        self._urgent.set()
+        # Not by way of the writer, which may just be resting; and it goes on should we be cancelled.
+        flushing = asyncio.create_task(self.flush(), name="record now")
+        self._now.add(flushing)
+        flushing.add_done_callback(self._now.discard)
         patience = _COMMIT_SECONDS_WHILE_FAILING if self._failing else _LONGEST_COMMIT_SECONDS
         patience += waiting.weight / _BYTES_PER_SECOND
         await asyncio.wait([waiting.written], timeout=patience)
@@ -195,11 +199,7 @@ class Recorder:
         records = [waiting.record for waiting in batch if waiting.ready]
         calls = {record.id: record for record in records if isinstance(record, CallRecord)}
         runs = {record.id: record for record in records if isinstance(record, RunRecord)}
-        await self._store.record(
-            calls=list(calls.values()),
-            runs=list(runs.values()),
-            durable=any(waiting.written is not None for waiting in batch),
-        )
+        await self._store.record(calls=list(calls.values()), runs=list(runs.values()))
 
     def _make_ready(self, batch: Sequence[_Waiting]) -> None:
         """Redact what is not redacted yet. What cannot be is written without it."""
@@ -240,4 +240,6 @@ class Recorder:
         if self._writer is not None:
             self._writer.cancel()
             await asyncio.wait([self._writer])
+        if self._now:
+            await asyncio.wait(self._now)
         await self.flush()

@@ -163,12 +163,10 @@ class Store(Protocol):
         """Change one server's rows in one transaction. `change` is pure, and may run more than once."""
         ...
 
-    async def record(
-        self, *, calls: Sequence[CallRecord] = (), runs: Sequence[RunRecord] = (), durable: bool = False
-    ) -> None:
+    async def record(self, *, calls: Sequence[CallRecord] = (), runs: Sequence[RunRecord] = ()) -> None:
         """Write calls and runs in one transaction; one that is there already is replaced.
 
-        What is `durable` outlives a power failure once this returns; the rest the end of this process.
+        What is written outlives this process; with SQLite, the last moments may not outlive a power failure.
         """
         ...
 

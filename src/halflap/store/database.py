@@ -42,6 +42,7 @@ class Database:
         self._url = _url(url)
         self._migrations = migrations
         self._engine: sa.Engine | None = None
+        self._upserts: dict[str, Any] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="halflap-store")
         self._closed = False
 
@@ -138,16 +139,9 @@ class Database:
         return self._engine
 
     @contextmanager
-    def _transaction(self, *, durable: bool = False) -> Iterator[sa.Connection]:
-        with self._opened().connect() as connection:
-            if durable and self._is_sqlite:
-                _set_synchronous(connection, "FULL")
-            try:
-                with connection.begin():
-                    yield connection
-            finally:
-                if durable and self._is_sqlite:
-                    _set_synchronous(connection, "NORMAL")
+    def _transaction(self) -> Iterator[sa.Connection]:
+        with self._opened().begin() as connection:
+            yield connection
 
     @contextmanager
     def _plain(self) -> Iterator[Any]:
@@ -206,17 +200,17 @@ class Database:
     def _upsert(self, connection: sa.Connection, table: Any, rows: list[dict[str, Any]]) -> None:
         if not rows:
             return
-        insert: Any = (sqlite if self._is_sqlite else postgresql).insert(table)
-        key = KEYS[table.name]
-        changed = {
-            column.name: insert.excluded[column.name] for column in table.columns if column.name not in key
-        }
-        connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=changed), rows)
-
-
-def _set_synchronous(connection: sa.Connection, how: str) -> None:
-    plain: Any = connection.connection.driver_connection
-    plain.execute(f"PRAGMA synchronous = {how}").close()
+        if table.name not in self._upserts:
+            # Once: to put it together takes as long as to execute it.
+            insert: Any = (sqlite if self._is_sqlite else postgresql).insert(table)
+            key = KEYS[table.name]
+            changed = {
+                column.name: insert.excluded[column.name]
+                for column in table.columns
+                if column.name not in key
+            }
+            self._upserts[table.name] = insert.on_conflict_do_update(index_elements=list(key), set_=changed)
+        connection.execute(self._upserts[table.name], rows)
 
 
 def _url(place: str | Path | None) -> sa.URL:

@@ -34,11 +34,9 @@ class SqlStore(Database):
 
     # Runs and calls ----------------------------------------------------------------------------------
 
-    async def record(
-        self, *, calls: Sequence[CallRecord] = (), runs: Sequence[RunRecord] = (), durable: bool = False
-    ) -> None:
+    async def record(self, *, calls: Sequence[CallRecord] = (), runs: Sequence[RunRecord] = ()) -> None:
         if calls or runs:
-            await self._run(lambda: self._record(calls, runs, durable=durable))
+            await self._run(lambda: self._record(calls, runs))
 
     async def record_calls(self, records: Sequence[CallRecord]) -> None:
         await self.record(calls=records)
@@ -101,8 +99,8 @@ class SqlStore(Database):
 
     # Everything below runs in the store's own thread.
 
-    def _record(self, calls: Sequence[CallRecord], runs: Sequence[RunRecord], *, durable: bool) -> None:
-        with self._transaction(durable=durable) as connection:
+    def _record(self, calls: Sequence[CallRecord], runs: Sequence[RunRecord]) -> None:
+        with self._transaction() as connection:
             self._upsert(connection, tables.runs, [tables.row_of_run(record) for record in runs])
             self._upsert(connection, tables.calls, [tables.row_of_call(record) for record in calls])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
 from halflap.execution.jail.reading import MisuseError, read_failure, read_object, read_value
+from halflap.execution.jail.usage import usage
 from halflap.execution.sandbox import Media, Program, ToolRefusal
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ class Inmate(asyncio.Protocol):
         self._sending = asyncio.Lock()
         self._room = asyncio.Event()
         self._room.set()
-        self.was_killed = False
 
     # What the fork server tells -----------------------------------------------------------------------
 
@@ -150,15 +150,26 @@ class Inmate(asyncio.Protocol):
         if tasks:
             await asyncio.wait(tasks)
 
-    async def end(self) -> Exit:
-        """Kill it, and wait until it is gone."""
+    def usage(self) -> tuple[float | None, int | None]:
+        """Give the seconds that it computed so far, and the most memory that it had, as far as that can be told."""
+        return usage(self._watched.result()) if self._is_watched else (None, None)
+
+    @property
+    def _is_watched(self) -> bool:
+        return self._watched.done() and not self._watched.cancelled() and not self._exit.done()
+
+    def kill(self) -> None:
+        """End it, now."""
         self._finish(Verdict("silent"))
-        if self._watched.done() and not self._watched.cancelled() and not self._exit.done():
+        if self._is_watched:
             with contextlib.suppress(ProcessLookupError):
-                self.was_killed = True
                 signal.pidfd_send_signal(self._watched.result(), signal.SIGKILL)
         if self._transport is not None:
             self._transport.abort()
+
+    async def end(self) -> Exit:
+        """Kill it, and wait until it is gone."""
+        self.kill()
         try:
             async with asyncio.timeout(_END_SECONDS):
                 return await asyncio.shield(self._exit)

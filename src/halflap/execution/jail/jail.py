@@ -32,6 +32,7 @@ _IDLE = 2
 _MOST_FORKS = 2_000
 _LONGEST_LIFE_SECONDS = 3_600.0
 """After so many children or so long there is another fork server: its children share where things lie in memory."""
+_REFILL_AFTER_SECONDS = 0.005
 _LAST_WORDS_SECONDS = 2.0
 _RETIRING_SECONDS = 0.2
 _BROKEN = 70
@@ -111,13 +112,20 @@ class Jail:
         if readiness.trouble is not None:
             raise SandboxError(readiness.trouble)
         inmate = await self._take()
-        self._refill()
+        # Another is forked in its place, but not while this one starts: that would take its processor.
+        asyncio.get_running_loop().call_later(_REFILL_AFTER_SECONDS, self._refill)
         try:
             verdict = await inmate.run(program, host)
             how = await inmate.exit(_LAST_WORDS_SECONDS) if verdict.kind == "silent" else None
-        finally:
-            last = await asyncio.shield(inmate.end())
-        return _ending(verdict, how, how or last, self._orders.cpu_seconds)
+        except BaseException:
+            await asyncio.shield(inmate.end())
+            raise
+        seconds, peak = (how.cpu_seconds, how.memory_bytes) if how is not None else inmate.usage()
+        # It is killed now; that it is gone need not be waited for.
+        inmate.kill()
+        self._do_behind(_bury(inmate))
+        ending = _ending(verdict, how, self._orders.cpu_seconds)
+        return replace(ending, cpu_seconds=seconds, memory_bytes=peak)
 
     async def _take(self) -> Inmate:
         """Give a locked child that no program was in."""
@@ -213,7 +221,11 @@ async def _retire(server: ForkServer, leaving: list[Inmate]) -> None:
         await server.close()
 
 
-def _ending(verdict: Verdict, how: Exit | None, last: Exit, cpu_seconds: int) -> Ending:
+async def _bury(inmate: Inmate) -> None:
+    await inmate.end()
+
+
+def _ending(verdict: Verdict, how: Exit | None, cpu_seconds: int) -> Ending:
     """Say how a run ended: by the program's word if it gave one, else by the kernel's."""
     if verdict.kind == "done":
         ending = Ending("ok", value=verdict.value)
@@ -227,7 +239,7 @@ def _ending(verdict: Verdict, how: Exit | None, last: Exit, cpu_seconds: int) ->
         ending = Ending("misused", detail="the channel was closed while the program went on")
     else:
         ending = _silent_ending(how, cpu_seconds)
-    return replace(ending, cpu_seconds=last.cpu_seconds, memory_bytes=last.memory_bytes)
+    return ending
 
 
 def _silent_ending(how: Exit, cpu_seconds: int) -> Ending:

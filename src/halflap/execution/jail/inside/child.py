@@ -73,6 +73,7 @@ def _enter(channel: int, locks: Locks) -> Door:
     os.closerange(_CHANNEL + 1, os.sysconf("SC_OPEN_MAX"))
     if locks.lockdown:
         _lock(locks)
+    program.warm_up()
     # What was the same in all children of one fork server must not be known to the one from another.
     random.seed()
     if (chance := sys.modules.get("numpy.random")) is not None:

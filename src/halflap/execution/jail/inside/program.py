@@ -26,8 +26,18 @@ if TYPE_CHECKING:
 
     from halflap.execution.jail.inside.door import Door
 
-__all__ = ["get_ready", "run"]
+__all__ = ["get_ready", "run", "warm_up"]
 
+_SMALL = """\
+import asyncio, json
+
+async def tool(**arguments):
+    await asyncio.sleep(0)
+    return json.loads(json.dumps(arguments))
+
+rows = await asyncio.gather(*(tool(number=number) for number in range(3)))
+text = f"{sum(row['number'] for row in rows)}"
+"""
 _RESERVE_BYTES = 1 << 20
 """Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
@@ -41,6 +51,16 @@ def get_ready() -> None:
         describe(error, source, Provenance())
     with contextlib.suppress(Exception):
         ast.parse("x[0]")
+
+
+def warm_up() -> None:
+    """Run something small, in the child that waits: what it touches of the shared memory is its own from then on.
+
+    Copying those pages takes longer than a small program does, and here nobody waits for it.
+    """
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with asyncio.Runner() as runner:
+        runner.run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
 
 
 def run(door: Door) -> None:
