@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
 from halflap.execution.jail.reading import MisuseError, read_failure, read_object, read_value
-from halflap.execution.jail.usage import usage
+from halflap.execution.jail.usage import cpu_seconds, process_id
 from halflap.execution.sandbox import Media, Program, ToolRefusal
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class Inmate(asyncio.Protocol):
         self._verdict: asyncio.Future[Verdict] = loop.create_future()
         self._exit: asyncio.Future[Exit] = loop.create_future()
         self._watched: asyncio.Future[int] = loop.create_future()
+        self._pid: int | None = None
         self._host: Host | None = None
         self._has_value = False
         self._returned: bytes | None = None
@@ -122,6 +123,7 @@ class Inmate(asyncio.Protocol):
         """Wait until the child says that it is locked; what it is told after that is told to a locked one."""
         async with asyncio.timeout(_LOCK_SECONDS):
             await self._ready
+            self._pid = await asyncio.to_thread(process_id, await asyncio.shield(self._watched))
 
     async def run(self, program: Program, host: Host) -> Verdict:
         """Hand it the program and answer its calls until it is done."""
@@ -150,9 +152,10 @@ class Inmate(asyncio.Protocol):
         if tasks:
             await asyncio.wait(tasks)
 
-    def usage(self) -> tuple[float | None, int | None]:
-        """Give the seconds that it computed so far, and the most memory that it had, as far as that can be told."""
-        return usage(self._watched.result()) if self._is_watched else (None, None)
+    @property
+    def cpu_seconds(self) -> float | None:
+        """How long it has computed so far, as far as that can be told."""
+        return None if self._pid is None else cpu_seconds(self._pid)
 
     @property
     def _is_watched(self) -> bool:

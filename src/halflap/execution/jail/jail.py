@@ -60,6 +60,7 @@ class Jail:
         self._since = 0.0
         self._idle: deque[Inmate] = deque()
         self._behind: set[asyncio.Task[None]] = set()
+        self._burials: set[asyncio.Task[Exit]] = set()
         self._lock = asyncio.Lock()
         self._readiness: Readiness | None = None
         self._closed = False
@@ -120,12 +121,14 @@ class Jail:
         except BaseException:
             await asyncio.shield(inmate.end())
             raise
-        seconds, peak = (how.cpu_seconds, how.memory_bytes) if how is not None else inmate.usage()
+        used = inmate.cpu_seconds if how is None else how.cpu_seconds
         # It is killed now; that it is gone need not be waited for.
         inmate.kill()
-        self._do_behind(_bury(inmate))
+        burial = asyncio.create_task(inmate.end(), name="bury")
+        self._burials.add(burial)
+        burial.add_done_callback(self._burials.discard)
         ending = _ending(verdict, how, self._orders.cpu_seconds)
-        return replace(ending, cpu_seconds=seconds, memory_bytes=peak)
+        return replace(ending, cpu_seconds=used, memory_bytes=None if how is None else how.memory_bytes)
 
     async def _take(self) -> Inmate:
         """Give a locked child that no program was in."""
@@ -208,6 +211,8 @@ class Jail:
         for inmate in self._idle:
             await inmate.end()
         self._idle.clear()
+        if self._burials:
+            await asyncio.wait(self._burials)
 
 
 async def _retire(server: ForkServer, leaving: list[Inmate]) -> None:
@@ -219,10 +224,6 @@ async def _retire(server: ForkServer, leaving: list[Inmate]) -> None:
             await asyncio.sleep(_RETIRING_SECONDS)
     finally:
         await server.close()
-
-
-async def _bury(inmate: Inmate) -> None:
-    await inmate.end()
 
 
 def _ending(verdict: Verdict, how: Exit | None, cpu_seconds: int) -> Ending:
