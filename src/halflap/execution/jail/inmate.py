@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import marshal
 import os
 import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
-from halflap.execution.jail.reading import MisuseError, read_failure, read_object, read_value
+from halflap.execution.jail.reading import (
+    MisuseError,
+    read_call,
+    read_failure,
+    read_number,
+    read_object,
+    read_value,
+)
 from halflap.execution.jail.usage import cpu_seconds, process_id
-from halflap.execution.sandbox import Media, Program, ToolRefusal
+from halflap.execution.jail.writing import write_program, write_refusal, write_value
+from halflap.execution.sandbox import Program, ToolRefusal
 
 if TYPE_CHECKING:
     import socket
@@ -130,7 +136,7 @@ class Inmate(asyncio.Protocol):
         assert self._transport is not None
         self._host = host
         self._has_value = program.entry is not None
-        self._transport.write(frames.frame(frames.PROGRAM, _program(program)))
+        self._transport.write(frames.frame(frames.PROGRAM, write_program(program)))
         try:
             return await self._with_value(await asyncio.shield(self._verdict))
         finally:
@@ -161,9 +167,13 @@ class Inmate(asyncio.Protocol):
     def _is_watched(self) -> bool:
         return self._watched.done() and not self._watched.cancelled() and not self._exit.done()
 
+    def hush(self) -> None:
+        """Hear no more of it."""
+        self._finish(Verdict("silent"))
+
     def kill(self) -> None:
         """End it, now."""
-        self._finish(Verdict("silent"))
+        self.hush()
         if self._is_watched:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._watched.result(), signal.SIGKILL)
@@ -281,7 +291,7 @@ class Inmate(asyncio.Protocol):
         elif kind == frames.CALL:
             self._begin(host, body)
         elif kind == frames.CANCEL:
-            self._cancel(_number(body))
+            self._cancel(read_number(body))
         elif kind == frames.DONE:
             self._finish(Verdict("done", read_failure(body)))
         elif kind == frames.RETURNED:
@@ -303,7 +313,7 @@ class Inmate(asyncio.Protocol):
             self._ready.set_result(None)
 
     def _begin(self, host: Host, body: bytes) -> None:
-        number = _number(body)
+        number = read_number(body)
         if number <= self._last:
             raise MisuseError(f"call {number} again")
         if len(self._calls) >= _MOST_WAITING:
@@ -336,11 +346,13 @@ class Inmate(asyncio.Protocol):
         async with self._places:
             try:
                 # A large text takes a while to read, and the loop has others to serve.
-                order = await asyncio.to_thread(_order, body) if len(body) > _LARGE_TEXT else _order(body)
-                answer = self._value(order[0], await host.call(*order))
+                order = (
+                    await asyncio.to_thread(read_call, body) if len(body) > _LARGE_TEXT else read_call(body)
+                )
+                answer = write_value(order[0], await host.call(*order), self._largest)
                 kind = frames.VALUE
             except ToolRefusal as refusal:
-                kind, answer = frames.ERROR, _error(refusal)
+                kind, answer = frames.ERROR, write_refusal(refusal)
             except MisuseError as misuse:
                 self._finish(Verdict("misused", detail=str(misuse)))
                 return
@@ -353,19 +365,7 @@ class Inmate(asyncio.Protocol):
         refusal = ToolRefusal(
             f"Calls with {self._held:,} bytes of arguments wait already: await some of them before you make more."
         )
-        await self._answer(frames.ERROR, number, _error(refusal))
-
-    def _value(self, name: str, value: Any) -> bytes:
-        try:
-            answer = marshal.dumps(_portable(value))
-        except ValueError:
-            raise ToolRefusal(f"The result of {name!r} is nested too deeply to be handed over.") from None
-        if len(answer) > self._largest:
-            raise ToolRefusal(
-                f"The call was made, but the result of {name!r} is {len(answer):,} bytes; at most "
-                f"{self._largest:,} are possible (`execution.max_value_bytes`). Ask the tool for less, or for a part."
-            )
-        return answer
+        await self._answer(frames.ERROR, number, write_refusal(refusal))
 
     async def _answer(self, kind: bytes, number: int, answer: bytes) -> None:
         """Send an answer when those before it are on their way."""
@@ -373,41 +373,3 @@ class Inmate(asyncio.Protocol):
             await self._room.wait()
             if self._transport is not None and not self._transport.is_closing():
                 self._transport.write(frames.frame(kind, frames.NUMBER.pack(number), answer))
-
-
-def _error(refusal: ToolRefusal) -> bytes:
-    return json.dumps({"message": str(refusal)}).encode()
-
-
-def _program(program: Program) -> bytes:
-    entry = program.entry
-    order = {
-        "code": program.code,
-        "tools": dict(program.tools),
-        "entry": None if entry is None else {"name": entry.name, "arguments": dict(entry.arguments)},
-    }
-    return json.dumps(order).encode()
-
-
-def _portable(value: Any) -> Any:
-    """Give a value in the form that the jail reads: something that is not text goes as a pair."""
-    if isinstance(value, Media):
-        return ("media", dict(value.block))
-    if type(value) is list and any(isinstance(part, Media) for part in value):
-        return [_portable(part) for part in value]
-    return value
-
-
-def _number(body: bytes) -> int:
-    if len(body) < frames.NUMBER.size:
-        raise MisuseError("a frame that is too short")
-    number: int = frames.NUMBER.unpack_from(body)[0]
-    return number
-
-
-def _order(body: bytes) -> tuple[str, dict[str, Any]]:
-    order = read_object(memoryview(body)[frames.NUMBER.size :].tobytes())
-    name, arguments = order.get("name"), order.get("arguments")
-    if not isinstance(name, str) or not isinstance(arguments, dict):
-        raise MisuseError("a call without a name or arguments")
-    return name, arguments

@@ -27,12 +27,14 @@ __all__ = ["Jail"]
 
 logger = logging.getLogger(__name__)
 
-_IDLE = 2
+_IDLE = 3
 """So many locked children wait for programs."""
 _MOST_FORKS = 2_000
 _LONGEST_LIFE_SECONDS = 3_600.0
 """After so many children or so long there is another fork server: its children share where things lie in memory."""
-_REFILL_AFTER_SECONDS = 0.005
+_REFILL_AFTER_SECONDS = 0.02
+_BURY_AFTER_SECONDS = 0.005
+"""The end of a process takes a processor for a while, which the answer shall have first."""
 _LAST_WORDS_SECONDS = 2.0
 _RETIRING_SECONDS = 0.2
 _BROKEN = 70
@@ -60,6 +62,7 @@ class Jail:
         self._since = 0.0
         self._idle: deque[Inmate] = deque()
         self._behind: set[asyncio.Task[None]] = set()
+        self._grave: list[Inmate] = []
         self._burials: set[asyncio.Task[Exit]] = set()
         self._lock = asyncio.Lock()
         self._readiness: Readiness | None = None
@@ -114,7 +117,8 @@ class Jail:
             raise SandboxError(readiness.trouble)
         inmate = await self._take()
         # Another is forked in its place, but not while this one starts: that would take its processor.
-        asyncio.get_running_loop().call_later(_REFILL_AFTER_SECONDS, self._refill)
+        loop = asyncio.get_running_loop()
+        loop.call_later(_REFILL_AFTER_SECONDS, self._refill)
         try:
             verdict = await inmate.run(program, host)
             how = await inmate.exit(_LAST_WORDS_SECONDS) if verdict.kind == "silent" else None
@@ -122,11 +126,10 @@ class Jail:
             await asyncio.shield(inmate.end())
             raise
         used = inmate.cpu_seconds if how is None else how.cpu_seconds
-        # It is killed now; that it is gone need not be waited for.
-        inmate.kill()
-        burial = asyncio.create_task(inmate.end(), name="bury")
-        self._burials.add(burial)
-        burial.add_done_callback(self._burials.discard)
+        # What it may still say is not heard, and in a moment it is killed; nobody need wait for that.
+        inmate.hush()
+        self._grave.append(inmate)
+        loop.call_later(_BURY_AFTER_SECONDS, self._bury)
         ending = _ending(verdict, how, self._orders.cpu_seconds)
         return replace(ending, cpu_seconds=used, memory_bytes=None if how is None else how.memory_bytes)
 
@@ -178,6 +181,12 @@ class Jail:
                 "The sandbox goes on as it is: another fork server could not be started: %s", error
             )
 
+    def _bury(self) -> None:
+        while self._grave:
+            burial = asyncio.create_task(self._grave.pop().end(), name="bury")
+            self._burials.add(burial)
+            burial.add_done_callback(self._burials.discard)
+
     def _refill(self) -> None:
         if len(self._idle) < _IDLE and not self._closed:
             self._do_behind(self._fill())
@@ -211,6 +220,7 @@ class Jail:
         for inmate in self._idle:
             await inmate.end()
         self._idle.clear()
+        self._bury()
         if self._burials:
             await asyncio.wait(self._burials)
 

@@ -6,9 +6,10 @@ import json
 import math
 from typing import Any
 
+from halflap.execution.jail import frames
 from halflap.execution.sandbox import Failure
 
-__all__ = ["MisuseError", "read_failure", "read_object", "read_value"]
+__all__ = ["MisuseError", "read_call", "read_failure", "read_number", "read_object", "read_value"]
 
 
 class MisuseError(Exception):
@@ -47,6 +48,23 @@ def read_failure(body: bytes) -> Failure | None:
         hint=_clean(texts["hint"]),
         unknown=_clean(texts["unknown"]),
     )
+
+
+def read_number(body: bytes) -> int:
+    """Read the number of the call that a frame is about."""
+    if len(body) < frames.NUMBER.size:
+        raise MisuseError("a frame that is too short")
+    number: int = frames.NUMBER.unpack_from(body)[0]
+    return number
+
+
+def read_call(body: bytes) -> tuple[str, dict[str, Any]]:
+    """Read what is to be called, and with what."""
+    order = read_object(memoryview(body)[frames.NUMBER.size :].tobytes())
+    name, arguments = order.get("name"), order.get("arguments")
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        raise MisuseError("a call without a name or arguments")
+    return name, arguments
 
 
 def _clean(text: str | None) -> str | None:

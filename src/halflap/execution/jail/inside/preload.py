@@ -7,6 +7,7 @@ import importlib
 import io
 import os
 import pkgutil
+import re
 import sys
 import time
 import warnings
@@ -30,14 +31,30 @@ _LEFT_OUT = frozenset(
         "sitecustomize", "usercustomize", "__main__", "cgi", "cgitb", "crypt", "nntplib", "smtpd", "asynchat",
         "asyncore", "imp", "pipes", "telnetlib", "uu", "xdrlib", "audioop", "nis", "ossaudiodev", "spwd",
         "sndhdr", "sunau", "chunk", "aifc", "imghdr", "mailcap",
+        # They speak to servers or are servers, examine code, or stand in for what is there in C. Each child pays
+        # for what is loaded: its page tables are copied when it is forked.
+        "ftplib", "imaplib", "mailbox", "poplib", "smtplib", "socketserver", "wsgiref", "xmlrpc", "netrc",
+        "cProfile", "compileall", "doctest", "modulefinder", "pickletools", "profile", "pstats", "py_compile",
+        "pyclbr", "pydoc", "symtable", "tabnanny", "trace", "zipapp", "_pydecimal", "_pyio", "_curses",
+        "_curses_panel", "_aix_support", "_osx_support", "_bootsubprocess", "wave", "dbm",
     }
 )  # fmt: skip
 
 _PACKAGES = (
-    "asyncio", "collections", "concurrent.futures", "email", "email.mime", "encodings", "html", "http",
-    "importlib", "json", "logging", "os", "unittest", "urllib", "xml.dom", "xml.etree", "xml.sax", "zoneinfo",
+    "asyncio", "collections", "email", "email.mime", "html", "importlib", "json", "os", "urllib", "xml.dom",
+    "xml.etree", "xml.sax", "zoneinfo",
 )  # fmt: skip
 """Packages of the standard library whose inner modules people import by name."""
+
+
+_MORE = ("concurrent.futures.thread", "http.client", "http.cookies", "unittest.mock")
+
+_ENCODINGS = re.compile(
+    r"ascii|latin_1|utf_.*|unicode_escape|raw_unicode_escape|idna|punycode|iso8859_\d+|cp125\d|cp(437|850|852|866|932)|"
+    r"koi8_[ru]|mac_roman|gbk|gb18030|gb2312|big5|shift_jis|euc_(jp|kr)|iso2022_jp|(base64|bz2|hex|quopri|zlib)_codec|"
+    r"rot_13|aliases|charmap|undefined"
+)
+"""Those that texts still come in."""
 
 
 def preload(modules: Iterable[str]) -> dict[str, str]:
@@ -50,8 +67,11 @@ def preload(modules: Iterable[str]) -> dict[str, str]:
         for name in sorted(sys.stdlib_module_names - _LEFT_OUT):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
+        for name in _MORE:
+            importlib.import_module(name)
         for package in _PACKAGES:
             _load_inner(package)
+        _load_inner("encodings", _ENCODINGS)
         failed = {}
         for name in modules:
             try:
@@ -74,10 +94,12 @@ def _load_lazy(module: ModuleType) -> None:
             getattr(module, name)
 
 
-def _load_inner(package: str) -> None:
+def _load_inner(package: str, wanted: re.Pattern[str] | None = None) -> None:
     module = sys.modules.get(package)
     for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
-        if inner.name.startswith("__") or "windows" in inner.name or inner.name in {"mbcs", "oem"}:
+        if inner.name.startswith("__") or "windows" in inner.name:
+            continue
+        if wanted is not None and not wanted.fullmatch(inner.name):
             continue
         with contextlib.suppress(Exception):
             importlib.import_module(f"{package}.{inner.name}")
