@@ -33,7 +33,7 @@ ENDS = {
     "ten-gigabytes": ("memory", "x = 'a' * 10**10"),
     "mapped-memory": ("failed", "import mmap\nmmap.mmap(-1, 10**10)"),
     "many-small-things": ("memory", "keep = []\nwhile True: keep.append([0] * 10)"),
-    "many-names": ("memory", "number = 0\nwhile True:\n    globals()[f'name{number}'] = [number]\n    number += 1"),
+    "many-names": ("memory or cpu", "number = 0\nwhile True:\n    globals()[f'name{number}'] = [number]\n    number += 1"),
     "endless-text": ("memory", "text = 'x'\nwhile True: text += text"),
     "memory-without-catching": ("cpu", "keep = []\nwhile True:\n    try: keep.append(bytearray(4096))\n    except MemoryError: pass"),
     "endless-loop": ("cpu", "while True: pass"),

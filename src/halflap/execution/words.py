@@ -5,7 +5,15 @@ The standard library alone: the jail loads this before the locks, too.
 
 from __future__ import annotations
 
-__all__ = ["NO_INPUT", "keywords_only", "left_with", "not_json", "too_large"]
+__all__ = [
+    "NO_INPUT",
+    "keywords_only",
+    "left_with",
+    "not_json",
+    "returned_no_json",
+    "returned_too_much",
+    "too_large",
+]
 
 NO_INPUT = "input() is not available in execute_program: nobody is there to answer. Write the value into the program."
 
@@ -24,6 +32,16 @@ def not_json(name: str, why: object) -> str:
 def too_large(name: str, size: int, most: int) -> str:
     """Say that arguments are larger than may be."""
     return f"The arguments of {name!r} are {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
+
+
+def returned_no_json(why: object) -> str:
+    """Say that a script's `main` returned nothing that JSON has."""
+    return f"main() returned what JSON cannot hold: {why}"
+
+
+def returned_too_much(size: int, most: int) -> str:
+    """Say that a script's `main` returned more than may be."""
+    return f"main() returned {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
 
 
 def left_with(code: object) -> str:

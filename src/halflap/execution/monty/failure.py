@@ -97,7 +97,11 @@ def _left(code: object = None) -> Failure | None:
 
 def _places(frames: Sequence[Frame], scene: Scene) -> Iterator[_Place]:
     own = [frame for frame in frames if frame.filename in {FEED, FILE}]
+    last = scene.source.count("\n") + 1
     for frame in own:
+        if frame.line > last:
+            # The line that enters a script is ours.
+            continue
         yield _Place(frame.line, frame.column - 1, frame.end_line, frame.end_column - 1, frame.function_name)
     if frames and not own and scene.waited_at is not None and scene.waited_at.filename == FEED:
         before = scene.source.encode()[: scene.waited_at.start].decode(errors="replace")

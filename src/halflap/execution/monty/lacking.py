@@ -6,7 +6,7 @@ import builtins
 import re
 import sys
 
-__all__ = ["MODULES", "missing_builtin", "refusal"]
+__all__ = ["MODULES", "NO_NAME", "missing_builtin", "refusal"]
 
 MODULES = (
     "asyncio, base64, binascii, bisect, collections, copy, csv, dataclasses, datetime, decimal, functools, hashlib, "
@@ -15,6 +15,11 @@ MODULES = (
 """What can be imported, though not all that is in them."""
 
 _ELSEWHERE = "On Linux, `execution.sandbox: jail` runs all of Python."
+
+NO_NAME = (
+    "this sandbox cannot give a script a name of its own, so it does not run one that looks at `__name__`. Leave out "
+    f"the part that runs only when the file is run by itself. {_ELSEWHERE}"
+)
 
 _GATHER = "call tools together with `await asyncio.gather(a(…), b(…))`"
 _SYNTAX = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import keyword
+import re
 from typing import TYPE_CHECKING
 
 from halflap.execution.hints import MOST_KEYS
@@ -10,7 +12,9 @@ from halflap.execution.hints import MOST_KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "look", "prelude"]
+    from halflap.execution.sandbox import Entry
+
+__all__ = ["CALL", "CARRIER", "REFUSE", "SHOW", "enter", "look", "prelude"]
 
 # What the prelude asks of us. A program can ask the same, and gets nothing by it.
 CALL = "_halflap_call"
@@ -24,7 +28,7 @@ _PRELUDE = f"""\
 from binascii import Incomplete as ToolError
 
 def _halflap_names():
-    from json import dumps
+    from json import dumps, loads
 
     def body(name, arguments):
         try:
@@ -73,15 +77,23 @@ def _halflap_names():
     def look(value):
         return dumps(see(value))
 
+    def returned(value):
+        try:
+            return dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            {REFUSE}("returned", "", str(error))
+
     def lacking(values, wanted):
         for value in values:
             if isinstance(value, dict) and wanted not in value:
                 return value
         return values[0]
 
-    return tool_of, call_tool, show, no_input, look, lacking
+    return tool_of, call_tool, show, no_input, look, lacking, returned, loads
 
-_halflap_tool, call_tool, show, input, _halflap_look, _halflap_lacking = _halflap_names()
+(
+    _halflap_tool, call_tool, show, input, _halflap_look, _halflap_lacking, _halflap_returned, _halflap_loads
+) = _halflap_names()
 """
 
 
@@ -89,6 +101,13 @@ def prelude(tools: Iterable[str]) -> str:
     """Give the code that defines our words, and the tools as async functions."""
     names = [name for name in tools if name.isidentifier() and not keyword.iskeyword(name)]
     return _PRELUDE + "".join(f"{name} = _halflap_tool({name!r})\n" for name in names)
+
+
+def enter(code: str, entry: Entry) -> str:
+    """Give the line that calls `main` behind the lines of a script, and gives its value as JSON."""
+    waits = "await " if re.search(r"^async\s+def\s+main\b", code, re.MULTILINE) else ""
+    arguments = repr(json.dumps(dict(entry.arguments)))
+    return f"\n_halflap_returned({waits}main(**_halflap_loads({arguments})))"
 
 
 def look(expression: str, *, among: tuple[str, object] | None = None) -> str:

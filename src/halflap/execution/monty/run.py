@@ -125,7 +125,9 @@ class Run:
         if self._is_too_much:
             return Ending("output")
         if ended.kind == "done":
-            return Ending("ok") if ended.failure is None else Ending("failed", ended.failure)
+            return (
+                Ending("ok", value=ended.value) if ended.failure is None else Ending("failed", ended.failure)
+            )
         if ended.kind == "cpu":
             return Ending("cpu")
         if ended.kind == "memory":

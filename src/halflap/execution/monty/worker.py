@@ -18,14 +18,16 @@ from halflap.execution import words
 from halflap.execution.hints import FILE, Provenance, Seen, see
 from halflap.execution.media import Media
 from halflap.execution.monty.failure import Scene, describe
-from halflap.execution.monty.prelude import CALL, CARRIER, REFUSE, SHOW, prelude
+from halflap.execution.monty.lacking import NO_NAME
+from halflap.execution.monty.prelude import CALL, CARRIER, REFUSE, SHOW, enter, prelude
+from halflap.execution.sandbox import Failure
 from halflap.execution.sandbox import Media as Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from halflap.execution.monty.limits import Limits
-    from halflap.execution.sandbox import Failure, Program
+    from halflap.execution.sandbox import Program
 
 __all__ = ["Call", "Ended", "Outcome", "Show", "Sleep", "Wait", "Want", "Worker"]
 
@@ -79,6 +81,7 @@ class Ended:
     """`done`, `cpu`, `memory`, `crashed` or `misused`."""
     failure: Failure | None = None
     detail: str = ""
+    value: Any = None
 
 
 Want = Call | Sleep | Show | Wait | Ended
@@ -103,6 +106,7 @@ class Worker:
         self._signatures = program.tools
         # What no text can hold, monty cannot read.
         self._source = program.code.encode("utf-8", "replace").decode()
+        self._entry = program.entry
         self._output = output
         self._provenance = Provenance()
         self._results: dict[str, Seen] = {}
@@ -127,6 +131,8 @@ class Worker:
 
     def start(self) -> Want:
         """Get a process, and begin."""
+        if self._entry is not None and "__name__" in self._source:
+            return Ended("done", Failure("NotImplementedError", NO_NAME, f"NotImplementedError: {NO_NAME}\n"))
         self._session.__enter__()
         with self._lock:
             self._pid = self._session.worker_pid
@@ -136,7 +142,8 @@ class Worker:
 
     def _begin(self) -> pm.SyncSnapshot:
         self._session.feed_run(prelude(self._signatures), print_callback=_discard)
-        return self._session.feed_start(self._source, print_callback=self._print)
+        entering = "" if self._entry is None else enter(self._source, self._entry)
+        return self._session.feed_start(self._source + entering, print_callback=self._print)
 
     def answer(self, outcome: Outcome) -> Want:
         """Give the answer to what was asked, at once."""
@@ -196,7 +203,7 @@ class Worker:
             while True:
                 self._snapshot = snapshot
                 if isinstance(snapshot, pm.MontyComplete):
-                    return Ended("done")
+                    return self._complete(snapshot.output)
                 if isinstance(snapshot, pm.FutureSnapshot):
                     self._waited_at = snapshot.position
                     return Wait(snapshot.pending_call_ids)
@@ -217,6 +224,20 @@ class Worker:
             return self._failed(error)
         except _MisuseError as misuse:
             return Ended("misused", detail=str(misuse))
+
+    def _complete(self, output: Any) -> Ended:
+        """Take the value of a script, which its last line, one of ours, gives as JSON."""
+        if self._entry is None:
+            return Ended("done")
+        if not isinstance(output, str):
+            raise _MisuseError("a value that is not JSON")
+        if len(output) > self._limits.value_bytes:
+            text = f"ValueError: {words.returned_too_much(len(output), self._limits.value_bytes)}\n"
+            return Ended("done", Failure("ValueError", text, text))
+        try:
+            return Ended("done", value=json.loads(output))
+        except (ValueError, RecursionError) as error:
+            raise _MisuseError(f"a value that is not JSON: {error}") from None
 
     def _read(self, snapshot: pm.FunctionSnapshot) -> Want | _Answered:
         """Say what a call from the sandbox is about, or answer it here."""
@@ -265,6 +286,8 @@ class Worker:
             }
         if kind == "not_json":
             return {"exc_type": "TypeError", "message": words.not_json(name, why)}
+        if kind == "returned":
+            return {"exc_type": "TypeError", "message": words.returned_no_json(why)}
         message = "call_tool() takes the name of a tool, and its arguments by keyword."
         return {"exc_type": "TypeError", "message": message}
 

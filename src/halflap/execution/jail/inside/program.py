@@ -123,11 +123,9 @@ def _enter(main: ModuleType, arguments: dict[str, Any], runner: asyncio.Runner, 
     try:
         body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"main() returned what JSON cannot hold: {error}") from None
+        raise TypeError(words.returned_no_json(error)) from None
     if len(body) > largest:
-        raise ValueError(
-            f"main() returned {len(body):,} bytes; at most {largest:,} are possible (`execution.max_value_bytes`)."
-        )
+        raise ValueError(words.returned_too_much(len(body), largest))
     return body
 
 
