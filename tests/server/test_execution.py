@@ -15,7 +15,7 @@ from cli.program import ECHO, configure
 from server.faces import client_of, served, stdio_face
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from mcp import Client
@@ -25,30 +25,22 @@ DESTRUCTIVE: dict[str, Any] = {
     "tools": {"destructive": ["mcp__echo__pid"]},
     "execution": {"confirm_destructive": True},
 }
+PID = "print(int(await mcp__echo__pid()) > 0)"
 
 
 @asynccontextmanager
 async def connected(
-    home: Path, transport: str, mode: str, more: dict[str, Any] | None = None, **options: Any
+    home: Path, face: tuple[str, str], more: dict[str, Any] | None = None, **options: Any
 ) -> AsyncIterator[Client]:
+    transport, mode = face
     if transport == "stdio":
         config = configure(home, ECHO, **(more or {}))
         async with stdio_face(config, home, mode=mode, errors=sys.stderr, **options) as client:
             yield client
     else:
-        with served(home, ECHO, **(more or {})) as face:
-            async with client_of(face, mode, **options) as client:
+        with served(home, ECHO, **(more or {})) as server:
+            async with client_of(server, mode, **options) as client:
                 yield client
-
-
-@pytest.fixture(params=FACES, ids="-".join)
-def face(request: pytest.FixtureRequest, home: Path) -> Callable[..., Any]:
-    transport, mode = request.param
-
-    def connect(more: dict[str, Any] | None = None, **options: Any) -> Any:
-        return connected(home, transport, mode, more, **options)
-
-    return connect
 
 
 async def execute(client: Client, code: str, **options: Any) -> types.CallToolResult:
@@ -61,132 +53,184 @@ def text_of(result: types.CallToolResult) -> str:
     return first.text
 
 
-def test_a_program_runs_and_only_what_it_prints_comes_back(face: Callable[..., Any]) -> None:
-    async def use() -> None:
-        async with face() as client:
-            result = await execute(client, "x = await mcp__echo__add(a=1, b=2)\nprint(x)")
-            assert (text_of(result), result.is_error) == ("[Script executed successfully]\n3", False)
-            assert result.structured_content is None
-            assert result.meta is not None
-            told = result.meta["halflap"]
-            assert told["outcome"] == "ok"
-            assert [(call["tool"], call["outcome"]) for call in told["calls"]] == [("mcp__echo__add", "ok")]
-            failed = await execute(client, "print('a')\n1 / 0")
-            assert failed.is_error
-            assert text_of(failed).startswith("[Script execution failed]\na\nTraceback")
-            image = await execute(client, "r = await mcp__echo__image()\nshow(r[0])")
-            assert [block.type for block in image.content] == ["text", "image"]
-            wrong = await client.call_tool("execute_program", {"program": "1"})
-            assert wrong.is_error
-            assert "code: missing" in text_of(wrong)
-
-    asyncio.run(use())
+async def refusal(work: Any) -> str:
+    try:
+        await work
+    except MCPError as error:
+        return str(error)
+    return "none"
 
 
-def test_the_whole_output_can_be_read_as_a_resource(face: Callable[..., Any]) -> None:
-    async def use() -> None:
-        async with face({"execution": {"max_output_bytes": 10}}) as client:
-            result = await execute(client, "print('x' * 100)")
-            lines = text_of(result).splitlines()
-            assert lines[1:3] == ["x" * 10, "... (truncated)"]
-            assert result.meta is not None
-            uri = f"halflap://runs/{result.meta['halflap']['run']}/output"
-            assert uri in lines[3]
-            (contents,) = (await client.read_resource(uri)).contents
-            assert isinstance(contents, types.TextResourceContents)
-            assert contents.text == "x" * 100 + "\n"
-            assert uri in [resource.uri for resource in (await client.list_resources()).resources]
-            (template,) = (await client.list_resource_templates()).resource_templates
-            assert template.uri_template == "halflap://runs/{run}/output"
-            with pytest.raises(MCPError, match="no resource"):
-                await client.read_resource("halflap://runs/00000000ff/output")
-            with pytest.raises(MCPError, match="no resource"):
-                await client.read_resource("file:///etc/passwd")
-
-    asyncio.run(use())
+# One server and one client for each face; all is asked in turn, and looked at below. --------------------------
 
 
-def test_a_run_is_read_by_who_ran_it_alone(home: Path) -> None:
-    async def use() -> None:
-        async with connected(home, "http", "auto") as client:
-            result = await execute(client, "print('secret')")
-            assert result.meta is not None
-            uri = f"halflap://runs/{result.meta['halflap']['run']}/output"
-            await client.read_resource(uri)
-        async with connected(home, "stdio", "auto") as other:
-            with pytest.raises(MCPError, match="no resource"):
-                await other.read_resource(uri)
-            assert uri not in [resource.uri for resource in (await other.list_resources()).resources]
+@pytest.fixture(scope="module", params=FACES, ids="-".join)
+def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    progress: list[str | None] = []
 
-    asyncio.run(use())
+    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
+        progress.append(message)
+
+    async def ask() -> dict[str, Any]:
+        home = tmp_path_factory.mktemp("execution")
+        async with connected(home, request.param, {"execution": {"max_output_bytes": 200}}) as client:
+            told: dict[str, Any] = {
+                "sum": await execute(client, "x = await mcp__echo__add(a=1, b=2)\nprint(x)"),
+                "failed": await execute(client, "print('a')\n1 / 0"),
+                "image": await execute(client, "r = await mcp__echo__image()\nshow(r[0])"),
+                "wrong": await client.call_tool("execute_program", {"program": "1"}),
+                "long": await execute(client, "print('x' * 1000)"),
+            }
+            told["uri"] = f"halflap://runs/{told['long'].meta['halflap']['run']}/output"
+            told["resource"] = (await client.read_resource(told["uri"])).contents
+            told["resources"] = [one.uri for one in (await client.list_resources()).resources]
+            told["templates"] = (await client.list_resource_templates()).resource_templates
+            told["no run"] = await refusal(client.read_resource("halflap://runs/00000000ff/output"))
+            told["no uri"] = await refusal(client.read_resource("file:///etc/passwd"))
+            await execute(client, "import asyncio\nawait asyncio.sleep(2.5)", progress_callback=hear)
+            told["progress"] = progress
+            told["cancelled"] = await cancel(client)
+        return told
+
+    async def cancel(client: Client) -> bool:
+        try:
+            async with asyncio.timeout(1):
+                await execute(client, "await mcp__echo__sleep(seconds=50)")
+        except TimeoutError:
+            pass
+        for _ in range(50):
+            counted = await execute(client, "print(await mcp__echo__cancelled_count())")
+            if text_of(counted).endswith("\n1"):
+                return True
+            await asyncio.sleep(0.1)
+        return False
+
+    return asyncio.run(ask())
 
 
-def person(action: str, **content: Any) -> tuple[list[str], Callable[..., Awaitable[types.ElicitResult]]]:
-    """Give somebody who answers so, and the questions that they were asked."""
-    asked: list[str] = []
+def test_only_what_a_program_prints_comes_back(told: dict[str, Any]) -> None:
+    result = told["sum"]
+    assert (text_of(result), result.is_error) == ("[Script executed successfully]\n3", False)
+    assert result.structured_content is None
+
+
+def test_run_calls_and_times_are_beside_it(told: dict[str, Any]) -> None:
+    meta = told["sum"].meta["halflap"]
+    assert meta["outcome"] == "ok"
+    assert [(call["tool"], call["outcome"]) for call in meta["calls"]] == [("mcp__echo__add", "ok")]
+
+
+def test_a_failed_program_is_an_error_with_what_it_printed(told: dict[str, Any]) -> None:
+    assert told["failed"].is_error
+    assert text_of(told["failed"]).startswith("[Script execution failed]\na\nTraceback")
+
+
+def test_an_image_that_is_shown_reaches_the_model_as_one(told: dict[str, Any]) -> None:
+    assert [block.type for block in told["image"].content] == ["text", "image"]
+
+
+def test_a_wrong_argument_is_told(told: dict[str, Any]) -> None:
+    assert told["wrong"].is_error
+    assert "code: missing" in text_of(told["wrong"])
+
+
+def test_a_long_output_is_cut_and_says_where_the_whole_is(told: dict[str, Any]) -> None:
+    lines = text_of(told["long"]).splitlines()
+    assert lines[1:3] == ["x" * 200, "... (truncated)"]
+    assert told["uri"] in lines[3]
+
+
+def test_the_whole_output_can_be_read_as_a_resource(told: dict[str, Any]) -> None:
+    (contents,) = told["resource"]
+    assert contents.text == "x" * 1000 + "\n"
+    assert told["uri"] in told["resources"]
+    assert [template.uri_template for template in told["templates"]] == ["halflap://runs/{run}/output"]
+
+
+def test_what_is_no_resource_is_refused(told: dict[str, Any]) -> None:
+    assert "There is no resource" in told["no run"]
+    assert "There is no resource" in told["no uri"]
+
+
+def test_progress_is_told_while_a_program_runs(told: dict[str, Any]) -> None:
+    assert told["progress"]
+    assert "running for" in str(told["progress"][0])
+
+
+def test_cancelling_the_request_ends_the_program_and_its_calls(told: dict[str, Any]) -> None:
+    assert told["cancelled"]
+
+
+# Confirmation -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=FACES, ids="-".join)
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Ask a person who answers as they are told to."""
+    questions: list[str] = []
+    answers: list[types.ElicitResult] = []
 
     async def answer(_context: Any, params: Any) -> types.ElicitResult:
-        asked.append(params.message)
-        return types.ElicitResult(action=action, content=content or None)  # type: ignore[arg-type]
+        questions.append(params.message)
+        return answers.pop()
 
-    return asked, answer
+    async def ask() -> dict[str, Any]:
+        home = tmp_path_factory.mktemp("confirmation")
+        got: dict[str, Any] = {"questions": questions}
+        async with connected(home, request.param, DESTRUCTIVE, elicitation_callback=answer) as client:
+            for name, action, content in (
+                ("yes", "accept", {"confirm": True}),
+                ("yes again", "accept", {"confirm": True}),
+                ("declined", "decline", None),
+                ("dismissed", "cancel", None),
+                ("unticked", "accept", {"confirm": False}),
+            ):
+                answers.append(types.ElicitResult(action=action, content=content))  # type: ignore[arg-type]
+                got[name] = text_of(await execute(client, PID))
+            got["harmless"] = text_of(await execute(client, "print(await mcp__echo__echo(text='a'))"))
+        async with connected(home, request.param, DESTRUCTIVE) as client:
+            got["unasked"] = text_of(await execute(client, PID))
+        return got
+
+    return asyncio.run(ask())
 
 
-def test_the_person_is_asked_before_a_destructive_tool_and_their_yes_counts_once(
-    face: Callable[..., Any],
-) -> None:
-    async def use() -> None:
-        asked, answer = person("accept", confirm=True)
-        async with face(DESTRUCTIVE, elicitation_callback=answer) as client:
-            code = "print(int(await mcp__echo__pid()) > 0)"
-            assert text_of(await execute(client, code)).endswith("True")
-            assert len(asked) == 1
-            assert "mcp__echo__pid" in asked[0]
-            assert code in asked[0]
-            await execute(client, code)
-            assert len(asked) == 2
-            await execute(client, "print(await mcp__echo__echo(text='a'))")
-            assert len(asked) == 2
+def test_a_yes_counts_once(asked: dict[str, Any]) -> None:
+    assert asked["yes"].endswith("True")
+    assert asked["yes again"].endswith("True")
+    assert len(asked["questions"]) == 5
 
-    asyncio.run(use())
+
+def test_the_question_names_the_tools_and_shows_the_program(asked: dict[str, Any]) -> None:
+    assert "mcp__echo__pid" in asked["questions"][0]
+    assert PID in asked["questions"][0]
+
+
+def test_nobody_is_asked_about_a_harmless_program(asked: dict[str, Any]) -> None:
+    assert asked["harmless"].endswith("\na")
 
 
 @pytest.mark.parametrize(
-    ("action", "content", "why"),
+    ("answer", "why"),
     [
-        ("decline", {}, "they declined"),
-        ("cancel", {}, "they gave no answer"),
-        ("accept", {"confirm": False}, "they declined"),
+        ("declined", "they declined"),
+        ("dismissed", "they gave no answer"),
+        ("unticked", "they declined"),
+        ("unasked", "the client cannot ask (it does not offer elicitation)"),
     ],
 )
-def test_without_a_yes_the_call_is_refused(
-    face: Callable[..., Any], action: str, content: dict[str, Any], why: str
-) -> None:
-    async def use() -> None:
-        _, answer = person(action, **content)
-        async with face(DESTRUCTIVE, elicitation_callback=answer) as client:
-            result = await execute(client, "print('a')\nawait mcp__echo__pid()")
-            assert f"was not confirmed by the person: {why}. It was not called." in text_of(result)
-
-    asyncio.run(use())
-
-
-def test_where_the_client_cannot_ask_that_is_the_reason(face: Callable[..., Any]) -> None:
-    async def use() -> None:
-        async with face(DESTRUCTIVE) as client:
-            result = await execute(client, "await mcp__echo__pid()")
-            assert "the client cannot ask (it does not offer elicitation)" in text_of(result)
-
-    asyncio.run(use())
+def test_without_a_yes_the_call_is_refused_and_why(asked: dict[str, Any], answer: str, why: str) -> None:
+    assert f"was not confirmed by the person: {why}. It was not called." in asked[answer]
 
 
 def test_an_answer_to_another_program_or_used_before_does_not_count(home: Path) -> None:
+    async def answer(_context: Any, _params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"confirm": True})
+
     async def use() -> None:
-        async with connected(
-            home, "stdio", "auto", DESTRUCTIVE, elicitation_callback=person("accept", confirm=True)[1]
-        ) as client:
-            session, code = client.session, "await mcp__echo__pid()"
-            first = await session.call_tool("execute_program", {"code": code}, allow_input_required=True)
+        async with connected(home, ("stdio", "auto"), DESTRUCTIVE, elicitation_callback=answer) as client:
+            session = client.session
+            first = await session.call_tool("execute_program", {"code": PID}, allow_input_required=True)
             assert isinstance(first, types.InputRequiredResult)
             yes: Any = {"confirm": types.ElicitResult(action="accept", content={"confirm": True})}
 
@@ -199,59 +243,40 @@ def test_an_answer_to_another_program_or_used_before_does_not_count(home: Path) 
                     allow_input_required=True,
                 )
 
-            other = await again("await mcp__echo__pid()  # and more", first.request_state)
+            other = await again(f"{PID}  # and more", first.request_state)
             assert isinstance(other, types.InputRequiredResult)
-            assert isinstance(await again(code, None), types.InputRequiredResult)
+            assert isinstance(await again(PID, None), types.InputRequiredResult)
             forged = "0" * 32 + ".99999999999." + "0" * 64
-            assert isinstance(await again(code, forged), types.InputRequiredResult)
-            done = await again(code, first.request_state)
+            assert isinstance(await again(PID, forged), types.InputRequiredResult)
+            done = await again(PID, first.request_state)
             assert isinstance(done, types.CallToolResult)
             assert not done.is_error
-            assert isinstance(await again(code, first.request_state), types.InputRequiredResult)
+            assert isinstance(await again(PID, first.request_state), types.InputRequiredResult)
 
     asyncio.run(use())
 
 
-def test_progress_is_told_while_a_program_runs(face: Callable[..., Any]) -> None:
+# Alone ------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_read_by_who_ran_it_alone(home: Path) -> None:
     async def use() -> None:
-        told: list[str | None] = []
-
-        async def hear(_progress: float, _total: float | None, message: str | None) -> None:
-            told.append(message)
-
-        async with face() as client:
-            await execute(client, "import asyncio\nawait asyncio.sleep(2.5)", progress_callback=hear)
-        assert told
-        assert "running for" in str(told[0])
+        async with connected(home, ("http", "auto")) as client:
+            result = await execute(client, "print('secret')")
+            assert result.meta is not None
+            uri = f"halflap://runs/{result.meta['halflap']['run']}/output"
+            await client.read_resource(uri)
+        async with connected(home, ("stdio", "auto")) as other:
+            with pytest.raises(MCPError, match="no resource"):
+                await other.read_resource(uri)
+            assert uri not in [resource.uri for resource in (await other.list_resources()).resources]
 
     asyncio.run(use())
 
 
-def test_cancelling_the_request_ends_the_program_and_its_calls(face: Callable[..., Any]) -> None:
+def test_code_execution_that_is_off_says_so_and_all_else_works(home: Path) -> None:
     async def use() -> None:
-        async with face() as client:
-            await execute(client, "await mcp__echo__pid()")
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(1):
-                    await execute(client, "await mcp__echo__sleep(seconds=50)")
-
-            async def cancelled() -> int:
-                return int(
-                    text_of(await execute(client, "print(await mcp__echo__cancelled_count())")).split()[-1]
-                )
-
-            for _ in range(50):
-                if await cancelled():
-                    return
-                await asyncio.sleep(0.1)
-            raise AssertionError("the call goes on")
-
-    asyncio.run(use())
-
-
-def test_code_execution_that_is_off_says_so_and_all_else_works(face: Callable[..., Any]) -> None:
-    async def use() -> None:
-        async with face({"execution": {"sandbox": "off"}}) as client:
+        async with connected(home, ("stdio", "auto"), {"execution": {"sandbox": "off"}}) as client:
             result = await execute(client, "print(1)")
             assert result.is_error
             assert text_of(result).startswith("[Script execution failed]\nCode execution is off: ")
@@ -261,11 +286,19 @@ def test_code_execution_that_is_off_says_so_and_all_else_works(face: Callable[..
 
 
 def test_what_a_program_prints_never_reaches_the_protocol(home: Path) -> None:
+    code = (
+        "import os, sys\n"
+        'print(\'{"jsonrpc": "2.0", "id": 1, "result": {}}\')\n'
+        'sys.__stdout__.write("x\\n")\n'
+        "try:\n"
+        '    os.write(1, b"raw\\n")\n'
+        "except OSError:\n"
+        '    print("refused")'
+    )
+
     async def use() -> None:
-        async with connected(home, "stdio", "legacy") as client:
-            code = 'import sys, os\nprint(\'{"jsonrpc": "2.0", "id": 1, "result": {}}\')\nsys.__stdout__.write("x\\n")\ntry:\n    os.write(1, b"raw\\n")\nexcept OSError as e:\n    print("refused")'
-            result = await execute(client, code)
-            assert text_of(result).endswith("x\nrefused")
+        async with connected(home, ("stdio", "legacy")) as client:
+            assert text_of(await execute(client, code)).endswith("x\nrefused")
             assert not (await execute(client, "print(2)")).is_error
 
     asyncio.run(use())
