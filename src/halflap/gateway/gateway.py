@@ -1,67 +1,35 @@
-"""The composition root: builds the parts, registers the tool sources, offers the use cases."""
+"""All of a person's tools in one place: what can be asked of a gateway."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap import __version__
-from halflap.calls import (
-    Calls,
-    Policy,
-    Recorder,
-    Redactor,
-    Retention,
-    aside,
-    configured_secrets,
-    describe,
-)
-from halflap.catalog import (
-    FIRST_LISTING_SECONDS,
-    Catalog,
-    Finder,
-    Hit,
-    Listings,
-    ServerReport,
-    Snapshot,
-    report,
-)
+from halflap.calls import aside, describe
+from halflap.catalog import FIRST_LISTING_SECONDS, Hit, ServerReport, report
 from halflap.config import Config, load_config
-from halflap.errors import (
-    RunNotFoundError,
-    StoreBrokenError,
-    StoreError,
-    StoreTooNewError,
-    ToolHeldError,
-)
+from halflap.errors import RunNotFoundError
+from halflap.gateway.parts import Parts
 from halflap.schema import ToolSchema, parse_schema
-from halflap.scripts import Folder, Scripts
-from halflap.store import open_store
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
     from halflap.errors import ArgumentProblem
-    from halflap.execution import Execution, Programs
-    from halflap.store import CallRecord, Purged, RunRecord, Store
-    from halflap.upstream import Pool
-    from halflap.values import Listing, Result, Tool
+    from halflap.execution import Execution
+    from halflap.store import CallRecord, Purged, RunRecord
+    from halflap.values import Result, Tool
 
-__all__ = ["FIRST_LISTING_SECONDS", "Gateway"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["Gateway"]
 
 
-class Gateway:
+class Gateway(Parts):
     """All of a person's tools in one place.
 
         async with Gateway.open(config) as gateway:
@@ -71,24 +39,6 @@ class Gateway:
 
     Opening reads the catalogue that the last run left; no server starts before it is needed.
     """
-
-    def __init__(self, config: Config) -> None:
-        self.config = config
-        self.store_trouble: str | None = None
-        """Why nothing is kept, when nothing is."""
-        self._opening: asyncio.Task[None] | None = None
-        self._store: Store | None = None
-        self._catalog: Catalog | None = None
-        self._calls: Calls | None = None
-        self._recorder: Recorder | None = None
-        self._retention: Retention | None = None
-        self._pool: Pool | None = None
-        self._connecting = asyncio.Lock()
-        self._listings: Listings | None = None
-        self._finder: Finder | None = None
-        self._programs: Programs | None = None
-        self._scripts: Scripts | None = None
-        self._roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -102,90 +52,6 @@ class Gateway:
             yield gateway
         finally:
             await gateway.close()
-
-    # Opening and closing ---------------------------------------------------------------------------
-
-    async def prepare(self) -> None:
-        """Open the store and the catalogue; once, however many ask for it."""
-        if self._opening is None:
-            self._opening = asyncio.create_task(self._open(), name="open gateway")
-        await asyncio.shield(self._opening)
-
-    async def _open(self) -> None:
-        self._store = await self._open_store()
-        self._catalog = Catalog(self.config, self._store)
-        await self._catalog.load()
-        enabled = [server.name for server in self.config.servers if not server.disabled]
-        self._finder = Finder(self._catalog)
-        self._scripts = Scripts(
-            Folder(self.config.data_dir / "scripts"),
-            absorb=self._absorb_scripts,
-            programs=self.programs,
-            call=self.call_tool,
-            accept=self.accept,
-        )
-        self._listings = Listings(self._catalog, enabled, self._connections, self._scripts.look)
-        self._recorder = Recorder(self._store, Redactor(configured_secrets(self.config)), self.config.traces)
-        self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
-        self._calls.register(self._scripts)
-        self._retention = Retention(self._store, self.config.traces)
-        self._retention.start()
-        await self._scripts.look()
-
-    async def _connections(self) -> Pool:
-        """Give the pool of servers. The protocol library takes a while to load, and reading needs none of it."""
-        await self.prepare()
-        async with self._connecting:
-            if self._pool is None:
-                assert self._calls is not None
-                upstream = await asyncio.to_thread(import_module, "halflap.upstream")
-                self._pool = upstream.Pool(
-                    self.config.servers,
-                    version=__version__,
-                    log_folder=self.config.data_dir / "logs",
-                    list_roots=self._list_roots,
-                    on_listing=(await self._asker()).absorb,
-                    spoke={name: server.protocol_version for name, server in self.snapshot.servers.items()},
-                )
-                for source in self._pool:
-                    self._calls.register(source)
-            return self._pool
-
-    async def _open_store(self) -> Store:
-        configured = self.config.store
-        place = configured.url or configured.path or self.config.data_dir / "halflap.db"
-        try:
-            return await open_store(place)
-        except (StoreTooNewError, ToolHeldError, StoreBrokenError):
-            raise
-        except StoreError as error:
-            # A home that cannot be written to is no reason to do without one's tools.
-            self.store_trouble = str(error)
-            logger.warning("%s Going on in memory: the next start will not remember this one.", error)
-            return await open_store(None)
-
-    async def close(self) -> None:
-        """Stop every server and write down what is left to write."""
-        if self._opening is not None:
-            self._opening.cancel()
-            await asyncio.wait([self._opening])
-        if self._programs is not None:
-            await self._programs.close()
-        if self._listings is not None:
-            await self._listings.close()
-        if self._pool is not None:
-            await self._pool.close()
-        if self._retention is not None:
-            await self._retention.close()
-        if self._recorder is not None:
-            await self._recorder.close()
-        if self._store is not None:
-            await self._store.close()
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The catalogue as it is now."""
-        return Snapshot() if self._catalog is None else self._catalog.snapshot
 
     # What there is -----------------------------------------------------------------------------------
 
@@ -281,12 +147,6 @@ class Gateway:
 
     # What happened -----------------------------------------------------------------------------------
 
-    @property
-    def recorder(self) -> Recorder:
-        """What writes down runs and calls; there when the gateway is prepared."""
-        assert self._recorder is not None
-        return self._recorder
-
     async def runs(
         self, limit: int = 20, principal: str | None = None, before: float | None = None
     ) -> Sequence[RunRecord]:
@@ -324,24 +184,6 @@ class Gateway:
         """Call a tool by its namespaced name."""
         return await self.call_tool(name, arguments)
 
-    async def call_tool(
-        self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
-    ) -> Result:
-        """Call a tool with its arguments as a mapping, on somebody's behalf."""
-        listings = await self._asker()
-        # A script needs no server to be found.
-        await listings.find(name, () if name.startswith(f"{SCRIPTS}__") else await self._connections())
-        assert self._calls is not None
-        assert self._catalog is not None
-        try:
-            return await self._calls.call(name, arguments, context or CallContext())
-        except ToolHeldError:
-            # It may have been accepted meanwhile, by `halflap trust` in another process.
-            await self._catalog.load()
-            if name in self.snapshot.held:
-                raise
-            return await self._calls.call(name, arguments, context or CallContext())
-
     async def execute(self, code: str, context: CallContext | None = None) -> Execution:
         """Run a Python program over the tools, in the sandbox.
 
@@ -356,64 +198,7 @@ class Gateway:
         await self._know_scripts_of(code)
         return await (await self.programs()).destructive(code)
 
-    async def programs(self) -> Programs:
-        """Give what runs programs; the sandbox itself starts when the first one comes."""
-        await self.prepare()
-        if self._programs is None:
-            parts = [
-                await asyncio.to_thread(import_module, f"halflap.execution.{name}")
-                for name in ("programs", "choose")
-            ]
-            assert self._calls is not None
-            assert self._recorder is not None
-            if self._programs is None:
-                self._programs = parts[0].Programs(
-                    self.config.execution,
-                    parts[1].choose(self.config.execution),
-                    call=self.call_tool,
-                    snapshot=lambda: self.snapshot,
-                    policy=self._calls.policy,
-                    recorder=self._recorder,
-                    settle=partial(self.settle, wait_seconds=FIRST_LISTING_SECONDS),
-                    code_of=self.scripts.code_of,
-                )
-        return self._programs
-
-    @property
-    def scripts(self) -> Scripts:
-        """The saved scripts; there when the gateway is open."""
-        assert self._scripts is not None
-        return self._scripts
-
-    async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Accept the changed definitions of these tools; gives those that had changed."""
-        await self.prepare()
-        assert self._catalog is not None
-        return await self._catalog.accept(names)
-
-    def offer_roots(self, roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]) -> None:
-        """Have somebody asked for roots when a server wants them; to be said before the gateway is opened."""
-        self._roots = roots
-
-    async def roots_changed(self) -> None:
-        """Pass on that the roots are others now."""
-        if self._pool is not None:
-            await self._pool.roots_changed()
-
     # Within ------------------------------------------------------------------------------------------
-
-    async def _asker(self) -> Listings:
-        await self.prepare()
-        assert self._listings is not None
-        return self._listings
-
-    async def _traces(self) -> Store:
-        """Give the store with all in it that happened so far."""
-        await self.prepare()
-        assert self._recorder is not None
-        assert self._store is not None
-        await self._recorder.flush()
-        return self._store
 
     async def _look_up(self, name: str) -> tuple[Tool, bool]:
         """Find a tool, and say whether its definition is past its time; if so, it is asked for behind."""
@@ -431,11 +216,6 @@ class Gateway:
         if f"{SCRIPTS}__" in code:
             await self.scripts.look()
 
-    async def _absorb_scripts(self, listing: Listing) -> None:
-        assert self._catalog is not None
-        if not self._catalog.has(listing):
-            await self._catalog.absorb(listing)
-
     def _registered(self, tool: Tool, reasons: Mapping[str, str]) -> RegisteredTool:
         return RegisteredTool(
             name=tool.name,
@@ -450,13 +230,6 @@ class Gateway:
             definition_hash=tool.hash,
             unavailable=reasons.get(tool.server),
         )
-
-    async def _list_roots(self) -> list[dict[str, Any]]:
-        roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
-        if self._roots is not None:
-            with contextlib.suppress(Exception):
-                roots += [dict(root) for root in await self._roots()]
-        return roots
 
 
 def _parsed(tool: Tool, *, stale: bool) -> ToolSchema:
