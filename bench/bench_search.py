@@ -3,7 +3,8 @@
 Two claims. Of the tools that annotators used for a task, the plain install finds 0.45 among the first ten for
 the task's question, and 0.64 among the first five for each of its steps; `halflap[semantic]` finds 0.48 for
 the question. And with 10,000 tools, for both, the index is built in two seconds, and a query takes five
-milliseconds, be it words, a misspelt name or near to nothing. `make bench` runs this with the others.
+milliseconds, be it words, a misspelt name or near to nothing: of invented tools, and of real ones, repeated as
+those of other servers, with the tasks' own questions and steps. `make bench` runs this with the others.
 Shares are over all tools of all tasks. Beside them: BM25 as FastMCP has it, over the same tools.
 """
 
@@ -19,6 +20,7 @@ import sys
 import time
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -198,7 +200,27 @@ def measure_quality(meaning: Meaning | None) -> bool:
 def measure_time(meaning: Meaning | None) -> bool:
     language = Language(1)
     docs = generated(language, TOOLS)
-    queries = asked(language, docs)
+    holds = report_time("", docs, asked(language, docs), meaning)
+    data = SHARED / "data"
+    if (data / "live_tasks.json").exists():
+        tasks = json.loads((data / "live_tasks.json").read_text())
+        real = documents(json.loads((data / "live_tools.json").read_text()))
+        questions = [text for task in tasks for text in (task["question"], *task["steps"])]
+        holds &= report_time(", real ones", copies(real), questions, meaning)
+    return holds
+
+
+def copies(docs: list[Document]) -> list[Document]:
+    """Repeat real tools until there are enough, each time as those of other servers."""
+    return [
+        replace(document, name=namespaced(server, document.original_name), server=server)
+        for number in range(math.ceil(TOOLS / len(docs)))
+        for document in docs
+        for server in [f"copy{number}-{document.server}" if number else document.server]
+    ]
+
+
+def report_time(what: str, docs: list[Document], queries: list[str], meaning: Meaning | None) -> bool:
     holds = True
     variants: list[tuple[str, Meaning | None]] = [("halflap", None)]
     if meaning is not None:
@@ -211,7 +233,9 @@ def measure_time(meaning: Meaning | None) -> bool:
         )
         p50, p95 = times[len(times) // 2], times[len(times) * 95 // 100]
         holds = holds and seconds <= MOST_INDEX_SECONDS and p95 <= MOST_QUERY_MS
-        print(f"  {label:<28} {seconds:7.2f} s   p50 {p50:5.2f} ms   p95 {p95:5.2f} ms")
+        print(
+            f"  {label + what:<28} {seconds:7.2f} s   p50 {p50:5.2f} ms   p95 {p95:5.2f} ms   max {times[-1]:5.2f} ms"
+        )
     return holds
 
 

@@ -62,6 +62,16 @@ __all__ = [
 ]
 
 _MOST_TOOLS_IN_TEXT = 10
+_LONGEST_NAME_IN_TEXT = 200
+
+
+def _cut(name: str) -> str:
+    """Give as much of a name as a text needs: anybody may ask for one of a million letters."""
+    return name if len(name) <= _LONGEST_NAME_IN_TEXT else f"{name[: _LONGEST_NAME_IN_TEXT - 1]}…"
+
+
+def _quoted(name: str) -> str:
+    return repr(_cut(name))
 
 
 class HalflapError(Exception):
@@ -159,17 +169,19 @@ class ToolNotFoundError(ToolError):
         self.suggestions = tuple(suggestions)
         self.available = tuple(available)
         self.unavailable_reason = unavailable_reason
-        lines = [f"There is no tool named {name!r}."]
+        lines = [f"There is no tool named {_quoted(name)}."]
         if unavailable_reason is not None:
-            lines = [f"Whether there is a tool {name!r} is not known."]
+            lines = [f"Whether there is a tool {_quoted(name)} is not known."]
         if self.suggestions:
-            lines.append("Did you mean " + " or ".join(repr(name) for name in self.suggestions) + "?")
+            lines.append("Did you mean " + " or ".join(_quoted(one) for one in self.suggestions) + "?")
         if unavailable_reason is not None:
             lines.append(f"Server {server!r} is not available: {unavailable_reason}")
         elif server is not None and of_server:
-            shown = ", ".join(of_server[:_MOST_TOOLS_IN_TEXT])
+            shown = ", ".join(_cut(one) for one in of_server[:_MOST_TOOLS_IN_TEXT])
             more = len(of_server) - _MOST_TOOLS_IN_TEXT
             lines.append(f"Server {server!r} has: {shown}" + (f", and {more} more." if more > 0 else "."))
+        elif server is not None:
+            lines.append(f"Server {server!r} has none of that name.")
         super().__init__("\n".join(lines))
 
 
@@ -181,7 +193,7 @@ class ToolBlockedError(ToolError):
     def __init__(self, name: str, rule: str) -> None:
         self.name = name
         self.rule = rule
-        super().__init__(f"{name!r} is not available: {rule} keeps it from being called.")
+        super().__init__(f"{_quoted(name)} is not available: {rule} keeps it from being called.")
 
 
 class ToolHeldError(ToolError):
@@ -193,7 +205,7 @@ class ToolHeldError(ToolError):
         self.name = name
         self.changed = tuple(changed)
         super().__init__(
-            f"{name!r} is held: its {', '.join(self.changed) or 'definition'} changed since it was accepted. "
+            f"{_quoted(name)} is held: its {', '.join(self.changed) or 'definition'} changed since it was accepted. "
             f"Look at it with `halflap inspect {name}`, then accept it with `halflap trust --tool {name}`."
         )
 
@@ -230,7 +242,7 @@ class InvalidArgumentsError(ToolError):
     def __init__(self, name: str, problems: Sequence[ArgumentProblem], signature: str = "") -> None:
         self.name = name
         self.problems = tuple(problems)
-        lines = [f"The arguments do not fit {name!r}; nothing was sent."]
+        lines = [f"The arguments do not fit {_quoted(name)}; nothing was sent."]
         lines += [f"- {problem}" for problem in self.problems]
         if signature:
             lines.append(f"It takes: {signature}")
@@ -247,7 +259,9 @@ class ToolFailedError(ToolError):
         self.server = server
         self.rpc_code = rpc_code
         self.message = message
-        super().__init__(f"Server {server!r} answered the call of {name!r} with error {rpc_code}: {message}")
+        super().__init__(
+            f"Server {server!r} answered the call of {_quoted(name)} with error {rpc_code}: {message}"
+        )
 
 
 class UpstreamError(HalflapError):

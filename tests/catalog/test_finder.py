@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from catalog.worlds import catalog, listing
 from halflap.catalog import Catalog, Finder, Hit, Snapshot
+from halflap.errors import UsageError
 from halflap.values import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def found(query: str, *tools: Tool) -> list[Hit]:
@@ -39,3 +44,21 @@ def test_a_schema_that_cannot_be_shown_whole_takes_no_hit_away(hostile: dict[str
     assert hits["mcp__s__bad"].description == "Does bad things."
     assert hits["mcp__s__bad"].signature.startswith("mcp__s__bad(a?: ")
     assert len(hits["mcp__s__bad"].signature) < 200
+
+
+@pytest.mark.parametrize("limit", ["3", None, 2.5, True, 0, -1])
+def test_a_limit_that_is_none_is_refused(run: Callable[..., Any], limit: Any) -> None:
+    async def scenario() -> None:
+        with pytest.raises(UsageError, match="The limit must be a whole number from 1 on, not "):
+            await Finder(await catalog(listing("s", "a"))).search("a", limit, None)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(("query", "server"), [(None, None), (3, None), ("a", 3)])
+def test_what_is_no_text_is_refused(run: Callable[..., Any], query: Any, server: Any) -> None:
+    async def scenario() -> None:
+        with pytest.raises(UsageError, match="must be"):
+            await Finder(await catalog(listing("s", "a"))).search(query, 10, server)
+
+    run(scenario())

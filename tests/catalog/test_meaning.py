@@ -90,7 +90,7 @@ def test_a_word_that_texts_share_is_taken_into_pieces_once(meaning: Meaning) -> 
             return meaning._tokenizer.encode(text, **options)
 
     counting = Counting()
-    Meaning(meaning._numpy, meaning._vectors, counting).encode(["Feed the lion."] * 50 + ["the lion"] * 50)
+    Meaning(meaning.numpy, meaning._vectors, counting).encode(["Feed the lion."] * 50 + ["the lion"] * 50)
     assert counting.asked == 3
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
 import keyword
 import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.catalog.naming import choose_name, namespaced
+from halflap.catalog.naming import LONGEST_NAME, choose_name, namespaced
+from support import shared_data
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)
 # Few letters, so that names collide all the time.
@@ -86,3 +88,30 @@ def test_a_suffix_that_is_taken_grows() -> None:
     taken = {"mcp__a_b__c": ("a-b", "c")}
     short = choose_name("a_b", "c", taken)
     assert re.fullmatch(short + "[0-9a-f]", choose_name("a_b", "c", {**taken, short: ("x", "y")}))
+
+
+def test_a_long_name_is_cut_and_told_apart_by_its_digest() -> None:
+    one, other = (choose_name("s", "n" * 1_000_000 + last, {}) for last in "ab")
+    assert len(one) == len(other) == LONGEST_NAME
+    assert one != other
+    assert one.startswith("mcp__s__nnn")
+
+
+def test_a_long_name_that_collides_is_no_longer() -> None:
+    tool = "n" * (LONGEST_NAME - len("mcp__s__"))
+    plain = choose_name("s", tool, {})
+    assert plain == f"mcp__s__{tool}"
+    assert len(choose_name("s", tool, {plain: ("other", "tool")})) == LONGEST_NAME
+
+
+def test_a_long_name_from_before_there_was_a_bound_stays() -> None:
+    plain = namespaced("s", "n" * 300)
+    assert choose_name("s", "n" * 300, {plain: ("s", "n" * 300)}) == plain
+    assert len(choose_name("s", "n" * 300, {plain: ("s", "another")})) == LONGEST_NAME
+
+
+def test_no_real_name_is_cut() -> None:
+    servers = json.loads(shared_data("live_tools.json").read_text())
+    for server, entry in servers.items():
+        for tool in entry["tools"]:
+            assert choose_name(server, tool["name"], {}) == namespaced(server, tool["name"])

@@ -264,3 +264,23 @@ def test_steps_find_their_tools(live: tuple[Callable[[str, int], list[str]], lis
         for task in tasks
     )
     assert found / sum(len(set(task["tools"])) for task in tasks) >= 0.64
+
+
+def test_the_tools_of_one_server_are_found_however_many_others_have_the_word() -> None:
+    others = [
+        Document(f"mcp__s{server}__t{tool}", f"s{server}", f"t{tool}", "", "Customer record")
+        for server in range(30)
+        for tool in range(50)
+    ]
+    text = " ".join(f"word{number}" for number in range(200))
+    zoo = [Document(f"mcp__zoo__{name}", "zoo", name, "", f"{text} customer {text}") for name in ("a", "b")]
+    index = Index([*others, *zoo])
+    assert [found.name for found in index.search("customer", server="zoo")] == ["mcp__zoo__a", "mcp__zoo__b"]
+    assert len(index.search("customer", 100, server="s7")) == 50
+
+
+def test_servers_whose_names_interleave_are_told_apart() -> None:
+    named = [("a", "b__x"), ("a__b", "y"), ("a", "b__z")]
+    index = Index([Document(f"mcp__{one}__{tool}", one, tool, "", "Customer") for one, tool in named])
+    assert [found.name for found in index.search("customer", server="a")] == ["mcp__a__b__x", "mcp__a__b__z"]
+    assert [found.name for found in index.search("customer", server="a__b")] == ["mcp__a__b__y"]

@@ -189,3 +189,24 @@ def test_the_server_that_was_meant_is_the_one_with_the_longest_fitting_name(run:
     with pytest.raises(ToolNotFoundError) as caught:
         run(snapshot(listing("a", "x"), listing("a__b", "y"))).find("mcp__a__b__z")
     assert caught.value.server == "a__b"
+
+
+def test_beside_a_name_that_is_nearly_right_others_are_not_suggested(run: Run) -> None:
+    world = run(catalog(listing("git", "git_status", "git_reset", "git_add", "git_diff"))).snapshot
+    with pytest.raises(ToolNotFoundError) as caught:
+        world.find("mcp__git__git_statu")
+    assert caught.value.suggestions == ("mcp__git__git_status",)
+
+
+def test_a_million_letters_are_not_repeated(run: Run) -> None:
+    world = run(catalog(listing("s", "n" * 1_000_000))).snapshot
+    (name,) = world.callable
+    assert world.tools[name].original_name == "n" * 1_000_000
+    with pytest.raises(ToolNotFoundError) as caught:
+        world.find("mcp__s__" + "x" * 900_000)
+    assert len(str(caught.value)) < 1_000
+    assert len(caught.value.name) > 900_000
+
+
+def test_an_error_without_tools_to_name_names_the_server() -> None:
+    assert "Server 'srv' has none of that name." in str(ToolNotFoundError("a", "srv", ["b"]))

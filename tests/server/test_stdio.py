@@ -78,7 +78,12 @@ def test_both_eras_are_spoken(talk: Talk) -> None:
 
 
 def test_there_is_a_fixed_handful_of_tools(talk: Talk) -> None:
-    assert [tool.name for tool in talk.tools] == ["list_callable_tools", "inspect_tool", "search_tools"]
+    assert [tool.name for tool in talk.tools] == [
+        "list_callable_tools",
+        "inspect_tool",
+        "search_tools",
+        "execute_program",
+    ]
 
 
 def test_the_instructions_name_the_tool(talk: Talk) -> None:
@@ -125,7 +130,9 @@ def test_wrong_arguments_are_an_error_that_says_which(talk: Talk) -> None:
 
 def test_an_unknown_tool_is_a_protocol_error_that_names_the_known(talk: Talk) -> None:
     assert talk.unknown.code == -32602
-    assert talk.unknown.message.endswith("There are: inspect_tool, list_callable_tools, search_tools.")
+    assert talk.unknown.message.endswith(
+        "There are: execute_program, inspect_tool, list_callable_tools, search_tools."
+    )
 
 
 def test_a_healthy_run_says_nothing_on_stderr_of_its_own(talk: Talk) -> None:

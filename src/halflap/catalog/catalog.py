@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from halflap.catalog.listing import absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
 from halflap.errors import StoreBrokenError, StoreError
+from halflap.schema import visible
 from halflap.store import ServerRows
 from halflap.values import SCRIPTS, definition_hash
 
@@ -26,6 +27,7 @@ __all__ = ["Catalog"]
 logger = logging.getLogger(__name__)
 
 _NAMED = 3
+_LONGEST_SHOWN = 100
 
 
 class Catalog:
@@ -74,10 +76,15 @@ class Catalog:
 
         await self._update(listing.server, change)
         last = absorbed[-1]
+        for original in last.left_out:
+            logger.warning(
+                "server %r: tool %r was left out: its definition cannot be written as JSON",
+                listing.server, visible(original, _LONGEST_SHOWN),
+            )  # fmt: skip
         for original, name in last.renamed:
             logger.warning(
                 "server %r: tool %r is known as %r, because its plain name belongs to another tool",
-                listing.server, original, name,
+                listing.server, visible(original, _LONGEST_SHOWN), name,
             )  # fmt: skip
         if self._config.tools.pin != "off" and last.unaccepted:
             shown = ", ".join(last.unaccepted[:_NAMED]) + (", …" if len(last.unaccepted) > _NAMED else "")

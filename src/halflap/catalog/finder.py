@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from halflap.errors import UsageError
-from halflap.schema import clean, parse_schema
+from halflap.schema import clean, parse_schema, visible
 
 if TYPE_CHECKING:
     from halflap.catalog.catalog import Catalog
@@ -47,12 +47,14 @@ class Finder:
 
     async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
         """Give the tools that fit best, best first."""
+        _check(query, limit, server)
         if not query.strip():
             raise UsageError("The query is empty. Say what the tool should do, or its name.")
         snapshot = self._catalog.snapshot
         if server is not None and server not in snapshot.by_server:
             known = ", ".join(sorted(snapshot.by_server)) or "none"
-            raise UsageError(f"There is no server named {server!r} with tools. There are: {known}.")
+            asked = visible(server, _LONGEST_LINE)
+            raise UsageError(f"There is no server named {asked!r} with tools. There are: {known}.")
         async with self._lock:
             if self._index is None or self._index[0] != snapshot.number:
                 self._index = (snapshot.number, await asyncio.to_thread(self._build, snapshot))
@@ -87,3 +89,14 @@ class Finder:
             [document_of(tool, texts.get(tool.server, "")) for tool in tools], self._meaning
         )
         return index
+
+
+def _check(query: object, limit: object, server: object) -> None:
+    """Refuse what cannot be meant; Python does not, and would fail somewhere within."""
+    if not isinstance(query, str):
+        raise UsageError(f"The query must be a text, not {type(query).__name__}.")
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        shown = limit if isinstance(limit, int | float) else type(limit).__name__
+        raise UsageError(f"The limit must be a whole number from 1 on, not {shown}.")
+    if server is not None and not isinstance(server, str):
+        raise UsageError(f"The server must be its name or None, not {type(server).__name__}.")

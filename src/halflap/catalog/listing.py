@@ -28,6 +28,8 @@ class Absorbed:
     """(original name, name given) of tools whose plain name belongs to another tool."""
     unaccepted: tuple[str, ...] = ()
     """Tools that came with a definition that is new, and is not the accepted one."""
+    left_out: tuple[str, ...] = ()
+    """Original names of tools whose definition cannot be written as JSON."""
 
 
 def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -> Absorbed:
@@ -35,12 +37,16 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
     known = {tool.original_name: tool for tool in before.tools}
     taken = dict(before.names)
     tools: dict[str, StoredTool] = {}
-    added, changed, renamed, unaccepted = [], [], [], []
+    added, changed, renamed, unaccepted, left_out = [], [], [], [], []
     for position, definition in enumerate(listing.tools):
         original = str(definition["name"])
         if original in tools:
             continue
-        digest = definition_hash(definition)
+        try:
+            digest = definition_hash(definition)
+        except (ValueError, RecursionError):
+            left_out.append(original)
+            continue
         old = known.get(original)
         if old is None:
             name = choose_name(listing.server, original, taken)
@@ -77,6 +83,7 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
         Changes(tuple(sorted(added)), tuple(sorted(removed)), tuple(sorted(changed))),
         tuple(renamed),
         tuple(sorted(unaccepted)),
+        tuple(left_out),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.catalog.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["Meaning"]
 
@@ -35,7 +35,7 @@ class Meaning:
     """
 
     def __init__(self, numpy: Any, vectors: Any, tokenizer: Any) -> None:
-        self._numpy = numpy
+        self.numpy = numpy
         self._vectors = vectors
         self._tokenizer = tokenizer
 
@@ -61,7 +61,7 @@ class Meaning:
 
     def encode(self, texts: Sequence[str]) -> Any:
         """Give one row for each text: a unit vector, or zeros for a text that says nothing."""
-        numpy = self._numpy
+        numpy = self.numpy
         split = [words(text[:_LONGEST_TEXT], wholes=False) for text in texts]
         # Texts share most of their words: each is taken into pieces once.
         known = {word: number for number, word in enumerate({word: None for text in split for word in text})}
@@ -77,7 +77,7 @@ class Meaning:
 
     def _sums(self, vectors: Any, groups: Sequence[Sequence[int]]) -> Any:
         """Add up the vectors of each group."""
-        numpy = self._numpy
+        numpy = self.numpy
         rows = numpy.zeros((len(groups), vectors.shape[1]), dtype=numpy.float32)
         for row, group in zip(rows, groups, strict=True):
             # One after the other stays in the processor's cache; all at once would not, and takes longer.
@@ -86,20 +86,18 @@ class Meaning:
         return rows
 
     def mix(
-        self, fits: Mapping[int, float], encoded: Any, query: str, among: Sequence[int], limit: int
+        self, by_words: Any, encoded: Any, query: str, among: Sequence[int] | None, limit: int
     ) -> tuple[dict[int, float], float]:
         """Mix how texts fit by words with how near they are in meaning, each in proportion to its best.
 
-        Gives the best `limit` of those `among` which to choose (more if some are equally good), and how near
-        the nearest is: 0 is nothing in common, 1 is the same.
+        Gives the best `limit`, of all or of those `among` which to choose (more if some are equally good), and how
+        near the nearest is: 0 is nothing in common, 1 is the same.
         """
-        numpy = self._numpy
-        by_words = numpy.zeros(len(encoded))
-        by_words[list(fits)] = list(fits.values())
+        numpy = self.numpy
+        if among is not None:
+            by_words, encoded = by_words[among], encoded[among]
         # Not `@`: that may share so small a job among processors, and then waits for one that is busy.
         near = numpy.einsum("ij,j->i", encoded, self.encode([query])[0]).clip(0.0, 1.0)
-        numbers = numpy.arange(among.start, among.stop) if isinstance(among, range) else numpy.asarray(among)
-        by_words, near = by_words[numbers], near[numbers]
         nearest = float(near.max())
         mixed = by_words / (by_words.max() or 1.0) + _SHARE * near / (nearest or 1.0)
         # What has no word in common must at least be near: something is always the nearest.
@@ -107,4 +105,5 @@ class Meaning:
         best = numpy.flatnonzero(mixed)
         if limit < len(best):
             best = best[mixed[best] >= numpy.partition(mixed[best], -limit)[-limit]]
-        return dict(zip(numbers[best].tolist(), mixed[best].tolist(), strict=True)), nearest
+        numbers = best if among is None else numpy.asarray(among)[best]
+        return dict(zip(numbers.tolist(), mixed[best].tolist(), strict=True)), nearest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from math import log
 from typing import TYPE_CHECKING
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog.document import Document
 
-__all__ = ["Posting", "postings", "rarity"]
+__all__ = ["Postings", "rarity"]
 
 Posting = tuple[tuple[int, ...], tuple[float, ...]]
 """The tools that have a term, and what it adds to the score of each."""
@@ -32,6 +34,7 @@ _OF_TOOL = (
 _LENGTH_PENALTY = 0.4
 _SATURATION = 1.2
 _MOST_POSTINGS = 1_000
+_NOWHERE: Posting = ((), ())
 
 
 def rarity(having: int, of: int) -> float:
@@ -39,7 +42,7 @@ def rarity(having: int, of: int) -> float:
     return log(1 + (of - having + 0.5) / (having + 0.5))
 
 
-def postings(documents: Sequence[Document]) -> tuple[dict[str, Posting], dict[str, float]]:
+def _postings(documents: Sequence[Document]) -> tuple[dict[str, Posting], dict[str, float]]:
     """Give for each term what it adds to which tools, and what it could add at most."""
     table = [document.fields() for document in documents]
     read = _Read(table)
@@ -90,10 +93,46 @@ class _Read:
 
 
 def _posting(parts: dict[int, float], weight: float) -> Posting:
-    if len(parts) > _MOST_POSTINGS:
-        # Of a word that very many tools have, those count that have it most, and of equals the first by name.
-        least = sorted(parts.values())[-_MOST_POSTINGS]
-        most = {tool: part for tool, part in parts.items() if part > least}
-        equal = sorted(tool for tool, part in parts.items() if part == least)
-        parts = most | dict.fromkeys(equal[: _MOST_POSTINGS - len(most)], least)
-    return tuple(parts), tuple([weight * part for part in parts.values()])
+    numbers = sorted(parts)
+    return tuple(numbers), tuple([weight * parts[number] for number in numbers])
+
+
+def _shortened(posting: Posting) -> Posting:
+    """Of a word that very many tools have, keep those that have it most, and of equals the first by name."""
+    numbers, gains = posting
+    least = sorted(gains)[-_MOST_POSTINGS]
+    room = _MOST_POSTINGS - sum(1 for gain in gains if gain > least)
+    kept: list[int] = []
+    for at, gain in enumerate(gains):
+        if gain > least:
+            kept.append(at)
+        elif gain == least and room:
+            kept.append(at)
+            room -= 1
+    return tuple([numbers[at] for at in kept]), tuple([gains[at] for at in kept])
+
+
+class Postings:
+    """All terms, and what each adds to which tools: to all that have it or, of a word that most have, to those first."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        whole, self.weights = _postings(documents)
+        self.terms: dict[str, Posting] = {}
+        self._whole: dict[str, tuple[array[int], array[float]]] = {}
+        for term, posting in whole.items():
+            if len(posting[0]) > _MOST_POSTINGS:
+                self._whole[term] = (array("I", posting[0]), array("d", posting[1]))
+                posting = _shortened(posting)  # noqa: PLW2901 -- what is asked for mostly
+            self.terms[term] = posting
+
+    def of(self, term: str, among: Sequence[int] | None) -> Iterator[tuple[int, float]]:
+        """Give tools and what a term adds to each; `among` these, which are in order, all that have it."""
+        if among is None:
+            return zip(*self.terms.get(term, _NOWHERE), strict=True)
+        numbers, gains = self._whole.get(term) or self.terms.get(term, _NOWHERE)
+        first, last = bisect_left(numbers, among[0]), bisect_right(numbers, among[-1])
+        found = zip(numbers[first:last], gains[first:last], strict=True)
+        if among[-1] - among[0] + 1 == len(among):
+            return found
+        own = frozenset(among)
+        return (one for one in found if one[0] in own)

@@ -26,19 +26,19 @@ from heapq import nlargest, nsmallest
 from typing import TYPE_CHECKING
 
 from halflap.catalog.document import LONGEST_NAME
+from halflap.catalog.neighbours import Neighbours
 from halflap.catalog.order import steps
-from halflap.catalog.postings import postings, rarity
+from halflap.catalog.postings import Postings, rarity
 from halflap.catalog.spelling import Spellings
 from halflap.catalog.vocabulary import Vocabulary
 from halflap.catalog.words import terms, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.catalog.document import Document
     from halflap.catalog.meaning import Meaning
     from halflap.catalog.order import Step
-    from halflap.catalog.postings import Posting
 
 __all__ = ["Found", "Index"]
 
@@ -47,14 +47,11 @@ _LONGEST_QUERY = 2_000
 _MOST_QUERY_TERMS = 64
 _MOST_CORRECTED = 4
 
-_NEIGHBOUR = 0.5
-
 _KIN = 0.5
 _ORDER = 0.1
 
 _LONGEST_GIST = 500
 _BY_WORDS = 0.9
-_NOWHERE: Posting = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +71,21 @@ class Index:
         for document in sorted(documents):
             by_name.setdefault(document.name, document)
         self._documents = tuple(by_name.values())
-        self._servers = [document.server for document in self._documents]
+        servers = [document.server for document in self._documents]
         self._of_server: dict[str, list[int]] = {}
-        for number, server in enumerate(self._servers):
+        for number, server in enumerate(servers):
             self._of_server.setdefault(server, []).append(number)
-        self._postings, self._weights = postings(self._documents)
+        self._neighbours = Neighbours(servers)
+        self._postings = Postings(self._documents)
+        self._weights = self._postings.weights
         self._unknown_weight = rarity(0, len(self._documents))
-        self._vocabulary = Vocabulary(self._postings)
+        self._vocabulary = Vocabulary(self._weights)
         self._steps: dict[Step, list[int]] = {}
         for number, document in enumerate(self._documents):
             name, title = document.original_name[:LONGEST_NAME], document.title[:LONGEST_NAME]
             for step in steps(name) | steps(title) if title else steps(name):
                 self._steps.setdefault(step, []).append(number)
-        self._names = Spellings(self._documents, self._postings)
+        self._names = Spellings(self._documents, self._weights)
         self._meaning = meaning
         self._vectors = None if meaning is None else meaning.encode([_gist(one) for one in self._documents])
 
@@ -107,62 +106,59 @@ class Index:
         asked = self._asked(query)
         if not asked:
             return {}
-        covered: dict[int, float] = {}
-        for term in asked:
-            for number, gain in self._gains(term):
-                covered[number] = covered.get(number, 0.0) + gain
-        for step in steps(query):
-            for number in self._steps.get(step, ()):
-                gain = _ORDER * (self._weights.get(step.first, 0.0) + self._weights.get(step.second, 0.0))
-                covered[number] = covered.get(number, 0.0) + gain
-        fits = self._with_neighbours(covered)
-        if server is not None:
-            own = frozenset(self._of_server[server])
-            fits = {number: fit for number, fit in fits.items() if number in own}
+        among = None if server is None else self._of_server[server]
+        covered = self._covered(query, asked, among)
         nearest = 0.0
-        if self._meaning is not None:
-            among = range(len(self._documents)) if server is None else self._of_server[server]
-            fits, nearest = self._meaning.mix(fits, self._vectors, query, among, limit)
+        if self._meaning is None:
+            fits = self._neighbours.best(covered, limit)
+        else:
+            words = self._neighbours.all(covered, self._meaning.numpy)
+            fits, nearest = self._meaning.mix(words, self._vectors, query, among, limit)
         best = _best(fits, limit)
         if not best:
             return {}
         weight = sum(self._weights.get(term, self._unknown_weight) for term in asked)
-        strength = max(nearest, max(covered.get(number, 0.0) for number in best) / weight)
+        strength = max(nearest, max(covered[number] for number in best) / weight)
         scale = _BY_WORDS * min(1.0, strength) / fits[best[0]]
         return {number: round(scale * fits[number], 4) for number in best}
+
+    def _covered(self, query: str, asked: Iterable[str], among: Sequence[int] | None) -> list[float]:
+        """Add up for each tool what the query's terms count there, and its steps."""
+        # A list, not a dict of those that have any: there are many, and this is where the time goes.
+        covered = [0.0] * len(self._documents)
+        for term in asked:
+            for number, gain in self._gains(term, among):
+                covered[number] += gain
+        own = None if among is None else frozenset(among)
+        for step in steps(query):
+            gain = _ORDER * (self._weights.get(step.first, 0.0) + self._weights.get(step.second, 0.0))
+            for number in self._steps.get(step, ()):
+                if own is None or number in own:
+                    covered[number] += gain
+        return covered
 
     def _asked(self, query: str) -> list[str]:
         """Give the terms of a query, each once; of very many the rarest, which say most."""
         asked = list(dict.fromkeys(terms(query)))
-        if not any(term in self._postings or self._vocabulary.kin(term) for term in asked):
+        if not any(term in self._weights or self._vocabulary.kin(term) for term in asked):
             asked = [self._vocabulary.corrected(term) for term in asked[:_MOST_CORRECTED]]
         if len(asked) > _MOST_QUERY_TERMS:
             asked.sort(key=lambda term: -self._weights.get(term, 0.0))
         return asked[:_MOST_QUERY_TERMS]
 
-    def _gains(self, term: str) -> Iterable[tuple[int, float]]:
+    def _gains(self, term: str, among: Sequence[int] | None) -> Iterable[tuple[int, float]]:
         """Give the tools that have a term or, for less, a word of its kin."""
-        numbers, exact = self._postings.get(term, _NOWHERE)
+        exact = self._postings.of(term, among)
         kin = self._vocabulary.kin(term)
         if not kin:
-            return zip(numbers, exact, strict=True)
-        gains: dict[int, float] = {}
+            return exact
+        gains = dict(exact)
         for word in kin:
-            for number, gain in zip(*self._postings[word], strict=True):
-                gains[number] = max(_KIN * gain, gains.get(number, 0.0))
-        for number, gain in zip(numbers, exact, strict=True):
-            gains[number] = max(gain, gains.get(number, 0.0))
+            for number, gain in self._postings.of(word, among):
+                less = _KIN * gain
+                if less > gains.get(number, 0.0):
+                    gains[number] = less
         return gains.items()
-
-    def _with_neighbours(self, covered: Mapping[int, float]) -> dict[int, float]:
-        """Add to each tool that fits at all a part of what the best tool of its server has."""
-        servers = self._servers
-        best: dict[str, float] = {}
-        for number, fit in covered.items():
-            server = servers[number]
-            if fit > best.get(server, 0.0):
-                best[server] = fit
-        return {number: fit + _NEIGHBOUR * best[servers[number]] for number, fit in covered.items()}
 
 
 def _best(fits: Mapping[int, float], limit: int) -> list[int]:

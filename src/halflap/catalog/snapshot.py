@@ -25,6 +25,8 @@ __all__ = ["Snapshot", "build_snapshot", "matches"]
 
 _SUGGESTIONS = 3
 _ALIKE = 70
+_AS_NEAR = 10
+_LONGEST_ASKED = 300
 
 
 def _nothing() -> Mapping[str, Any]:
@@ -103,6 +105,7 @@ def _server_of(name: str, servers: Sequence[str]) -> str | None:
 
 def _similar(name: str, names: Sequence[str]) -> list[str]:
     """Give the names that somebody who typed this may have meant, best first."""
+    name = name[:_LONGEST_ASKED]
     wanted_server, wanted_tool = _parts(name)
     whole = _letters(name)
     scores = {}
@@ -115,7 +118,10 @@ def _similar(name: str, names: Sequence[str]) -> list[str]:
         alike = max(alike, fuzz.ratio(whole, _letters(candidate)) - 10)
         if alike >= _ALIKE:
             scores[candidate] = alike
-    return sorted(scores, key=lambda found: (-scores[found], found))[:_SUGGESTIONS]
+    # Beside one that is right but for a letter, others that are merely alike are no help.
+    least = max(scores.values(), default=0.0) - _AS_NEAR
+    near = [found for found in scores if scores[found] >= least]
+    return sorted(near, key=lambda found: (-scores[found], found))[:_SUGGESTIONS]
 
 
 def _parts(name: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import aside
 from halflap.errors import ToolNotFoundError
+from halflap.schema import visible
 from halflap.server.family import Answer, FrontTool
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from halflap.server.caller import Caller
 
 __all__ = ["inspect_tool"]
+
+_LONGEST_SHOWN = 200
 
 _DESCRIPTION = (
     "Returns the schema and description of a tool available in execute_program. Includes outputSchema if the "
@@ -95,5 +98,5 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
 
 
 def _not_found(name: str, more: str) -> str:
-    first = f"[Tool not found] '{name}' is not available in execute_program"
+    first = f"[Tool not found] '{visible(name, _LONGEST_SHOWN)}' is not available in execute_program"
     return f"{first}\n{more}" if more else first

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx2
 import mcp_types as types
+from mcp.client import streamable_http
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from pydantic import ValidationError
 
+from halflap.upstream.message import read_message
 from halflap.upstream.wire import LOST, NOT_SENT, REFUSED
 
 if TYPE_CHECKING:
@@ -34,6 +37,35 @@ _FORBIDDEN = 403
 _GONE = 404
 _ONLY_SSE = (400, 404, 405)
 """What a server of the older transport answers to a POST at its event stream's address."""
+
+
+class _Reader:
+    """What the library reads messages with and, for what that refuses, our own reading.
+
+    One tool whose schema is deep would take all others of its page with it.
+    """
+
+    def __init__(self, adapter: Any) -> None:
+        self._adapter = adapter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._adapter, name)
+
+    def validate_json(self, data: str | bytes, **settings: Any) -> Any:
+        try:
+            return self._adapter.validate_json(data, **settings)
+        except ValidationError:
+            try:
+                message = read_message(data.encode() if isinstance(data, str) else data)
+            except (ValueError, RecursionError):
+                message = None
+            if message is None:
+                raise
+            return message
+
+
+# The transport has no seam for this. Nothing changes for what it reads by itself.
+streamable_http.jsonrpc_message_adapter = _Reader(streamable_http.jsonrpc_message_adapter)  # type: ignore[assignment, attr-defined]
 
 
 class _ReportingClient(httpx2.AsyncClient):

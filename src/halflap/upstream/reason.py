@@ -24,7 +24,9 @@ def explain(error: BaseException, server: ServerConfig, wire: Wire, log: ServerL
     leaf = _leaf(error)
     if isinstance(leaf, UpstreamError):
         return leaf.reason
-    words = wire.trouble or _explain_leaf(leaf)
+    # It was its answer, and not that its process ended: that came after, and was our doing.
+    answered = isinstance(leaf, ValueError | RuntimeError | TypeError | LookupError)
+    words = _explain_leaf(leaf) if answered else wire.trouble or _explain_leaf(leaf)
     return words + _last_words(server, log)
 
 
@@ -39,6 +41,8 @@ def _explain_leaf(leaf: BaseException) -> str:
         return (
             f"it answered something that is not the protocol: {leaf.error_count()} problems in its greeting."
         )
+    if isinstance(leaf, ValueError | RuntimeError | TypeError | LookupError):
+        return f"its answer cannot be used: {_words(leaf).rstrip('.')}."
     return f"{_words(leaf)}."
 
 

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import CallTimeoutError
+from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["send"]
 
+_LONGEST_SHOWN = 200
 _GIVING_UP_SECONDS = 0.3
 """How long a call that is given up may take to tell the server so; it goes on behind if it takes longer."""
 
@@ -41,7 +43,9 @@ async def send(
             await context.progress(progress, total, message)
 
     # In a task of its own: a server that reads nothing could hold up even its being given up.
-    sending = asyncio.create_task(session.call(tool, arguments, progressed), name=f"call {tool}")
+    sending = asyncio.create_task(
+        session.call(tool, arguments, progressed), name=f"call {tool[:_LONGEST_SHOWN]}"
+    )
     _behind.add(sending)
     sending.add_done_callback(_behind.discard)
     try:
@@ -54,6 +58,7 @@ async def send(
             sending.cancel()
             await asyncio.wait([sending], timeout=_GIVING_UP_SECONDS)
     took = f"{clock() - start:.1f} s"
+    tool = visible(tool, _LONGEST_SHOWN)
     if context.deadline is not None and clock() >= context.deadline:
         raise CallTimeoutError(server.name, f"it did not answer {tool!r} before the deadline ({took}).")
     setting = "max_call_timeout_seconds" if until == last else "call_timeout_seconds"

@@ -16,16 +16,18 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel, ValidationError
 
+from halflap.schema import visible
+from halflap.upstream.message import CUT, tame
 from halflap.upstream.wire import LOST, NOT_SENT, REFUSED, RequestFailedError
-from halflap.values import Listing
+from halflap.values import Listing, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from types import TracebackType
 
     from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
+    from pydantic import BaseModel
 
     from halflap.upstream.wire import Wire
     from halflap.values import Progress
@@ -38,7 +40,10 @@ logger = logging.getLogger(__name__)
 _MOST_PAGES = 1_000
 _MOST_TOOLS = 20_000
 _MOST_ROUNDS = 10
+_DEEPEST = 320
+"""So deep a definition may be. Python copies and writes such values with a stack of a thousand."""
 _LONGEST_INSTRUCTIONS = 100_000
+_LONGEST_SHOWN = 100
 _LONGEST_TTL_MS = 10**12
 _SESSION_CLOSED = "Connection closed"
 _CLOSED = (_SESSION_CLOSED, "SSE stream")
@@ -58,6 +63,31 @@ class _Slot:
 _slot: ContextVar[_Slot | None] = ContextVar("halflap_slot", default=None)
 
 
+class _Tamed:
+    """A stream of messages without those numbers that would end the dispatcher that reads it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stream.__aexit__(*error)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        item = await self._stream.__anext__()
+        tame(getattr(item, "message", None))
+        return item
+
+
 class _Tap(JSONRPCDispatcher[TransportContext]):
     """A dispatcher that hands us each answer as it came, before anything validates or reshapes it.
 
@@ -66,7 +96,7 @@ class _Tap(JSONRPCDispatcher[TransportContext]):
     """
 
     def __init__(self, read: Any, write: Any) -> None:
-        super().__init__(read, write)
+        super().__init__(_Tamed(read), write)
         self.ended = anyio.Event()
 
     async def send_raw_request(
@@ -177,8 +207,11 @@ class Session:
         token = _slot.set(slot)
         try:
             await self.client.list_tools(params=params)
-        except ValidationError:
-            logger.debug("a page of tools is not to the letter of the protocol", exc_info=True)
+        except Exception:
+            # Whatever the library makes of it, once the answer is there: each tool is looked at by itself.
+            if slot.raw is None:
+                raise
+            logger.debug("a page of tools is not to the library's taste", exc_info=True)
         finally:
             _slot.reset(token)
         return slot.raw or {}
@@ -196,11 +229,13 @@ class Session:
                 )
             )
             raw = await self._request(request, types.CallToolResult, progress)
+            if CUT in raw:
+                raise RequestFailedError(types.INTERNAL_ERROR, f"its result {raw[CUT]} to be passed on")
             if raw.get("resultType") != "input_required":
                 return raw
             try:
                 asked = types.InputRequiredResult.model_validate(raw)
-            except ValidationError as error:
+            except ValueError as error:
                 words = "it asked for input in a form that is not the protocol's"
                 raise RequestFailedError(types.INTERNAL_ERROR, words) from error
             responses = await self._answer_questions(asked)
@@ -216,11 +251,12 @@ class Session:
         token = _slot.set(slot)
         try:
             await self.client.send_request(request, expected, progress_callback=progress)
-        except ValidationError:
-            if slot.raw is None:
-                raise
         except MCPError as error:
             raise self._failure(error, slot) from error
+        except (ValueError, RecursionError) as error:
+            if slot.raw is None:
+                words = f"the arguments cannot be written as JSON: {error}"
+                raise RequestFailedError(types.INVALID_PARAMS, words, sent=False) from error
         finally:
             _slot.reset(token)
             if self.wire.sent is not None:
@@ -306,19 +342,45 @@ def _take(
     ):
         warnings.append("a tool without a name was left out")
         return
+    shown = visible(definition["name"], _LONGEST_SHOWN)
     if definition["name"] in names:
-        warnings.append(f"tool {definition['name']!r} is listed twice; the second was left out")
+        warnings.append(f"tool {shown!r} is listed twice; the second was left out")
         return
     names.add(definition["name"])
+    trouble = _unusable(definition)
+    if trouble is not None:
+        warnings.append(f"tool {shown!r} was left out: {trouble}")
+        return
     kept = dict(definition)
     if not isinstance(kept.get("inputSchema"), dict):
-        warnings.append(f"tool {kept['name']!r} has no input schema; it is taken to accept any arguments")
+        warnings.append(f"tool {shown!r} has no input schema; it is taken to accept any arguments")
         kept["inputSchema"] = {"type": "object"}
     if not isinstance(kept.get("outputSchema"), dict):
         kept.pop("outputSchema", None)
     if not isinstance(kept.get("description"), str):
         kept["description"] = ""
     definitions.append(kept)
+
+
+def _unusable(definition: dict[str, Any]) -> str | None:
+    """Say what keeps a definition from being kept, copied and hashed, if anything does."""
+    level: list[Any] = [definition]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for part in level
+            for inner in (part.values() if isinstance(part, dict) else part)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            break
+    else:
+        return f"its definition is nested more than {_DEEPEST} levels deep"
+    try:
+        canonical(definition)
+    except ValueError:
+        return "its definition has a number of more than 4,000 digits"
+    return None
 
 
 def _shorter(ttl: float | None, milliseconds: Any) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 from contextlib import asynccontextmanager
@@ -205,7 +206,7 @@ async def _write_messages(
     async with outgoing:
         async for session_message in outgoing:
             message = session_message.message
-            line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+            line = _line(message)
             if stdin.transport.is_closing():
                 break
             if isinstance(message, types.JSONRPCRequest) and wire.sent is not None:
@@ -216,6 +217,15 @@ async def _write_messages(
                     del wire.sent[message.id]
                 break
     wire.broken.set()
+
+
+def _line(message: types.JSONRPCMessage) -> bytes:
+    try:
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except ValueError:
+        # Half of a surrogate pair: JSON can name it by its number.
+        text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True))
+    return text.encode() + b"\n"
 
 
 async def _written(stdin: asyncio.StreamWriter, line: bytes) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from halflap.errors import CallTimeoutError, ToolFailedError, UpstreamLostError, UpstreamUnavailableError
+from halflap.schema import visible
 from halflap.upstream.handshake import agree
 from halflap.upstream.http import http_streams, sse_streams
 from halflap.upstream.reason import explain, explain_timeout
@@ -45,6 +46,7 @@ _SETTLE_SECONDS = 0.05
 """A server that announces changes tends to announce several at once."""
 _CLOSING_SECONDS = 8.0
 """How long a server may take to be stopped in order; its supervisor takes four of them at most."""
+_LONGEST_SHOWN = 200
 _ATTEMPTS = 3
 """So often at most one call is sent, however often it provably did not arrive."""
 
@@ -163,11 +165,13 @@ class Upstream:
             await self._places.acquire()
             return
         raise CallTimeoutError(
-            self.name, f"{tool!r} had to wait for other calls until the deadline; it was not sent."
+            self.name,
+            f"{visible(tool, _LONGEST_SHOWN)!r} had to wait for other calls until the deadline; it was not sent.",
         )
 
     def _lost_error(self, tool: str, failure: RequestFailedError, session: Session) -> Exception:
         why = (session.wire.trouble or failure.message).rstrip(".")
+        tool = visible(tool, _LONGEST_SHOWN)
         if not failure.sent:
             return UpstreamUnavailableError(self.name, f"{why}. The call of {tool!r} was not sent.")
         return UpstreamLostError(
