@@ -2,8 +2,9 @@
 
 from halflap.schema.clean import clean, clean_deep, clean_telling, visible
 from halflap.schema.problem import unsendable
+from halflap.schema.returned import is_wrapped, says_something
 from halflap.schema.size import is_small
-from halflap.schema.tool import Parameter, ToolSchema, is_wrapped, parse_schema, says_something
+from halflap.schema.tool import Parameter, ToolSchema, parse_schema
 from halflap.schema.types import Type
 from halflap.schema.validate import Validator, compile_or_say, compile_schema
 from halflap.schema.write import compact

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.schema.drafts import is_old
-from halflap.schema.join import both, fields_of, union, work_of_both
-from halflap.schema.kinds import ANY, CUT, PLAIN, Field, Type
+from halflap.schema.join import both, union, work_of_both
+from halflap.schema.kinds import ANY, CUT, NEVER, PLAIN, Field, Type
 from halflap.schema.refer import MISSING, References
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from halflap.schema.kinds import Kind
 
-__all__ = ["Field", "Type", "fields_of", "read_type"]
+__all__ = ["Field", "Type", "read_type"]
 
 _DEEPEST = 40
 _MOST_PARTS = 3_000
@@ -29,6 +29,8 @@ _MOST_VALUES = 500
 LEFT_OUT = "… (cut)"
 _OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProperties")
 _REFERENCES = ("$ref", "$dynamicRef")
+_BESIDE = frozenset({"$ref", "$defs", "definitions", "$schema", "$id", "$comment", "title"})
+"""What a schema may have that says no more than where to read on."""
 
 
 def read_type(schema: Any, root: Any = None) -> Type:
@@ -44,7 +46,7 @@ class _Reader:
 
     def read(self, schema: Any, depth: int, through: tuple[int, ...]) -> Type:
         if not isinstance(schema, dict):
-            return ANY
+            return NEVER if schema is False else ANY
         if id(schema) in through:
             return Type("again", names=self._word(schema))
         self._parts += 1
@@ -77,10 +79,20 @@ class _Reader:
     def _read(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         for key in _REFERENCES:
             if isinstance(schema.get(key), str):
-                target = self._references.find(schema[key])
+                target = self._target(schema[key])
                 found = ANY if target is MISSING else self.read(target, depth + 1, through)
                 return found if self._old else self._both(found, self._said(schema, depth, through))
         return self._said(schema, depth, through)
+
+    def _target(self, reference: str) -> Any:
+        """Give what a reference leads to; a part that only refers on is no level of its own."""
+        target = self._references.find(reference)
+        while isinstance(target, dict) and isinstance(target.get("$ref"), str) and target.keys() <= _BESIDE:
+            self._parts += 1
+            if self._parts > _MOST_PARTS:
+                return target
+            target = self._references.find(target["$ref"])
+        return target
 
     def _said(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         """Read what the schema says, apart from what it refers to."""
