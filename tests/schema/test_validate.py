@@ -221,12 +221,17 @@ def test_references_within_the_schema_are_followed(reference: str) -> None:
 
 
 def test_a_big_value_with_many_mistakes_is_refused_quickly() -> None:
-    (problem,) = problems({"items": {"type": "string"}}, [1] * 200_000)
-    assert problem.path == "[0]"
+    first, more = problems({"items": {"type": "string"}}, [1] * 200_000)
+    assert first.path == "[0]"
+    assert str(more) == "there may be more: of so much, only the first problem is looked for"
 
 
-def test_at_most_twenty_problems_are_listed() -> None:
-    assert len(problems({"items": {"type": "string"}}, [1] * 100)) == 20
+def test_of_very_many_problems_it_is_told_how_many_more_there_are() -> None:
+    strings = {"items": {"type": "string"}}
+    assert len(problems(strings, [1] * 50)) == 50
+    told = problems(strings, [1] * 100)
+    assert (len(told), str(told[-1]), told[-1].what) == (51, "and 50 more", "more")
+    assert str(problems(strings, [1] * 300)[-1]) == "and more than 200 more"
 
 
 def test_a_value_that_fills_a_page_is_not_repeated_whole() -> None:

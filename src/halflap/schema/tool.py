@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from halflap.schema.arguments import argument_problems
 from halflap.schema.clean import clean
 from halflap.schema.fields import choices_of, extra_of, fields_of, is_cut, objects_in
 from halflap.schema.join import union
 from halflap.schema.kinds import PLAIN, Field, Type
-from halflap.schema.problem import unsendable
 from halflap.schema.returned import returned
 from halflap.schema.types import read_type
 from halflap.schema.validate import compile_schema
@@ -73,11 +73,7 @@ class ToolSchema:
 
     def validate_arguments(self, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Say everything that is wrong with these arguments; nothing is filled in or converted."""
-        validator = compile_schema(self.raw_schema)
-        problems = [] if validator is None else validator.problems(dict(arguments))
-        told = {problem.path for problem in problems}
-        odd = islice(unsendable(dict(arguments)), _MOST_VALUES)
-        return [*problems, *(problem for problem in odd if problem.path not in told)]
+        return argument_problems(arguments, compile_schema(self.raw_schema))
 
     def format_for_llm(self) -> str:
         """Write it out for a model: one line for each parameter."""

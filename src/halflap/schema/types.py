@@ -33,15 +33,17 @@ _BESIDE = frozenset({"$ref", "$defs", "definitions", "$schema", "$id", "$comment
 """What a schema may have that says no more than where to read on."""
 
 
-def read_type(schema: Any, root: Any = None) -> Type:
-    """Read a schema: a whole one, or a part of the one that is given as root."""
-    return _Reader(schema if root is None else root).read(schema, 0, ())
+def read_type(schema: Any, root: Any = None, *, old: bool | None = None, most: int = _MOST_PARTS) -> Type:
+    """Read a schema: a whole one, or a part of the one that is given as root; no more than so many parts."""
+    root = schema if root is None else root
+    return _Reader(root, most, old=is_old(root) if old is None else old).read(schema, 0, ())
 
 
 class _Reader:
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, most: int, *, old: bool) -> None:
         self._references = References(root)
-        self._old = is_old(root)
+        self._old = old
+        self._most = most
         self._parts = 0
 
     def read(self, schema: Any, depth: int, through: tuple[int, ...]) -> Type:
@@ -50,7 +52,7 @@ class _Reader:
         if id(schema) in through:
             return Type("again", names=self._word(schema))
         self._parts += 1
-        if depth > _DEEPEST or self._parts > _MOST_PARTS:
+        if depth > _DEEPEST or self._parts > self._most:
             return CUT
         found = self._read(schema, depth, (*through, id(schema)))
         description = schema.get("description")
@@ -89,7 +91,7 @@ class _Reader:
         target = self._references.find(reference)
         while isinstance(target, dict) and isinstance(target.get("$ref"), str) and target.keys() <= _BESIDE:
             self._parts += 1
-            if self._parts > _MOST_PARTS:
+            if self._parts > self._most:
                 return target
             target = self._references.find(target["$ref"])
         return target
@@ -121,7 +123,7 @@ class _Reader:
     def _both(self, one: Type, other: Type) -> Type:
         # Joining is work that no part of the schema stands for: every key may meet every choice.
         self._parts += work_of_both(one, other) // 10
-        return one if self._parts > _MOST_PARTS and one.kind != "any" else both(one, other)
+        return one if self._parts > self._most and one.kind != "any" else both(one, other)
 
     def _own(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         """Read what the schema says itself, apart from what it combines."""
@@ -154,7 +156,7 @@ class _Reader:
         properties = schema.get("properties")
         fields = []
         for name, inner in (properties if isinstance(properties, dict) else {}).items():
-            if self._parts > _MOST_PARTS:
+            if self._parts > self._most:
                 fields.append(Field("…", CUT, required=False))
                 break
             kind = self.read(inner, depth + 1, through)

@@ -45,12 +45,13 @@ class Scale:
     """Weighs values against one schema, without checking them.
 
     A small schema is not followed: all of it is thought to be held against all of the value. Where that is
-    more than is light, or there is no end to the schema, it is followed along the value.
+    more than is moderate, or there is no end to the schema, it is followed along the value.
     """
 
-    def __init__(self, schema: Mapping[str, Any], light: float, most: float) -> None:
+    def __init__(self, schema: Mapping[str, Any], light: float, moderate: float, most: float) -> None:
         self._schema = schema
         self._light = light
+        self._moderate = moderate
         self._most = most
         self._references = References(schema)
         try:
@@ -65,10 +66,10 @@ class Scale:
     def weigh(self, value: Any) -> float:
         """Give about how many steps a check takes; infinity when that is more than the most."""
         rough = self._rough(value, self._most)
-        if rough <= self._light:
+        if rough <= self._moderate:
             return rough
-        # What can be checked anyhow is followed only to see whether it is light.
-        seen = _Seen(self._light if rough < math.inf else self._most)
+        # What can be checked anyhow is followed only to see whether it is moderate.
+        seen = _Seen(self._moderate if rough < math.inf else self._most)
         try:
             weight = min(rough, self._follow(self._schema, value, seen))
         except (_TooHeavyError, RecursionError):
