@@ -34,6 +34,8 @@ _MOST_WORK = 1_000_000
 """What is more work to check than this is not checked: our time is not the schema's author's to spend."""
 _WORK_FOR_ALL = 200_000
 """Beyond this, only the first problem is looked for."""
+_EACH = 20
+"""An error takes as long to make as so many steps, also each of those within a choice that is not told."""
 _LIGHT = 20_000
 """So much work is over before anybody has waited for it."""
 _LONGEST_REASON = 300
@@ -48,14 +50,17 @@ class Validator:
         """How large the schema is."""
         self._compiled = compiled
         self._schema = schema
-        self._scale = Scale(schema, _LIGHT, _WORK_FOR_ALL, _MOST_WORK)
+        self._scale = Scale(schema, _LIGHT, _MOST_WORK)
+        self._scale_for_all = Scale(schema, _WORK_FOR_ALL, _WORK_FOR_ALL, _EACH)
 
     def problems(self, value: Any) -> list[ArgumentProblem]:
         """Say what is wrong, and last, whether there is more; what cannot be decided within reason is not wrong."""
         try:
-            work = self._scale.weigh(value)
+            tells_all = self._scale_for_all.weigh(value) < math.inf
             teller = Teller(self._schema, value)
-            found = (one for error in self._errors(value, work) for one in teller.problems_of(error))
+            found = (
+                one for error in self._errors(value, tells_all=tells_all) for one in teller.problems_of(error)
+            )
             told = list(islice(found, _MOST_PROBLEMS))
             more = sum(1 for _ in islice(found, _MOST_COUNTED + 1))
         except (ValueError, RecursionError):
@@ -63,7 +68,7 @@ class Validator:
         if more:
             count = f"more than {_MOST_COUNTED}" if more > _MOST_COUNTED else more
             told.append(ArgumentProblem("", f"and {count} more", "", "more"))
-        elif told and work > _WORK_FOR_ALL:
+        elif told and not tells_all:
             told.append(ArgumentProblem("", _ONLY_THE_FIRST, "", "more"))
         return told
 
@@ -75,11 +80,11 @@ class Validator:
         """Say whether a value is small enough to be held against the schema at all."""
         return self._scale.weigh(value) < math.inf
 
-    def _errors(self, value: Any, work: float) -> Iterator[jsonschema_rs.ValidationError]:
-        if work <= _WORK_FOR_ALL:
+    def _errors(self, value: Any, *, tells_all: bool) -> Iterator[jsonschema_rs.ValidationError]:
+        if tells_all:
             # It makes them all before it gives the first, so there had better be few.
             yield from self._compiled.iter_errors(value)
-        elif work <= _MOST_WORK:
+        elif self.is_checked(value):
             try:
                 self._compiled.validate(value)
             except jsonschema_rs.ValidationError as error:

@@ -45,13 +45,14 @@ class Scale:
     """Weighs values against one schema, without checking them.
 
     A small schema is not followed: all of it is thought to be held against all of the value. Where that is
-    more than is moderate, or there is no end to the schema, it is followed along the value.
+    more than is light, or there is no end to the schema, it is followed along the value. Each part that is held against each value
+    may count for more: where all errors are made, that is what takes the time.
     """
 
-    def __init__(self, schema: Mapping[str, Any], light: float, moderate: float, most: float) -> None:
+    def __init__(self, schema: Mapping[str, Any], light: float, most: float, each: float = 0) -> None:
         self._schema = schema
         self._light = light
-        self._moderate = moderate
+        self._each = each
         self._most = most
         self._references = References(schema)
         try:
@@ -66,10 +67,10 @@ class Scale:
     def weigh(self, value: Any) -> float:
         """Give about how many steps a check takes; infinity when that is more than the most."""
         rough = self._rough(value, self._most)
-        if rough <= self._moderate:
+        if rough <= self._light:
             return rough
-        # What can be checked anyhow is followed only to see whether it is moderate.
-        seen = _Seen(self._moderate if rough < math.inf else self._most)
+        # What can be checked anyhow is followed only to see whether it is light.
+        seen = _Seen(self._light if rough < math.inf else self._most)
         try:
             weight = min(rough, self._follow(self._schema, value, seen))
         except (_TooHeavyError, RecursionError):
@@ -120,7 +121,7 @@ class Scale:
         known = seen.weights
         if key not in known:
             known[key] = math.nan  # under way: to come here again is to go in a circle
-            own = size * (1 + _patterns(schema) + self._listed_values(schema))
+            own = self._each + size * (1 + _patterns(schema) + self._listed_values(schema))
             if own > seen.limit or len(known) > min(_MOST_PAIRS, seen.limit):
                 raise _TooHeavyError
             again = _AGAIN if schema.keys() & {"unevaluatedProperties", "unevaluatedItems"} else 1
