@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from support import python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from pathlib import Path
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -64,5 +66,27 @@ def test_a_call_refuses_exactly_what_is_told_before_it(run: Run) -> None:
                     await gateway.call_tool(NAME, arguments)
                 assert list(caught.value.problems) == problems, name
             assert time.perf_counter() - began < 5
+
+    run(scenario())
+
+
+def test_what_is_never_checked_is_told_where_a_tool_is_inspected(run: Run, tmp_path: Path) -> None:
+    bombs = {}
+    for word in ("allOf", "anyOf"):
+        parts: dict[str, Any] = {"d0": {"type": "string"}}
+        for level in range(1, 31):
+            parts[f"d{level}"] = {word: [{"$ref": f"#/$defs/d{level - 1}"}] * 2}
+        bombs[word] = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d30"}}, "$defs": parts}
+    tools = [{"name": name, "description": "", "inputSchema": schema} for name, schema in bombs.items()]
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"s": {"tools": tools}}))
+    server = python_server("s", "replay.py", str(file), protocol="legacy")
+
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [server]}) as gateway:
+            await gateway.refresh()
+            for word in bombs:
+                assert await gateway.validate_arguments(f"mcp__s__{word}", {"a": 1}) == []
+                assert 'with "a" in them' in (await gateway.inspect(f"mcp__s__{word}"))["unchecked"]
 
     run(scenario())

@@ -289,3 +289,38 @@ def test_what_is_nullable_may_be_null(nullable: dict[str, Any]) -> None:
     schema = {"properties": {"a": {**nullable, "nullable": True}}}
     assert problems(schema, {"a": None}) == []
     assert problems(schema, {"a": 7})
+
+
+def chain(length: int) -> dict[str, Any]:
+    parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(length)}
+    return {"$defs": {**parts, f"d{length}": {"type": "string"}}, "$ref": "#/$defs/d0"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "where"),
+    [
+        (branching(60, {"type": "string"}), 'with "a" in them they'),
+        (
+            {
+                "properties": {"deep": {"items": {"properties": {"b": branching(60, {})}}}},
+                **branching(60, {}),
+            },
+            None,
+        ),
+        (chain(3_000), "they"),
+        ({"$ref": "#"}, "they"),
+    ],
+)
+def test_what_is_never_checked_is_known(schema: dict[str, Any], where: str | None) -> None:
+    validator = compile_schema(schema)
+    assert validator is not None
+    said = validator.unchecked()
+    assert said is not None
+    assert said.startswith(f"{where or 'with'} ")
+
+
+@pytest.mark.parametrize("schema", [{}, of_type("string"), branching(5, {"type": "string"}), chain(20)])
+def test_what_can_be_checked_is_not_said_to_be_unchecked(schema: dict[str, Any]) -> None:
+    validator = compile_schema(schema)
+    assert validator is not None
+    assert validator.unchecked() is None

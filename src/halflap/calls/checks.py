@@ -77,7 +77,11 @@ class Checks:
     async def unchecked(self, tool: Tool) -> str | None:
         """Say why no arguments are checked, where they are not."""
         validator = await self._validator(tool, "input", tool.input_schema)
-        return None if isinstance(validator, Validator) else validator
+        return (
+            await aside(validator.unchecked, tool.input_schema)
+            if isinstance(validator, Validator)
+            else validator
+        )
 
     async def _refusal(self, tool: Tool, problems: list[ArgumentProblem]) -> InvalidArgumentsError:
         signature = await aside(lambda: parse_schema(tool).format_compact(), tool.input_schema)

@@ -15,6 +15,7 @@ from halflap.schema.place import path_of
 from halflap.schema.problem import Teller
 from halflap.schema.size import size_of_schema
 from halflap.schema.weight import Scale
+from halflap.schema.write import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,6 +72,14 @@ class Validator:
         elif told and not tells_all:
             told.append(ArgumentProblem("", _ONLY_THE_FIRST, "", "more"))
         return told
+
+    def unchecked(self) -> str | None:
+        """Say what is never checked, because the schema makes it too much work."""
+        part = self._scale.heavy_part()
+        if part is None:
+            return None
+        where = f"with {literal(part)} in them they" if part else "they"
+        return f"{where} would be too much work; references lead too far, in a circle, or on too many ways."
 
     def is_light(self, value: Any) -> bool:
         """Say, without much ado, whether a value can be checked in no time."""

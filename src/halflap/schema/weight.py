@@ -77,6 +77,36 @@ class Scale:
             weight = rough
         return weight if weight <= self._most else math.inf
 
+    def heavy_part(self) -> str | None:
+        """Find a part that no value is checked against, however small it is: give the key that it is under.
+
+        Empty text is the schema itself.
+        """
+        rest: list[tuple[str, Any]] = [("", self._schema)]
+        seen = _Seen(self._most)
+        met: set[int] = set()
+        while rest:
+            name, part = rest.pop()
+            if not isinstance(part, dict) or id(part) in met:
+                continue
+            met.add(id(part))
+            try:
+                if self._in_place(part, seen) > self._most:
+                    return name
+                rest += ((name, one) for one in self._beside(part))
+            except (_TooHeavyError, RecursionError):
+                return name
+            rest += ((name, one) for one in _children(part))
+            # Last in, first out: what has a name of its own is met under that.
+            rest += _mapping(part, "properties").items()
+        return None
+
+    def _in_place(self, schema: Any, seen: _Seen) -> float:
+        """Count what is done to a value itself, whatever is in it."""
+        return self._once(
+            schema, id(schema), seen, lambda part: self._in_place(part, seen), lambda _: 0, size=1
+        )
+
     def _rough(self, value: Any, most: float) -> float:
         return math.inf if self._unfolded > most else self._unfolded * size_of(value, most / self._unfolded)
 
