@@ -314,7 +314,9 @@ def test_true_is_not_an_integer(run: Run) -> None:
 def test_a_number_that_json_has_not_is_told_with_its_place(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open({"servers": [ECHO]}) as gateway:
-            with pytest.raises(InvalidArgumentsError, match="a: expected integer, received NaN"):
+            with pytest.raises(
+                InvalidArgumentsError, match="a: expected integer, received NaN, which is not JSON"
+            ):
                 await gateway.call("mcp__echo__add", a=float("nan"), b=1)
 
     run(scenario())

@@ -198,3 +198,9 @@ def test_what_is_a_wrapper_is_one_everywhere(
 ) -> None:
     assert is_wrapped(output) is wrapped
     assert parse_schema(tool({}, output)).format_compact() == ("t()" if shown is None else f"t() -> {shown}")
+
+
+def test_references_in_a_circle_take_nothing_from_what_stands_beside_them() -> None:
+    parts = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
+    schema = of(n={"$ref": "#/properties/n"}, a={"$ref": "#/$defs/a"}, m={"type": "integer"})
+    assert line({**schema, "$defs": parts}) == "t(n?: …, a?: …, m?: integer)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -283,4 +284,6 @@ def received(value: Any) -> str:
         return "an object with " + (", ".join(key(str(name)) for name in islice(value, 8)) or "no keys")
     if isinstance(value, list):
         return f"an array of {len(value)}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{literal(value)}, which is not JSON"
     return literal(value)

@@ -85,7 +85,7 @@ class _Reader:
                 return None
             return value if type(value) is int else int.__pos__(value)
         if not math.isfinite(value):
-            self._wrong("a number", f"{received(value)}, which is not JSON")
+            self._wrong("a number", received(value))
         return value if type(value) is float else float.__pos__(value)
 
     def _text(self, value: str) -> str | None:
@@ -94,7 +94,9 @@ class _Reader:
             try:
                 value.encode()
             except UnicodeEncodeError:
-                self._wrong("text that can be sent", f"{received(value)}, which has half of a letter")
+                self._wrong(
+                    "text that can be sent", f"{received(value)}, which is not JSON: it has half of a letter"
+                )
                 return None
         return value if type(value) is str else str.__str__(value)
 

@@ -81,18 +81,20 @@ class _Reader:
     def _read(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         for key in _REFERENCES:
             if isinstance(schema.get(key), str):
-                target = self._target(schema[key])
+                target = self._target(schema[key], through)
                 found = ANY if target is MISSING else self.read(target, depth + 1, through)
                 return found if self._old else self._both(found, self._said(schema, depth, through))
         return self._said(schema, depth, through)
 
-    def _target(self, reference: str) -> Any:
+    def _target(self, reference: str, through: tuple[int, ...]) -> Any:
         """Give what a reference leads to; a part that only refers on is no level of its own."""
+        met = set(through)
         target = self._references.find(reference)
         while isinstance(target, dict) and isinstance(target.get("$ref"), str) and target.keys() <= _BESIDE:
             self._parts += 1
-            if self._parts > self._most:
-                return target
+            if self._parts > self._most or id(target) in met:
+                break
+            met.add(id(target))
             target = self._references.find(target["$ref"])
         return target
 
