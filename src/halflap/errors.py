@@ -223,13 +223,14 @@ class ArgumentProblem:
     path: str
     expected: str
     received: str
-    what: Literal["wrong", "missing", "unknown"] = "wrong"
+    what: Literal["wrong", "missing", "unknown", "more"] = "wrong"
+    """`more` is no argument, but comes last where there are, or may be, more problems than are told."""
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         if self.what == "missing":
             return f"{where}missing; expected {self.expected}"
-        if self.what == "unknown":
+        if self.what in {"unknown", "more"}:
             return f"{where}{self.expected}"
         return f"{where}expected {self.expected}, received {self.received}"
 

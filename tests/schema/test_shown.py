@@ -135,7 +135,7 @@ def test_a_key_in_a_path_cannot_be_taken_for_a_place_in_an_array(value: dict[str
 )
 def test_what_is_no_number_of_jsons_is_told_as_what_it_is(value: float, said: str) -> None:
     assert problems({"properties": {"a": {"type": "number"}}}, {"a": value}) == [
-        f"a: expected number, received {said}"
+        f"a: expected number, received {said}, which is not JSON"
     ]
     anything: dict[str, Any] = {"properties": {"a": {}}}
     assert problems(anything, {"a": [{"b": value}], "c": [1, {}, []], "d": value}) == [

@@ -270,7 +270,7 @@ def test_the_parameters_of_all_kinds_of_arguments_are_listed() -> None:
 def test_what_is_required_in_one_part_and_described_in_another_is_required() -> None:
     schema = {"type": "object", "required": ["d", "e"], "allOf": [{"properties": {"d": {"type": "integer"}}}]}
     parsed = parse_schema(tool(schema))
-    assert parsed.format_compact() == "get_orders(d: integer)"
+    assert parsed.format_compact() == "get_orders(d: integer, e: any)"
     assert parsed.required_params == ["d", "e"]
 
 

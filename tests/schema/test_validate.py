@@ -221,12 +221,17 @@ def test_references_within_the_schema_are_followed(reference: str) -> None:
 
 
 def test_a_big_value_with_many_mistakes_is_refused_quickly() -> None:
-    (problem,) = problems({"items": {"type": "string"}}, [1] * 200_000)
-    assert problem.path == "[0]"
+    first, more = problems({"items": {"type": "string"}}, [1] * 200_000)
+    assert first.path == "[0]"
+    assert str(more) == "there may be more: of so much, only the first problem is looked for"
 
 
-def test_at_most_twenty_problems_are_listed() -> None:
-    assert len(problems({"items": {"type": "string"}}, [1] * 100)) == 20
+def test_of_very_many_problems_it_is_told_how_many_more_there_are() -> None:
+    strings = {"items": {"type": "string"}}
+    assert len(problems(strings, [1] * 50)) == 50
+    told = problems(strings, [1] * 100)
+    assert (len(told), str(told[-1]), told[-1].what) == (51, "and 50 more", "more")
+    assert str(problems(strings, [1] * 300)[-1]) == "and more than 200 more"
 
 
 def test_a_value_that_fills_a_page_is_not_repeated_whole() -> None:
@@ -284,3 +289,38 @@ def test_what_is_nullable_may_be_null(nullable: dict[str, Any]) -> None:
     schema = {"properties": {"a": {**nullable, "nullable": True}}}
     assert problems(schema, {"a": None}) == []
     assert problems(schema, {"a": 7})
+
+
+def chain(length: int) -> dict[str, Any]:
+    parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(length)}
+    return {"$defs": {**parts, f"d{length}": {"type": "string"}}, "$ref": "#/$defs/d0"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "where"),
+    [
+        (branching(60, {"type": "string"}), 'with "a" in them they'),
+        (
+            {
+                "properties": {"deep": {"items": {"properties": {"b": branching(60, {})}}}},
+                **branching(60, {}),
+            },
+            None,
+        ),
+        (chain(3_000), "they"),
+        ({"$ref": "#"}, "they"),
+    ],
+)
+def test_what_is_never_checked_is_known(schema: dict[str, Any], where: str | None) -> None:
+    validator = compile_schema(schema)
+    assert validator is not None
+    said = validator.unchecked()
+    assert said is not None
+    assert said.startswith(f"{where or 'with'} ")
+
+
+@pytest.mark.parametrize("schema", [{}, of_type("string"), branching(5, {"type": "string"}), chain(20)])
+def test_what_can_be_checked_is_not_said_to_be_unchecked(schema: dict[str, Any]) -> None:
+    validator = compile_schema(schema)
+    assert validator is not None
+    assert validator.unchecked() is None

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls.checks import Checks
 from halflap.calls.trace import CallTrace
-from halflap.errors import ArgumentProblem, HalflapError, InvalidArgumentsError, ToolFailedError
-from halflap.schema import parse_schema, unsendable
+from halflap.errors import HalflapError, ToolFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from halflap.calls.policy import Policy
     from halflap.calls.record import Recorder
@@ -22,10 +19,6 @@ if TYPE_CHECKING:
     from halflap.values import CallContext, Result, Tool, ToolSource
 
 __all__ = ["Calls"]
-
-_DEEPEST = 100
-"""Deeper arguments than this are refused: libraries on the way give up at some depth, each at its own."""
-_MOST_PROBLEMS = 20
 
 
 class Calls:
@@ -50,6 +43,7 @@ class Calls:
         result: Result | None = None
         outcome = "cancelled"
         breach = trouble = None
+        sent: dict[str, Any] = {}
 
         async def admit() -> None:
             # Asked again when the server is up: its tool may have changed, or gone, since it was looked up,
@@ -60,17 +54,18 @@ class Calls:
                 seen = self._snapshot()
                 tool = seen.find(name)
                 self._let(tool, seen, context)
-                await self.checks.arguments(tool, arguments)
+                await self.checks.arguments(tool, sent)
                 if not trace.is_committed and not self.policy.is_read_only(tool):
                     await trace.commit(tool)
 
         try:
             self._let(tool, snapshot, context)
-            trace.passed(arguments, _as_json(tool, arguments))
+            sent = await self.checks.sendable(tool, arguments)
+            trace.passed(sent, json.dumps(sent, allow_nan=False, ensure_ascii=False))
             try:
                 result = await self._sources[tool.server].call(
                     tool.original_name,
-                    arguments,
+                    sent,
                     context,
                     repeatable=self.policy.is_repeatable(tool),
                     admit=admit,
@@ -97,38 +92,3 @@ class Calls:
         self.policy.admit(tool, snapshot)
         if context.rule is not None:
             context.rule(tool)
-
-
-def _as_json(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    """Write the arguments as they would be sent; refuse what cannot be."""
-    try:
-        if _is_deeper(arguments, _DEEPEST):
-            raise ValueError(f"nested more than {_DEEPEST} levels deep")  # noqa: TRY301 -- reported below
-        text = json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False)
-        # Half a surrogate pair is a text for Python, but none that can be sent.
-        text.encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        problems = (
-            []
-            if isinstance(error, RecursionError)
-            else [*islice(unsendable(dict(arguments)), _MOST_PROBLEMS)]
-        )
-        problems = problems or [ArgumentProblem("", "JSON", f"what is not JSON: {error}")]
-        raise InvalidArgumentsError(tool.name, problems, parse_schema(tool).format_compact()) from error
-    else:
-        return text
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Say whether something is nested deeper than so many levels, without following it all the way."""
-    layer = [value]
-    for _ in range(levels):
-        layer = [
-            inner
-            for outer in layer
-            if isinstance(outer, Mapping | list | tuple)
-            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
-        ]
-        if not layer:
-            return False
-    return True

@@ -8,7 +8,14 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import InvalidArgumentsError
-from halflap.schema import Validator, compile_or_say, is_small, parse_schema
+from halflap.schema import (
+    Validator,
+    argument_problems,
+    compile_or_say,
+    is_small,
+    parse_schema,
+    read_arguments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,12 +47,23 @@ class Checks:
         self._compiled: OrderedDict[tuple[str, str], Validator | str] = OrderedDict()
         self._parts = 0.0
 
+    async def sendable(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Give arguments as what they are in JSON; raise `InvalidArgumentsError` if they are not all JSON.
+
+        The error tells what else is wrong with them, too.
+        """
+        read = await aside(lambda: read_arguments(arguments), arguments)
+        if read.value is not None and not read.problems:
+            return read.value
+        validator = await self._validator(tool, "input", tool.input_schema)
+        known = validator if isinstance(validator, Validator) else None
+        raise await self._refusal(tool, await asyncio.to_thread(argument_problems, arguments, known))
+
     async def arguments(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         """Raise `InvalidArgumentsError` if they do not fit; what cannot be checked within reason fits."""
         problems = await self._problems(tool, "input", tool.input_schema, dict(arguments))
         if problems:
-            signature = await aside(lambda: parse_schema(tool).format_compact(), tool.input_schema)
-            raise InvalidArgumentsError(tool.name, problems, signature)
+            raise await self._refusal(tool, problems)
 
     async def breach(self, tool: Tool, result: Result) -> str | None:
         """Say where a result breaks what its tool declares."""
@@ -59,7 +77,15 @@ class Checks:
     async def unchecked(self, tool: Tool) -> str | None:
         """Say why no arguments are checked, where they are not."""
         validator = await self._validator(tool, "input", tool.input_schema)
-        return None if isinstance(validator, Validator) else validator
+        return (
+            await aside(validator.unchecked, tool.input_schema)
+            if isinstance(validator, Validator)
+            else validator
+        )
+
+    async def _refusal(self, tool: Tool, problems: list[ArgumentProblem]) -> InvalidArgumentsError:
+        signature = await aside(lambda: parse_schema(tool).format_compact(), tool.input_schema)
+        return InvalidArgumentsError(tool.name, problems, signature)
 
     async def _problems(
         self, tool: Tool, side: Literal["input", "output"], schema: Any, value: Any

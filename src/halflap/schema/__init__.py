@@ -1,9 +1,11 @@
 """What JSON Schema means to us."""
 
+from halflap.schema.arguments import argument_problems
 from halflap.schema.clean import clean, clean_deep, clean_telling, visible
-from halflap.schema.problem import unsendable
+from halflap.schema.returned import is_wrapped, says_something
+from halflap.schema.sendable import read_arguments
 from halflap.schema.size import is_small
-from halflap.schema.tool import Parameter, ToolSchema, is_wrapped, parse_schema, says_something
+from halflap.schema.tool import Parameter, ToolSchema, parse_schema
 from halflap.schema.types import Type
 from halflap.schema.validate import Validator, compile_or_say, compile_schema
 from halflap.schema.write import compact
@@ -13,6 +15,7 @@ __all__ = [
     "ToolSchema",
     "Type",
     "Validator",
+    "argument_problems",
     "clean",
     "clean_deep",
     "clean_telling",
@@ -22,7 +25,7 @@ __all__ = [
     "is_small",
     "is_wrapped",
     "parse_schema",
+    "read_arguments",
     "says_something",
-    "unsendable",
     "visible",
 ]

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.schema.kinds import ANY, CUT, Type
+from halflap.schema.kinds import ANY, CUT, NEVER, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from halflap.schema.kinds import Field
-
-__all__ = ["both", "fields_of", "union", "work_of_both"]
+__all__ = ["both", "union", "work_of_both"]
 
 _MOST_MEMBERS = 100
 
 
 def union(members: Iterable[Type]) -> Type:
-    """Join types; equal ones once, values with values, anything with `any` is `any`."""
+    """Join types; equal ones once, values with values, null last, anything with `any` is `any`."""
     parts = (one for member in members for one in (member.members if member.kind == "union" else (member,)))
     flat = list(dict.fromkeys(replace(one, description="") if one.description else one for one in parts))
     listed = [one for one in flat if one.kind == "values"]
@@ -28,8 +26,10 @@ def union(members: Iterable[Type]) -> Type:
             spelled: value for one in listed for spelled, value in zip(one.spelled, one.values, strict=True)
         }
         flat = [Type("values", values=tuple(values.values())), *(one for one in flat if one.kind != "values")]
+    flat = [one for one in flat if one.kind != "never"] or flat[:1]
     if not flat or ANY in flat:
         return ANY
+    flat.sort(key=lambda one: one.kind == "null")
     if len(flat) > _MOST_MEMBERS:
         flat = [*flat[:_MOST_MEMBERS], CUT]
     return flat[0] if len(flat) == 1 else Type("union", members=tuple(flat))
@@ -37,8 +37,11 @@ def union(members: Iterable[Type]) -> Type:
 
 def work_of_both(one: Type, other: Type) -> int:
     """Say how many keys have to be gone through to join two types that hold of the same value."""
-    times = len(other.members) if other.kind == "union" else 1
-    return len(one.fields) * times + sum(len(member.fields) for member in (other, *other.members))
+    return _keys(one) * max(1, len(other.members)) + _keys(other) * max(1, len(one.members))
+
+
+def _keys(kind: Type) -> int:
+    return sum(len(member.fields) for member in (kind, *kind.members))
 
 
 def both(one: Type, other: Type) -> Type:
@@ -50,12 +53,32 @@ def both(one: Type, other: Type) -> Type:
     if one.kind in {"again", "cut"}:
         # Of what was not read again, what stands beside it is all that there is to say.
         return other
-    if one.kind == other.kind == "object":
-        return _objects(one, other)
-    if other.kind == "union" and one.kind == "object":
-        return union(_objects(one, member) if member.kind == "object" else member for member in other.members)
+    if NEVER in (one, other):
+        return NEVER
+    mine, others = one.members or (one,), other.members or (other,)
+    if len(mine) * len(others) <= _MOST_MEMBERS and _has_object(mine) and _has_object(others):
+        return union([*_joined(mine, others), *_rest(mine, others)])
     # A plain kind beside a list of values or of narrower kinds: those say more.
     return other if other.kind in {"values", "union"} else one
+
+
+def _has_object(kinds: Sequence[Type]) -> bool:
+    return any(kind.kind == "object" for kind in kinds)
+
+
+def _joined(mine: Sequence[Type], others: Sequence[Type]) -> Iterator[Type]:
+    """Join every object of the one with every object of the other."""
+    for one in mine:
+        for other in others:
+            if one.kind == other.kind == "object":
+                yield _objects(one, other)
+
+
+def _rest(mine: Sequence[Type], others: Sequence[Type]) -> Sequence[Type]:
+    """Give what is no object: all that is said where only one of the two says it, else what both say."""
+    left = [kind for kind in mine if kind.kind != "object"]
+    right = [kind for kind in others if kind.kind != "object"]
+    return ([kind for kind in right if kind in left] or right) if left and right else left or right
 
 
 def _objects(one: Type, other: Type) -> Type:
@@ -72,23 +95,4 @@ def _objects(one: Type, other: Type) -> Type:
         extra=other.extra or one.extra,
         closed=one.closed or other.closed,
         needed=tuple(sorted(needed - {field.name for field in fields})),
-    )
-
-
-def fields_of(kind: Type) -> tuple[Field, ...]:
-    """Give the keys that an object may have; of several kinds of object, the keys of all of them."""
-    if kind.kind != "union":
-        return kind.fields
-    objects = [member for member in kind.members if member.kind == "object"]
-    found: dict[str, list[Field]] = {}
-    for member in objects:
-        for field in member.fields:
-            found.setdefault(field.name, []).append(field)
-    return tuple(
-        replace(
-            same[0],
-            type=same[0].type if len(same) == 1 else union(one.type for one in same),
-            required=len(same) == len(objects) and all(one.required for one in same),
-        )
-        for same in found.values()
     )

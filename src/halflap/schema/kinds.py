@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["ANY", "CUT", "PLAIN", "Field", "Kind", "Type"]
+__all__ = ["ANY", "CUT", "NEVER", "PLAIN", "Field", "Kind", "Type"]
 
 Kind = Literal[
     "string",
@@ -16,12 +16,13 @@ Kind = Literal[
     "object",
     "array",
     "any",
+    "never",
     "values",
     "union",
     "again",
     "cut",
 ]
-"""`values` is an enum or const, `again` a type that contains itself, `cut` what was not read any further."""
+"""`never` is what no value fits, `values` an enum or const, `again` a type that contains itself, `cut` what was not read any further."""
 
 PLAIN: dict[str, Kind] = {
     "string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "null": "null",
@@ -65,6 +66,8 @@ class Field:
     description: str = ""
     default: Any = field(default=None, compare=False)
     has_default: bool = False
+    when: str = ""
+    """On what it depends whether this key may or has to be there, where objects of several kinds are joined."""
 
 
 def _spelled(value: Any) -> tuple[str, Any]:
@@ -75,3 +78,4 @@ def _spelled(value: Any) -> tuple[str, Any]:
 
 ANY = Type("any")
 CUT = Type("cut")
+NEVER = Type("never")

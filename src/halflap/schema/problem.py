@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,89 +11,225 @@ import jsonschema_rs
 from rapidfuzz import fuzz, process
 
 from halflap.errors import ArgumentProblem
+from halflap.schema.choice import Choices, is_of_choices, misfits, tags_of
 from halflap.schema.clean import visible
+from halflap.schema.drafts import is_old
+from halflap.schema.fields import choices_of, fields_of
+from halflap.schema.place import find, follow, path_of, same_value, walk
+from halflap.schema.refer import References
 from halflap.schema.types import read_type
 from halflap.schema.write import compact, key, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["path_of", "problems_of", "unsendable"]
+    from halflap.schema.kinds import Type
+
+    Error = jsonschema_rs.ValidationError
+    Names = list[str | int]
+
+__all__ = ["Teller", "received"]
 
 _ALIKE = 65
 _LONGEST = 300
 _LONGEST_NAME = 100
-_LONGEST_PATH = 1_000
 _MOST_NAMED = 20
-_WORD = re.compile(r"[\w$@-]+")
+_MOST_KNOWN = 2_000
+_MOST_PARTS = 200
+"""Of a type that is told in a line, no more is read."""
 _Kind = jsonschema_rs.ValidationErrorKind
 
 
-def problems_of(
-    error: jsonschema_rs.ValidationError, schema: Mapping[str, Any], whole: Any
-) -> Iterator[ArgumentProblem]:
-    """Put one error of the library into our words; it may be about several parameters."""
-    kind = error.kind
-    names, instance = _found(error, whole)
-    if isinstance(kind, _Kind.BacktrackLimitExceeded):
-        # The pattern was too much work to decide; what cannot be decided is not wrong.
-        return
-    if isinstance(kind, _Kind.Required):
-        wanted = _properties_at(schema, error.schema_path[:-1]).get(kind.property)
-        expected = "a value" if wanted is None else compact(read_type(wanted, schema))[:_LONGEST]
-        name = path_of([*names, kind.property])
-        yield ArgumentProblem(name, expected, "nothing", "missing")
-    elif isinstance(kind, _Kind.AdditionalProperties | _Kind.UnevaluatedProperties):
-        known = list(islice(_properties_at(schema, error.schema_path[:-1]), 2_000))
-        for name in kind.unexpected[:20]:
-            value = instance.get(name) if isinstance(instance, dict) else None
+class Teller:
+    """Puts the library's errors about one value into our words."""
+
+    def __init__(self, schema: Mapping[str, Any], whole: Any) -> None:
+        self._schema = schema
+        self._whole = whole
+        self._references = References(schema)
+        self._fields: dict[int, dict[str, Type]] = {}
+
+    def problems_of(self, error: Error) -> Iterator[ArgumentProblem]:
+        """Put one error into our words; it may be about several parameters."""
+        kind = error.kind
+        names, instance = find(error, self._whole)
+        if isinstance(kind, _Kind.BacktrackLimitExceeded | _Kind.RegexEngineFailure):
+            # The pattern was too much work to decide; what cannot be decided is not wrong.
+            return
+        if isinstance(kind, _Kind.Required):
             yield ArgumentProblem(
-                path_of([*names, name]), _no_such_key(name, known), received(value), "unknown"
+                path_of([*names, kind.property]), self._wanted(error, kind.property), "nothing", "missing"
             )
-    elif isinstance(kind, _Kind.AnyOf | _Kind.OneOfNotValid) and (chosen := _meant(error, kind.context)):
-        for one in chosen:
-            yield from problems_of(one, schema, whole)
-    else:
-        yield ArgumentProblem(path_of(names), _expected(error), received(instance))
+        elif isinstance(kind, _Kind.AdditionalProperties | _Kind.UnevaluatedProperties):
+            known, patterns = self._known(error)
+            for name in kind.unexpected:
+                value = instance.get(name) if isinstance(instance, dict) else None
+                said = _no_such_key(name, known, patterns)
+                yield ArgumentProblem(path_of([*names, name]), said, received(value), "unknown")
+        elif isinstance(kind, _Kind.PropertyNames):
+            wrong = kind.error.instance
+            expected = f"a key that is {self._expected(kind.error)}"[:_LONGEST]
+            yield ArgumentProblem(path_of([*names, str(wrong)]), expected, literal(wrong))
+        elif isinstance(kind, _Kind.AnyOf | _Kind.OneOfNotValid):
+            yield from self._of_choices(error, kind.context, names, instance)
+        else:
+            yield ArgumentProblem(path_of(names), self._expected(error), received(instance))
 
-
-def unsendable(value: Any) -> Iterator[ArgumentProblem]:
-    """Find the numbers that JSON does not have: whatever a schema says of them, they cannot be sent."""
-    path: list[str | int] = []
-    within: list[Iterator[tuple[Any, Any]]] = [iter([("", value)])]
-    while within:
-        name, part = next(within[-1], (None, None))
-        if name is None:
-            within.pop()
-            continue
-        path[len(within) - 1 :] = [name]
-        if isinstance(part, float) and not math.isfinite(part):
-            yield ArgumentProblem(path_of(path[1:]), "a number", f"{received(part)}, which is not JSON")
-        elif isinstance(part, dict):
-            within.append((str(key), inner) for key, inner in part.items())
-        elif isinstance(part, list | tuple):
-            within.append(iter(enumerate(part)))
-
-
-def _meant(
-    error: jsonschema_rs.ValidationError, branches: list[list[jsonschema_rs.ValidationError]]
-) -> list[jsonschema_rs.ValidationError] | None:
-    """Find the one choice that a value is of the right kind for: what is wrong with it is wrong there."""
-    fitting = [
-        branch
-        for branch in branches
-        if not any(
-            isinstance(one.kind, _Kind.Type | _Kind.Enum | _Kind.Constant)
-            and one.instance_path == error.instance_path
-            for one in branch
+    def _of_choices(
+        self, error: Error, branches: Sequence[list[Error]], names: Names, instance: Any
+    ) -> Iterator[ArgumentProblem]:
+        """Say what is wrong in the choice that was meant; where that is not clear, what all of them expect."""
+        choices = Choices(
+            error.instance_path,
+            branches,
+            instance,
+            lambda place: tags_of(self._part(error, place), self._references),
         )
-    ]
-    return fitting[0] if len(fitting) == 1 and fitting[0] else None
+        tag = choices.wrong_tag
+        if tag is not None:
+            path = path_of([*names, tag])
+            if tag in instance:
+                yield ArgumentProblem(path, _one_of(choices.values), received(instance[tag]))
+            else:
+                wanted = " | ".join(_unique(choices.values)[:_MOST_NAMED])[:_LONGEST]
+                yield ArgumentProblem(path, wanted, "nothing", "missing")
+            return
+        meant = choices.errors
+        common, rest = _common(meant)
+        for one in common:
+            yield from self.problems_of(one)
+        needed = [
+            [one.kind.property for one in each if isinstance(one.kind, _Kind.Required)] for each in rest
+        ]
+        here = all(one.instance_path == error.instance_path for each in rest for one in each)
+        if rest and here and all(len(one) == len(each) > 0 for one, each in zip(needed, rest, strict=True)):
+            yield ArgumentProblem(path_of(names), _needed(needed), received(instance))
+        elif not common:
+            yield ArgumentProblem(path_of(names), self._expected(error), received(instance))
+
+    def _wanted(self, error: Error, name: str) -> str:
+        """Say what a key that is missing should have: as the schema says beside it, or around it."""
+        part = walk(self._schema, error.schema_path[:-1])[1]
+        beside = part.get("properties") if isinstance(part, dict) else None
+        if isinstance(beside, dict) and name in beside:
+            return self._written(beside[name])
+        way = error.evaluation_path
+        around = follow(self._schema, way[: same_value(way)], self._references)
+        wanted = self._fields_of(around).get(name)
+        return "a value" if wanted is None or wanted.kind == "any" else compact(wanted)[:_LONGEST]
+
+    def _known(self, error: Error) -> tuple[list[str], list[str]]:
+        """Give the keys that there are where one was found that is not, and the patterns for others."""
+        part = walk(self._schema, error.schema_path[:-1])[1]
+        if not isinstance(part, dict):
+            return [], []
+        patterns, properties = part.get("patternProperties"), part.get("properties")
+        matched = list(islice(patterns, _MOST_NAMED)) if isinstance(patterns, dict) else []
+        if isinstance(error.kind, _Kind.UnevaluatedProperties):
+            return list(islice(self._fields_of(part), _MOST_KNOWN)), matched
+        return list(islice(properties, _MOST_KNOWN)) if isinstance(properties, dict) else [], matched
+
+    def _fields_of(self, part: Any) -> dict[str, Type]:
+        if id(part) not in self._fields:
+            read = read_type(part, self._schema, old=self._old)
+            self._fields[id(part)] = {one.name: one.type for one in fields_of(choices_of(read))}
+        return self._fields[id(part)]
+
+    @cached_property
+    def _old(self) -> bool:
+        return is_old(self._schema)
+
+    def _written(self, part: Any) -> str:
+        return compact(read_type(part, self._schema, old=self._old, most=_MOST_PARTS))[:_LONGEST]
+
+    def _part(self, error: Error, place: int) -> Any:
+        return follow(self._schema, [*error.evaluation_path, place], self._references)
+
+    def _expected(self, error: Error) -> str:
+        for known, words in _WORDS.items():
+            if isinstance(error.kind, known):
+                value = error.kind.value
+                return words.format(visible(value, _LONGEST) if isinstance(value, str) else literal(value))
+        say = _SAYINGS.get(type(error.kind))
+        if say is None:
+            return f"another value ({visible(error.message, _LONGEST)})"
+        return say(self, error, error.kind)
+
+    def _type(self, error: Error, kind: Any) -> str:
+        said = walk(self._schema, error.schema_path)[1]
+        types = said if isinstance(said, list) and len(said) == len(kind.types) else kind.types
+        return " | ".join(sorted(map(str, types), key=lambda word: word == "null"))
+
+    def _choices(self, error: Error, kind: Any) -> str:
+        first = [self._first(branch, error) for branch in kind.context if branch]
+        return " or ".join(dict.fromkeys(first))[:_LONGEST] or "another value"
+
+    def _several(self, error: Error, kind: Any) -> str:
+        fitting = [place for place, branch in enumerate(kind.context) if not branch]
+        parts = [self._part(error, place) for place in fitting]
+        if all(isinstance(part, dict) and part.keys() == {"required"} for part in parts):
+            return f"only {_needed(part['required'] for part in parts)}"
+        shown = ", ".join(dict.fromkeys(map(self._written, parts)))
+        return f"what fits one choice alone, not {len(fitting)} of them: {shown}"[:_LONGEST]
+
+    def _but(self, _: Error, kind: Any) -> str:
+        written = self._written(kind.schema)
+        return f"anything but {literal(kind.schema) if written == 'any' else written}"[:_LONGEST]
+
+    def _items(self, error: Error, _: Any) -> str:
+        part = walk(self._schema, error.schema_path[:-1])[1]
+        said = part if isinstance(part, dict) else {}
+        is_most = error.schema_path[-1] == "maxContains"
+        count = literal(said.get("maxContains") if is_most else said.get("minContains", 1))
+        what = self._written(said.get("contains"))
+        return f"at {'most' if is_most else 'least'} {count} of its items to be {what}"[:_LONGEST]
+
+    def _names(self, _: Error, kind: Any) -> str:
+        return f"keys that are {self._expected(kind.error)}"[:_LONGEST]
+
+    def _first(self, branch: list[Error], outer: Error) -> str:
+        """Say the first thing that is wrong in one choice, and where, if that is further in."""
+        path = outer.instance_path
+        one = next((error for error in branch if misfits(error, path)), branch[0])
+        within = path_of(one.instance_path[len(path) :])
+        expected = self._expected(one)
+        return f"{within}: {expected}" if within else expected
 
 
-def _no_such_key(name: str, known: list[str]) -> str:
+def _common(branches: Sequence[list[Error]]) -> tuple[list[Error], list[list[Error]]]:
+    """Part what is wrong in every choice from what is wrong in some."""
+    if len(branches) <= 1:
+        return branches[0] if branches else [], []
+    told = [{_same(one) for one in branch} for branch in branches]
+    everywhere = set.intersection(*told)
+    common = [one for one in branches[0] if _same(one) in everywhere]
+    return common, [[one for one in branch if _same(one) not in everywhere] for branch in branches]
+
+
+def _same(error: Error) -> tuple[Any, ...]:
+    nested = id(error) if is_of_choices(error.kind) else 0
+    return (tuple(error.instance_path), type(error.kind).__name__, error.message, nested)
+
+
+def _needed(groups: Iterable[Iterable[Any]]) -> str:
+    """Say of which keys one is needed: `one of the keys a, b`."""
+    named = list(dict.fromkeys(" and ".join(key(str(name)) for name in group) for group in groups))
+    return f"one of the keys {', '.join(named[:_MOST_NAMED])}"[:_LONGEST]
+
+
+def _one_of(values: Iterable[Any]) -> str:
+    shown = _unique(islice(values, 10 * _MOST_NAMED))
+    return f"one of {', '.join(shown[:_MOST_NAMED])}{', …' if len(shown) > _MOST_NAMED else ''}"
+
+
+def _unique(values: Iterable[Any]) -> list[str]:
+    return list(dict.fromkeys(literal(value) for value in values))
+
+
+def _no_such_key(name: str, known: list[str], patterns: list[str]) -> str:
+    matching = "what matches " + " or ".join(visible(one, _LONGEST_NAME) for one in patterns[:3])
     if not known:
-        return "no such key; there are none"
+        return f"no such key; there is {matching}" if patterns else "no such key; there are none"
     for one in known:
         if name == visible(one, _LONGEST_NAME) != one:
             return f"no such key; write the letter itself where {literal(one)} has its number"
@@ -101,25 +237,8 @@ def _no_such_key(name: str, known: list[str]) -> str:
     if meant:
         return f"no such key; did you mean '{visible(meant[0], _LONGEST_NAME)}'?"
     shown = [key(one) for one in known[:_MOST_NAMED]]
-    return f"no such key; there are: {', '.join(shown)}{', …' if len(known) > _MOST_NAMED else ''}"
-
-
-def _expected(error: jsonschema_rs.ValidationError) -> str:
-    kind = error.kind
-    if isinstance(kind, _Kind.Type):
-        return " | ".join(kind.types)
-    if isinstance(kind, _Kind.Enum):
-        return "one of " + ", ".join(literal(option) for option in kind.options[:20])
-    if isinstance(kind, _Kind.Constant):
-        return literal(kind.expected_value)
-    if isinstance(kind, _Kind.AnyOf | _Kind.OneOfNotValid):
-        first = [branch[0] for branch in kind.context if branch]
-        return " or ".join(dict.fromkeys(_expected(one) for one in first))[:_LONGEST] or "another value"
-    for known, words in _WORDS.items():
-        if isinstance(kind, known):
-            value = kind.value
-            return words.format(visible(value, _LONGEST) if isinstance(value, str) else literal(value))
-    return f"another value ({visible(error.message, _LONGEST)})"
+    more = [*(["…"] if len(known) > _MOST_NAMED else []), *([matching] if patterns else [])]
+    return f"no such key; there are: {', '.join([*shown, *more])}"
 
 
 _WORDS: dict[type[jsonschema_rs.ValidationErrorKind], str] = {
@@ -140,62 +259,31 @@ _WORDS: dict[type[jsonschema_rs.ValidationErrorKind], str] = {
 }
 
 
+_SAYINGS: dict[type[jsonschema_rs.ValidationErrorKind], Callable[[Teller, Any, Any], str]] = {
+    _Kind.Type: Teller._type,  # noqa: SLF001 -- its own table
+    _Kind.AnyOf: Teller._choices,  # noqa: SLF001
+    _Kind.OneOfNotValid: Teller._choices,  # noqa: SLF001
+    _Kind.OneOfMultipleValid: Teller._several,  # noqa: SLF001
+    _Kind.Not: Teller._but,  # noqa: SLF001
+    _Kind.Contains: Teller._items,  # noqa: SLF001
+    _Kind.PropertyNames: Teller._names,  # noqa: SLF001
+    _Kind.Enum: lambda _, __, kind: _one_of(kind.options),
+    _Kind.Constant: lambda _, __, kind: literal(kind.expected_value),
+    _Kind.Required: lambda _, __, kind: f"the key {key(kind.property)}",
+    _Kind.AdditionalProperties: lambda _, __, kind: f"no key {', '.join(map(key, kind.unexpected[:3]))}",
+    _Kind.UnevaluatedProperties: lambda _, __, kind: f"no key {', '.join(map(key, kind.unexpected[:3]))}",
+    _Kind.FalseSchema: lambda _, __, ___: "nothing here",
+    _Kind.AdditionalItems: lambda _, __, ___: "no further items",
+    _Kind.UnevaluatedItems: lambda _, __, ___: "no further items",
+}
+
+
 def received(value: Any) -> str:
     """Say what was received: its kind and, if it is short, itself."""
     if isinstance(value, dict):
         return "an object with " + (", ".join(key(str(name)) for name in islice(value, 8)) or "no keys")
     if isinstance(value, list):
         return f"an array of {len(value)}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{literal(value)}, which is not JSON"
     return literal(value)
-
-
-def path_of(parts: Sequence[str | int]) -> str:
-    """Write where in a value something is: `orders[2].total`, `a["1"]`, which is a key and not a place."""
-    text = ""
-    for part in parts[:_LONGEST_PATH]:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif _WORD.fullmatch(part) and not part.isdigit() and len(part) <= _LONGEST_NAME:
-            shown = visible(part, _LONGEST_NAME)
-            text += shown if not text else f".{shown}"
-        else:
-            text += f"[{literal(part)}]"
-    return text[:_LONGEST_PATH]
-
-
-def _found(error: jsonschema_rs.ValidationError, whole: Any) -> tuple[list[str | int], Any]:
-    """Find what an error is about in the value itself: the library takes NaN, which JSON has not, for null."""
-    names, value = _walk(whole, error.instance_path)
-    while isinstance(value, dict) and "" in value and value != error.instance:
-        names, value = [*names, ""], value[""]
-    return names, value if value is not None else error.instance
-
-
-def _walk(value: Any, path: Sequence[str | int]) -> tuple[list[str | int], Any]:
-    """Follow a path of the library's: it gives the key "1" as the number 1, and leaves out an empty key."""
-    names: list[str | int] = []
-    for token in path:
-        name = _name(value, token)
-        while name is None and isinstance(value, dict) and "" in value:
-            names.append("")
-            value = value[""]
-            name = _name(value, token)
-        names.append(token if name is None else name)
-        value = None if name is None else value[name]
-    return names, value
-
-
-def _name(value: Any, token: str | int) -> str | int | None:
-    if isinstance(value, list | tuple):
-        return token if isinstance(token, int) and token < len(value) else None
-    if not isinstance(value, dict) or str(token) in value:
-        return str(token) if isinstance(value, dict) else None
-    # It reads "01" as a number too.
-    return next((key for key in value if key.isdecimal() and int(key[:9]) == token), None)
-
-
-def _properties_at(schema: Mapping[str, Any], path: list[str | int]) -> dict[str, Any]:
-    """Find the properties beside the keyword that was broken."""
-    part = _walk(schema, path)[1]
-    properties = part.get("properties") if isinstance(part, dict) else None
-    return properties if isinstance(properties, dict) else {}

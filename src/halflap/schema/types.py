@@ -11,8 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.schema.drafts import is_old
-from halflap.schema.join import both, fields_of, union, work_of_both
-from halflap.schema.kinds import ANY, CUT, PLAIN, Field, Type
+from halflap.schema.join import both, union, work_of_both
+from halflap.schema.kinds import ANY, CUT, NEVER, PLAIN, Field, Type
 from halflap.schema.refer import MISSING, References
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from halflap.schema.kinds import Kind
 
-__all__ = ["Field", "Type", "fields_of", "read_type"]
+__all__ = ["Field", "Type", "read_type"]
 
 _DEEPEST = 40
 _MOST_PARTS = 3_000
@@ -29,26 +29,30 @@ _MOST_VALUES = 500
 LEFT_OUT = "… (cut)"
 _OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProperties")
 _REFERENCES = ("$ref", "$dynamicRef")
+_BESIDE = frozenset({"$ref", "$defs", "definitions", "$schema", "$id", "$comment", "title"})
+"""What a schema may have that says no more than where to read on."""
 
 
-def read_type(schema: Any, root: Any = None) -> Type:
-    """Read a schema: a whole one, or a part of the one that is given as root."""
-    return _Reader(schema if root is None else root).read(schema, 0, ())
+def read_type(schema: Any, root: Any = None, *, old: bool | None = None, most: int = _MOST_PARTS) -> Type:
+    """Read a schema: a whole one, or a part of the one that is given as root; no more than so many parts."""
+    root = schema if root is None else root
+    return _Reader(root, most, old=is_old(root) if old is None else old).read(schema, 0, ())
 
 
 class _Reader:
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, most: int, *, old: bool) -> None:
         self._references = References(root)
-        self._old = is_old(root)
+        self._old = old
+        self._most = most
         self._parts = 0
 
     def read(self, schema: Any, depth: int, through: tuple[int, ...]) -> Type:
         if not isinstance(schema, dict):
-            return ANY
+            return NEVER if schema is False else ANY
         if id(schema) in through:
             return Type("again", names=self._word(schema))
         self._parts += 1
-        if depth > _DEEPEST or self._parts > _MOST_PARTS:
+        if depth > _DEEPEST or self._parts > self._most:
             return CUT
         found = self._read(schema, depth, (*through, id(schema)))
         description = schema.get("description")
@@ -77,10 +81,22 @@ class _Reader:
     def _read(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         for key in _REFERENCES:
             if isinstance(schema.get(key), str):
-                target = self._references.find(schema[key])
+                target = self._target(schema[key], through)
                 found = ANY if target is MISSING else self.read(target, depth + 1, through)
                 return found if self._old else self._both(found, self._said(schema, depth, through))
         return self._said(schema, depth, through)
+
+    def _target(self, reference: str, through: tuple[int, ...]) -> Any:
+        """Give what a reference leads to; a part that only refers on is no level of its own."""
+        met = set(through)
+        target = self._references.find(reference)
+        while isinstance(target, dict) and isinstance(target.get("$ref"), str) and target.keys() <= _BESIDE:
+            self._parts += 1
+            if self._parts > self._most or id(target) in met:
+                break
+            met.add(id(target))
+            target = self._references.find(target["$ref"])
+        return target
 
     def _said(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         """Read what the schema says, apart from what it refers to."""
@@ -109,7 +125,7 @@ class _Reader:
     def _both(self, one: Type, other: Type) -> Type:
         # Joining is work that no part of the schema stands for: every key may meet every choice.
         self._parts += work_of_both(one, other) // 10
-        return one if self._parts > _MOST_PARTS and one.kind != "any" else both(one, other)
+        return one if self._parts > self._most and one.kind != "any" else both(one, other)
 
     def _own(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         """Read what the schema says itself, apart from what it combines."""
@@ -142,7 +158,7 @@ class _Reader:
         properties = schema.get("properties")
         fields = []
         for name, inner in (properties if isinstance(properties, dict) else {}).items():
-            if self._parts > _MOST_PARTS:
+            if self._parts > self._most:
                 fields.append(Field("…", CUT, required=False))
                 break
             kind = self.read(inner, depth + 1, through)

@@ -8,30 +8,39 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from halflap.errors import ArgumentProblem
 from halflap.schema.clean import visible
 from halflap.schema.drafts import attempts
-from halflap.schema.problem import path_of, problems_of
+from halflap.schema.place import path_of
+from halflap.schema.problem import Teller
 from halflap.schema.size import size_of_schema
 from halflap.schema.weight import Scale
+from halflap.schema.write import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from halflap.errors import ArgumentProblem
     from halflap.schema.drafts import Draft
 
 __all__ = ["Validator", "compile_or_say", "compile_schema"]
 
-_MOST_PROBLEMS = 20
+_MOST_PROBLEMS = 50
+_MOST_COUNTED = 200
+"""So many more are counted, though not told."""
 _BACKTRACKING_STEPS = 5_000
 _PATTERN_BYTES = 1_000_000
 MOST_PARTS = 10_000
 """A larger schema is not compiled: the library keeps all other threads waiting while it does that."""
 _MOST_WORK = 1_000_000
 """What is more work to check than this is not checked: our time is not the schema's author's to spend."""
-_WORK_FOR_ALL = 20_000
+_WORK_FOR_ALL = 200_000
 """Beyond this, only the first problem is looked for."""
+_EACH = 20
+"""An error takes as long to make as so many steps, also each of those within a choice that is not told."""
+_LIGHT = 20_000
+"""So much work is over before anybody has waited for it."""
 _LONGEST_REASON = 300
+_ONLY_THE_FIRST = "there may be more: of so much, only the first problem is looked for"
 
 
 class Validator:
@@ -42,20 +51,35 @@ class Validator:
         """How large the schema is."""
         self._compiled = compiled
         self._schema = schema
-        self._scale = Scale(schema, _WORK_FOR_ALL, _MOST_WORK)
+        self._scale = Scale(schema, _LIGHT, _MOST_WORK)
+        self._scale_for_all = Scale(schema, _WORK_FOR_ALL, _WORK_FOR_ALL, _EACH)
 
     def problems(self, value: Any) -> list[ArgumentProblem]:
-        """Say what is wrong; what cannot be decided within reason is not wrong."""
+        """Say what is wrong, and last, whether there is more; what cannot be decided within reason is not wrong."""
         try:
-            errors = self._errors(value)
-            return list(
-                islice(
-                    (one for error in errors for one in problems_of(error, self._schema, value)),
-                    _MOST_PROBLEMS,
-                )
+            tells_all = self._scale_for_all.weigh(value) < math.inf
+            teller = Teller(self._schema, value)
+            found = (
+                one for error in self._errors(value, tells_all=tells_all) for one in teller.problems_of(error)
             )
+            told = list(islice(found, _MOST_PROBLEMS))
+            more = sum(1 for _ in islice(found, _MOST_COUNTED + 1))
         except (ValueError, RecursionError):
             return []
+        if more:
+            count = f"more than {_MOST_COUNTED}" if more > _MOST_COUNTED else more
+            told.append(ArgumentProblem("", f"and {count} more", "", "more"))
+        elif told and not tells_all:
+            told.append(ArgumentProblem("", _ONLY_THE_FIRST, "", "more"))
+        return told
+
+    def unchecked(self) -> str | None:
+        """Say what is never checked, because the schema makes it too much work."""
+        part = self._scale.heavy_part()
+        if part is None:
+            return None
+        where = f"with {literal(part)} in them they" if part else "they"
+        return f"{where} would be too much work; references lead too far, in a circle, or on too many ways."
 
     def is_light(self, value: Any) -> bool:
         """Say, without much ado, whether a value can be checked in no time."""
@@ -65,12 +89,11 @@ class Validator:
         """Say whether a value is small enough to be held against the schema at all."""
         return self._scale.weigh(value) < math.inf
 
-    def _errors(self, value: Any) -> Iterator[jsonschema_rs.ValidationError]:
-        work = self._scale.weigh(value)
-        if work <= _WORK_FOR_ALL:
+    def _errors(self, value: Any, *, tells_all: bool) -> Iterator[jsonschema_rs.ValidationError]:
+        if tells_all:
             # It makes them all before it gives the first, so there had better be few.
             yield from self._compiled.iter_errors(value)
-        elif work <= _MOST_WORK:
+        elif self.is_checked(value):
             try:
                 self._compiled.validate(value)
             except jsonschema_rs.ValidationError as error:

@@ -45,12 +45,14 @@ class Scale:
     """Weighs values against one schema, without checking them.
 
     A small schema is not followed: all of it is thought to be held against all of the value. Where that is
-    more than is light, or there is no end to the schema, it is followed along the value.
+    more than is light, or there is no end to the schema, it is followed along the value. Each part that is held against each value
+    may count for more: where all errors are made, that is what takes the time.
     """
 
-    def __init__(self, schema: Mapping[str, Any], light: float, most: float) -> None:
+    def __init__(self, schema: Mapping[str, Any], light: float, most: float, each: float = 0) -> None:
         self._schema = schema
         self._light = light
+        self._each = each
         self._most = most
         self._references = References(schema)
         try:
@@ -74,6 +76,36 @@ class Scale:
         except (_TooHeavyError, RecursionError):
             weight = rough
         return weight if weight <= self._most else math.inf
+
+    def heavy_part(self) -> str | None:
+        """Find a part that no value is checked against, however small it is: give the key that it is under.
+
+        Empty text is the schema itself.
+        """
+        rest: list[tuple[str, Any]] = [("", self._schema)]
+        seen = _Seen(self._most)
+        met: set[int] = set()
+        while rest:
+            name, part = rest.pop()
+            if not isinstance(part, dict) or id(part) in met:
+                continue
+            met.add(id(part))
+            try:
+                if self._in_place(part, seen) > self._most:
+                    return name
+                rest += ((name, one) for one in self._beside(part))
+            except (_TooHeavyError, RecursionError):
+                return name
+            rest += ((name, one) for one in _children(part))
+            # Last in, first out: what has a name of its own is met under that.
+            rest += _mapping(part, "properties").items()
+        return None
+
+    def _in_place(self, schema: Any, seen: _Seen) -> float:
+        """Count what is done to a value itself, whatever is in it."""
+        return self._once(
+            schema, id(schema), seen, lambda part: self._in_place(part, seen), lambda _: 0, size=1
+        )
 
     def _rough(self, value: Any, most: float) -> float:
         return math.inf if self._unfolded > most else self._unfolded * size_of(value, most / self._unfolded)
@@ -119,7 +151,7 @@ class Scale:
         known = seen.weights
         if key not in known:
             known[key] = math.nan  # under way: to come here again is to go in a circle
-            own = size * (1 + _patterns(schema) + self._listed_values(schema))
+            own = self._each + size * (1 + _patterns(schema) + self._listed_values(schema))
             if own > seen.limit or len(known) > min(_MOST_PAIRS, seen.limit):
                 raise _TooHeavyError
             again = _AGAIN if schema.keys() & {"unevaluatedProperties", "unevaluatedItems"} else 1

@@ -19,6 +19,8 @@ _LONGEST = 100
 _DEEPEST = 8
 _MOST_PARTS = 60
 _NAME = re.compile(r"[\w$@.-]+")
+_DOUBTFUL = re.compile(r"""[,"]|\. |\A(?:[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false|null)\Z|\A[\[{]""")
+"""Text that could be read as a number, as several values, or as what follows it."""
 _WHOLE = 2**64
 """Python refuses to write very large numbers; up to here it does, and a model can read them."""
 
@@ -39,14 +41,15 @@ def compact(kind: Type) -> str:
 
 def _object(kind: Type) -> str:
     # Where nothing is said to be required, that everything is optional is no news.
-    tells = any(one.required for one in kind.fields)
+    tells = any(one.required for one in kind.fields) or bool(kind.needed)
     parts = [
         "…"
         if one.name == "…"
         else f"{key(one.name)}{'?' if tells and not one.required else ''}: {compact(one.type)}"
         for one in kind.fields[:_MOST_FIELDS]
     ]
-    if len(kind.fields) > _MOST_FIELDS:
+    parts += [f"{key(name)}: any" for name in kind.needed[: _MOST_FIELDS - len(parts)]]
+    if len(kind.fields) + len(kind.needed) > _MOST_FIELDS:
         parts.append("…")
     if kind.extra is not None:
         parts.append(f"[key]: {compact(kind.extra)}")
@@ -80,7 +83,7 @@ def key(name: str) -> str:
 
 def plain(value: Any) -> str:
     """Write a value as a person would: text without quotes, where that leaves no doubt."""
-    if isinstance(value, str) and value and value == value.strip():
+    if isinstance(value, str) and value and value == value.strip() and not _DOUBTFUL.search(value[:_LONGEST]):
         return visible(value, _LONGEST)
     return literal(value)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.errors import InvalidArgumentsError, ScriptError, UsageError
 from halflap.execution.report import calls_made
 from halflap.execution.sandbox import Entry
-from halflap.schema import compile_schema, parse_schema
+from halflap.schema import argument_problems, compile_schema, parse_schema
 from halflap.scripts.definition import read_definition
 from halflap.scripts.folder import Shelf
 from halflap.values import SCRIPTS, CallContext, Listing, Result, Tool
@@ -133,7 +133,7 @@ class Scripts:
         """Run a program as if it were saved: with arguments, if it has a `main` that takes some."""
         definition = await asyncio.to_thread(read_definition, code)
         validator = compile_schema(definition.input_schema)
-        problems = [] if validator is None else validator.problems(dict(arguments))
+        problems = argument_problems(arguments, validator)
         if problems:
             tool = Tool("main", "", "main", "", definition.input_schema)
             raise InvalidArgumentsError("main", problems, parse_schema(tool).format_compact())

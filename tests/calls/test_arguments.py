@@ -1,0 +1,92 @@
+"""What a call refuses is what `validate_arguments` tells, whatever Python gives for arguments."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import Gateway
+from halflap.errors import InvalidArgumentsError
+from support import python_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+ECHO = python_server("echo", "echo.py")
+NAME = "mcp__echo__add"
+
+
+class Word(str):
+    __slots__ = ()
+
+
+def circle() -> dict[str, Any]:
+    made: dict[str, Any] = {"a": "x"}
+    made["b"] = made
+    return made
+
+
+def shared() -> dict[str, Any]:
+    made: list[Any] = []
+    for _ in range(40):
+        made = [made, made]
+    return {"a": made, "b": 1}
+
+
+ARGUMENTS: dict[str, tuple[Any, int]] = {
+    "a set, and one of a wrong type": ({"a": {1, 2}, "b": "x"}, 2),
+    "bytes, and one that is missing": ({"a": b"x"}, 2),
+    "half a letter": ({"a": 1, "b": "\ud800"}, 1),
+    "a key that is a number": ({1: 2, "a": "x", "b": 1}, 2),
+    "no number of JSON's": ({"a": math.nan, "b": 1}, 1),
+    "nothing": (None, 1),
+    "a list": ([1, 2], 1),
+    "one that contains itself": (circle(), 2),
+    "one that is too large": (shared(), 1),
+    "a text of a type of its own": ({"a": Word("x"), "b": 1}, 1),
+}
+
+
+def test_a_call_refuses_exactly_what_is_told_before_it(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [ECHO]}) as gateway:
+            await gateway.refresh()
+            began = time.perf_counter()
+            for name, (arguments, count) in ARGUMENTS.items():
+                problems = await gateway.validate_arguments(NAME, arguments)
+                assert len(problems) == count, name
+                with pytest.raises(InvalidArgumentsError) as caught:
+                    await gateway.call_tool(NAME, arguments)
+                assert list(caught.value.problems) == problems, name
+            assert time.perf_counter() - began < 5
+
+    run(scenario())
+
+
+def test_what_is_never_checked_is_told_where_a_tool_is_inspected(run: Run, tmp_path: Path) -> None:
+    bombs = {}
+    for word in ("allOf", "anyOf"):
+        parts: dict[str, Any] = {"d0": {"type": "string"}}
+        for level in range(1, 31):
+            parts[f"d{level}"] = {word: [{"$ref": f"#/$defs/d{level - 1}"}] * 2}
+        bombs[word] = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d30"}}, "$defs": parts}
+    tools = [{"name": name, "description": "", "inputSchema": schema} for name, schema in bombs.items()]
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"s": {"tools": tools}}))
+    server = python_server("s", "replay.py", str(file), protocol="legacy")
+
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [server]}) as gateway:
+            await gateway.refresh()
+            for word in bombs:
+                assert await gateway.validate_arguments(f"mcp__s__{word}", {"a": 1}) == []
+                assert 'with "a" in them' in (await gateway.inspect(f"mcp__s__{word}"))["unchecked"]
+
+    run(scenario())
