@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.program import configure, definitions, halflap, in_terminal
-from halflap.cli.output import harmless, one_line, visible
+from halflap.cli.output import harmless, note, one_line, print_json, visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,3 +100,30 @@ def test_plain_text_is_visible_as_it_is(text: str) -> None:
 
 def test_what_cannot_be_seen_is_made_visible() -> None:
     assert visible("a\nb\x1b[2J\u202e") == "a\\nb\\u001b[2J\\u202e"
+
+
+UNSEEN = "\xad\u061c\u180e\ufe0f\u3164\u2800\u200b\u202e\U000e0041"
+
+
+@pytest.mark.parametrize("letter", UNSEEN)
+def test_nothing_that_cannot_be_seen_is_in_one_line_or_left_as_it_is(letter: str) -> None:
+    assert one_line(f"a{letter}b") == "ab"
+    assert visible(f"a{letter}b") in {f"a\\u{ord(letter):04x}b", f"a\\U{ord(letter):08x}b"}
+
+
+def test_json_has_what_cannot_be_seen_as_an_escape(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"text": f"ä{UNSEEN}😀"})
+    shown = capsys.readouterr().out
+    assert not set(UNSEEN) & set(shown)
+    assert "ä" in shown
+    assert json.loads(shown) == {"text": f"ä{UNSEEN}😀"}
+
+
+def test_notes_are_cleaned(capsys: pytest.CaptureFixture[str]) -> None:
+    note(f"a{UNSEEN}\n\tb")
+    assert capsys.readouterr().err == "a\n\tb\n"
+
+
+def test_an_error_shows_what_cannot_be_seen(place: Path) -> None:
+    done = halflap("call", "-c", "halflap-test.json", "mcp__odd__a\u200b\u3164", home=place)
+    assert r"a\u200b\u3164" in done.err

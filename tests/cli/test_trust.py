@@ -208,3 +208,17 @@ def test_a_tool_whose_definition_changed_is_held_and_told_of(changed: dict[str, 
 def test_a_changed_definition_is_accepted_by_name(changed: dict[str, Done]) -> None:
     assert changed["accept"].json == [{"tool": "mcp__replay__one", "accepted": True}]
     assert "mcp__replay__one" in changed["accepted"].out
+
+
+def test_a_change_that_cannot_be_seen_is_shown_as_its_number(tmp_path: Path) -> None:
+    def define(description: str) -> str:
+        tool = {"name": "one", "description": description, "inputSchema": {"type": "object"}}
+        return configure(tmp_path, definitions(tmp_path, tool), tools={"pin": "hold"})
+
+    config = define("Read a file.")
+    halflap("list", "-c", config, home=tmp_path)
+    define("Read a\u3164 \u200bfile.")
+    halflap("list", "-c", config, "--refresh", home=tmp_path)
+    done = halflap("trust", "-c", config, "--yes", "--tool", "mcp__replay__one", home=tmp_path)
+    assert "description was: Read a file.\n" in done.err
+    assert "description is:  Read a\\u3164 \\u200bfile.\n" in done.err

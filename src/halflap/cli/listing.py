@@ -23,6 +23,7 @@ from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.errors import UsageError
 from halflap.gateway import FIRST_LISTING_SECONDS
+from halflap.schema import clean
 from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from halflap.values import Changes
 
 __all__ = ["list_tools"]
+
+_LONGEST_TEXT = 20_000
 _NARROWEST = 20
 """With fewer columns beside the names, descriptions go below them."""
 
@@ -109,7 +112,7 @@ def _rows(gateway: Gateway, server: str | None, *, everything: bool) -> list[dic
             continue
         row: dict[str, Any] = {
             "name": name,
-            "description": tool.description,
+            "description": clean(tool.description, _LONGEST_TEXT),
             "server": tool.server,
             "originalName": tool.original_name,
             "available": tool.server not in unavailable,

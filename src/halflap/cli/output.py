@@ -65,12 +65,12 @@ _ASKED_WRONGLY = (
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
-_INVISIBLE = r"\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f"
-_UNSEEN = rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}]"
-_IN_LINE = re.compile(rf"{_ESCAPES}|{_UNSEEN}")
-_IN_LINE_CHARACTER = re.compile(_UNSEEN)
 _IN_TEXT = re.compile(rf"{_ESCAPES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_IN_JSON = re.compile(rf"[\x7f-\x9f\ud800-\udfff{_INVISIBLE}]")
+_ESCAPED = re.compile(_ESCAPES)
+_LINES = "\n\t"
+_READ = 8
+"""So many times as much of a line is looked at as is shown: some of it may not be shown."""
+_DELETE = "\x7f"
 
 
 def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -113,41 +113,62 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
     if as_json:
         print_json({"error": True, "code": error.code, "message": str(error)})
     else:
-        note(f"Error: {error}")
+        # Not cleaned: of a name that has something invisible in it, that is what is wrong.
+        note(f"Error: {visible(_ESCAPED.sub('', str(error)), kept=_LINES)}")
     # Whether the name of a tool is wrong cannot be told while its server is down.
     down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
     raise typer.Exit(2 if isinstance(error, _ASKED_WRONGLY) and not down else 1)
 
 
 def print_json(value: Any) -> None:
-    """Print data for a program; what would do something to a terminal is written as an escape."""
+    """Print data for a program; what cannot be seen, or does something to a terminal, is written as an escape."""
     plain = not sys.stdout.encoding.lower().startswith("utf")
     text = json.dumps(value, indent=2, ensure_ascii=plain)
-    sys.stdout.write(_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n")
+    hidden = [letter for letter in set(text) if letter >= _DELETE and visible(letter) != letter]
+    escapes = {ord(letter): "".join(f"\\u{unit:04x}" for unit in _units(letter)) for letter in hidden}
+    sys.stdout.write(text.translate(escapes) + "\n")
     sys.stdout.flush()
+
+
+def _units(letter: str) -> list[int]:
+    """Give a letter's units in UTF-16, by which JSON writes it."""
+    data = letter.encode("utf-16-be", errors="surrogatepass")
+    return [int.from_bytes(data[at : at + 2]) for at in range(0, len(data), 2)]
 
 
 def note(text: str) -> None:
     """Say something to the person, where it does not get into the data."""
-    sys.stderr.write(harmless(text) + "\n")
+    sys.stderr.write(_cleaned(text) + "\n")
     sys.stderr.flush()
 
 
 def harmless(text: str) -> str:
-    """Make somebody else's text fit for a terminal: no control characters except line breaks and tabs."""
+    """Make data fit for a terminal: no control characters except line breaks and tabs, and else as it is."""
     return _IN_TEXT.sub("", text)
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, kept: str = "") -> str:
     """Show somebody else's text whole, in one line: what cannot be seen is written as an escape."""
-    return _IN_LINE_CHARACTER.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    if text.isascii() and text.isprintable():
+        return text
+    from halflap.schema import visible as shown  # noqa: PLC0415 -- much is loaded with it
+
+    return shown(text, 10 * len(text), kept=kept)
 
 
 def one_line(text: str, longest: int = 200) -> str:
     """Make somebody else's text fit to be shown in one line: no control or invisible characters."""
-    lines = (_IN_LINE.sub("", line).strip() for line in text.splitlines())
-    clean = next((line for line in lines if line), "")
-    return clean if len(clean) <= longest else clean[: longest - 1] + "…"
+    lines = (_cleaned(line[: _READ * longest]).replace("\t", " ").strip() for line in text.splitlines())
+    first = next((line for line in lines if line), "")
+    return first if len(first) <= longest else first[: longest - 1] + "…"
+
+
+def _cleaned(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    from halflap.schema import clean  # noqa: PLC0415 -- as above
+
+    return clean(text, len(text))
 
 
 def data_console(*, quiet: bool = False) -> Console:
@@ -160,7 +181,7 @@ def data_console(*, quiet: bool = False) -> Console:
 
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return harmless(super().format(record))
+        return _cleaned(super().format(record))
 
 
 def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:

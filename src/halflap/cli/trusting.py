@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from halflap.catalog import PARTS
 from halflap.cli.complete import tool_names
 from halflap.cli.output import (
     ConfigOption,
@@ -32,9 +33,12 @@ from halflap.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from halflap.catalog import Snapshot
     from halflap.config import Config, ProjectFile, ServerConfig
 
 __all__ = ["trust"]
+
+_LONGEST_PART = 20_000
 
 
 @reported
@@ -164,7 +168,7 @@ async def _accept(config: Config, names: list[str], *, all_tools: bool, yes: boo
         for name in wanted:
             gateway.snapshot.find(name)
             if name in changed:
-                _show_change(await gateway.inspect(name))
+                _show_change(name, gateway.snapshot)
         if any(name in changed for name in wanted):
             _ask("Accept it?" if len(wanted) == 1 else "Accept them?", yes=yes)
         accepted = await gateway.accept(wanted)
@@ -175,13 +179,26 @@ async def _accept(config: Config, names: list[str], *, all_tools: bool, yes: boo
         return [{"tool": name, "accepted": name in accepted} for name in wanted]
 
 
-def _show_change(described: dict[str, Any]) -> None:
-    """Show each part that changed, as it was and as it is."""
-    note(f"{described['name']} has changed: {', '.join(described['changed'])}")
-    now = {**described, "annotations": described["annotations"]["claimed"]}
-    for key, was in described["accepted"].items():
-        note(f"  {key} was: {visible(_text(was))}")
-        note(f"  {key} is:  {visible(_text(now.get(key)))}")
+def _show_change(name: str, snapshot: Snapshot) -> None:
+    """Show each part that changed, as it was and as it is, with what cannot be seen: it may be all that changed."""
+    changed, accepted, tool = snapshot.changed[name], snapshot.accepted[name], snapshot.tools[name]
+    note(f"{name} has changed: {', '.join(changed)}")
+    now = {
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": {
+            "title": tool.annotations.title,
+            "readOnlyHint": tool.annotations.read_only,
+            "destructiveHint": tool.annotations.destructive,
+            "idempotentHint": tool.annotations.idempotent,
+            "openWorldHint": tool.annotations.open_world,
+        },
+    }
+    for key in (key for key, word in PARTS.items() if word in changed):
+        note(f"  {key} was: {visible(_text(accepted.get(key))[:_LONGEST_PART])}")
+        note(f"  {key} is:  {visible(_text(now[key])[:_LONGEST_PART])}")
 
 
 def _text(value: Any) -> str:
