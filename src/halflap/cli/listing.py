@@ -23,7 +23,7 @@ from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.errors import UsageError
 from halflap.gateway import FIRST_LISTING_SECONDS
-from halflap.schema import clean, visible
+from halflap.schema import clean
 from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _rows(gateway: Gateway, server: str | None, *, everything: bool) -> list[dic
             "name": name,
             "description": clean(tool.description, _LONGEST_TEXT),
             "server": tool.server,
-            "originalName": visible(tool.original_name, _LONGEST_TEXT),
+            "originalName": tool.original_name,
             "available": tool.server not in unavailable,
         }
         if tool.server in unavailable:
