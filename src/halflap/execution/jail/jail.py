@@ -118,7 +118,7 @@ class Jail:
         inmate = await self._take()
         # Another is forked in its place, but not while this one starts: that would take its processor.
         loop = asyncio.get_running_loop()
-        loop.call_later(_REFILL_AFTER_SECONDS, self._refill)
+        loop.call_later(_REFILL_AFTER_SECONDS if self._idle else 0.0, self._refill)
         try:
             verdict = await inmate.run(program, host)
             how = await inmate.exit(_LAST_WORDS_SECONDS) if verdict.kind == "silent" else None

@@ -38,6 +38,8 @@ async def tool(**arguments):
 rows = await asyncio.gather(*(tool(number=number) for number in range(3)))
 text = f"{sum(row['number'] for row in rows)}"
 """
+_loops: list[asyncio.Runner] = []
+"""One that is ready, and warm."""
 _RESERVE_BYTES = 1 << 20
 """Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
@@ -59,8 +61,8 @@ def warm_up() -> None:
     Copying those pages takes longer than a small program does, and here nobody waits for it.
     """
     names: dict[str, Any] = {"__name__": "__main__"}
-    with asyncio.Runner() as runner:
-        runner.run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
+    _loops.append(asyncio.Runner())
+    _loops[0].run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
 
 
 def run(door: Door) -> None:
@@ -100,16 +102,34 @@ def _run(
     try:
         code = _compile(source)
         # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
-        with contextlib.closing(asyncio.Runner()) as runner:
+        runner = _loops[0] if _loops else asyncio.Runner()
+        try:
             if code.co_flags & inspect.CO_COROUTINE:
                 runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
             else:
                 exec(code, main.__dict__)  # noqa: S102 -- the program, behind the locks
             value = None if entry is None else _enter(main, entry["arguments"], runner, largest)
+        finally:
+            _settle(runner)
     except BaseException as error:  # noqa: BLE001 -- a program may raise anything
         reserve.close()
         return _failed(error, source, provenance), None
     return None, value
+
+
+def _settle(runner: asyncio.Runner) -> None:
+    """End what still goes on, as at the end of `asyncio.run`; to close the loop would only take time."""
+    loop = runner.get_loop()
+    tasks = asyncio.all_tasks(loop)
+    if tasks or getattr(loop, "_asyncgens", True):
+        runner.run(_end(tasks))
+
+
+async def _end(tasks: set[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
 
 
 def _enter(main: ModuleType, arguments: dict[str, Any], runner: asyncio.Runner, largest: int) -> bytes:
