@@ -26,13 +26,21 @@ def desk_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...
     """Open a gateway with settings of one's own."""
     opened: list[Desk] = []
 
-    def open_desk(*, servers: list[object] | None = None, tools: object = None, **execution: object) -> Desk:
+    def open_desk(
+        *,
+        servers: list[object] | None = None,
+        tools: object = None,
+        traces: object = None,
+        **execution: object,
+    ) -> Desk:
         config: dict[str, object] = {
             "servers": servers or [python_server("echo", "echo.py")],
             "execution": execution,
         }
         if tools is not None:
             config["tools"] = tools
+        if traces is not None:
+            config["traces"] = traces
         one = Desk(config, tmp_path_factory.mktemp("desk"))
         one.__enter__()
         opened.append(one)

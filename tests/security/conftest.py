@@ -43,7 +43,18 @@ def loot() -> Iterator[Loot]:
     loot.close()
 
 
-@pytest.fixture(scope="session", params=[*LOCKED, *_AS_USER])
+_EVERY_TIME = ("all-layers", "seccomp-alone-as-user")
+"""The most and the least that can stand in the way; what is between runs with `make test-all`."""
+
+
+def _modes() -> list[object]:
+    return [
+        mode if mode in _EVERY_TIME else pytest.param(mode, marks=pytest.mark.slow)
+        for mode in (*LOCKED, *_AS_USER)
+    ]
+
+
+@pytest.fixture(scope="session", params=_modes())
 def locked(request: SubRequest, keeper: Keeper, loot: Loot) -> Attacker:
     """An attacker behind locks, in each mode: as who runs the tests, and as an ordinary user."""
     mode: str = request.param

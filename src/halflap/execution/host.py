@@ -29,6 +29,8 @@ __all__ = ["ProgramHost"]
 
 _LARGE = 262_144
 _MOST_SHOWN = 20
+_LONGEST_NAME = 1_000
+"""Far longer than any tool's. Looking for what was meant by one without end would take without end."""
 _LONGEST_MESSAGE = 20_000
 
 
@@ -74,6 +76,10 @@ class ProgramHost:
                 "not called."
             )
         self.begun += 1
+        if len(name) > _LONGEST_NAME:
+            raise ToolRefusal(
+                f"{name[:60] + '…'!r} is not available in execute_program: no tool has a name of {len(name):,} letters."
+            )
         async with self._places:
             return await self._make(name, arguments)
 

@@ -49,6 +49,7 @@ class Programs:
         policy: Policy,
         recorder: Recorder,
         settle: Callable[[], Awaitable[None]],
+        keeps_output: bool = True,
         code_of: Callable[[str], str | None] = lambda _: None,
     ) -> None:
         self._config = config
@@ -58,6 +59,7 @@ class Programs:
         self._policy = policy
         self._recorder = recorder
         self._settle = settle
+        self._keeps_output = keeps_output
         self._code_of = code_of
         """Gives the code of a tool that is a saved script."""
         # Places for each depth: whoever runs waits for deeper ones alone, so nobody waits for himself.
@@ -94,6 +96,7 @@ class Programs:
         entry: Entry | None = None,
     ) -> Execution:
         """Run a program. Raises only if it could not be run at all; its own failure is an answer."""
+        code = code.removeprefix("\ufeff")
         if len(code.encode(errors="replace")) > _MOST_CODE_BYTES:
             raise UsageError(
                 f"The program is larger than {_MOST_CODE_BYTES:,} bytes. Give it its data by calls."
@@ -147,7 +150,14 @@ class Programs:
                 )
         hint = await self._suggest(ending)
         text, error, is_cut = tell(
-            ending, outcome, host.text, host.calls, self._config, run=record.id, hint=hint
+            ending,
+            outcome,
+            host.text,
+            host.calls,
+            self._config,
+            run=record.id,
+            hint=hint,
+            is_kept=self._keeps_output,
         )
         await self._recorder.end_run(_ended(record, host, ending, outcome=outcome, began=began, error=error))
         return Execution(

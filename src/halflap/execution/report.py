@@ -15,6 +15,8 @@ __all__ = ["CallMade", "Execution", "calls_made", "limit_text", "tell"]
 
 _MOST_CALLS = 40
 _LONGEST_DETAIL = 300
+_LONGEST_ERROR = 24_000
+"""What a program says of its own failure is cut by itself; if it is not, here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def tell(
     *,
     run: str,
     hint: str | None = None,
+    is_kept: bool = True,
 ) -> tuple[str, str, bool]:
     """Give the text for the model, how it failed, and whether the output was cut."""
     shown, is_cut = _cut(output, config.max_output_bytes)
@@ -91,11 +94,15 @@ def tell(
     elif outcome == "ok" and not is_cut:
         lines.append("(no output)")
     if is_cut:
+        where = (
+            f"All of it: `halflap runs show {run} --output`, or the resource halflap://runs/{run}/output."
+            if is_kept
+            else "The rest was not kept (`traces.record`)."
+        )
         lines.append("... (truncated)")
         lines.append(
             f"The output is {len(output.encode()):,} bytes; {config.max_output_bytes:,} of them are shown "
-            f"(`execution.max_output_bytes`). All of it: `halflap runs show {run} --output`, or the resource "
-            f"halflap://runs/{run}/output."
+            f"(`execution.max_output_bytes`). {where}"
         )
     if error:
         lines.append(error)
@@ -129,7 +136,12 @@ def _failure(ending: Ending | None, outcome: str, config: ExecutionConfig, hint:
     hint = hint or (ending.failure.hint if ending is not None and ending.failure is not None else None)
     if hint:
         parts.append(f"Hint: {hint}")
-    return "\n".join(parts)
+    told = "\n".join(parts) or "The program failed without a word."
+    return (
+        told
+        if len(told) <= _LONGEST_ERROR
+        else f"{told[: _LONGEST_ERROR // 2]}\n…\n{told[-_LONGEST_ERROR // 2 :]}"
+    )
 
 
 def calls_made(calls: Sequence[CallMade]) -> list[str]:

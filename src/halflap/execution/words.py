@@ -15,6 +15,8 @@ __all__ = [
     "too_large",
 ]
 
+_LONGEST = 20_000
+
 NO_INPUT = "input() is not available in execute_program: nobody is there to answer. Write the value into the program."
 
 
@@ -48,4 +50,7 @@ def left_with(code: object) -> str:
     """Say, as a traceback, that a program ended itself: with a number, or with a text to be shown."""
     if isinstance(code, int):
         return f"SystemExit: the program ended itself with status {code}\n"
-    return f"{code}\n"
+    text = str(code)
+    if not text.strip():
+        return "SystemExit: the program ended itself with an empty message\n"
+    return f"{text if len(text) <= _LONGEST else text[:_LONGEST] + ' …'}\n"

@@ -158,6 +158,7 @@ class Parts:
                     policy=self._calls.policy,
                     recorder=self._recorder,
                     settle=self._settle,
+                    keeps_output=self.config.traces.record == "full",
                     code_of=self.scripts.code_of,
                 )
         return self._programs

@@ -31,6 +31,7 @@ _ASKED = "confirm"
 _ANSWER_SECONDS = 600.0
 _LONGEST_CODE = 2_000
 _LONGEST_DESCRIPTION = 200
+_MOST_LINES = 20
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -124,9 +125,24 @@ def _request(tools: Sequence[Tool], code: str) -> types.ElicitRequest:
     lines += [
         f"- {tool.name}: {' '.join(clean(tool.description, _LONGEST_DESCRIPTION).split())}" for tool in tools
     ]
-    lines += ["May it, this once? The program:", clean(code, _LONGEST_CODE)]
+    lines += ["May it, this once? The program:", _shown(code, tools)]
     params = types.ElicitRequestFormParams(message="\n".join(lines), requested_schema=_SCHEMA)
     return types.ElicitRequest(params=params)
+
+
+def _shown(code: str, tools: Sequence[Tool]) -> str:
+    """Show the program; of a long one, the lines that name the tools, wherever they stand."""
+    if len(code) <= _LONGEST_CODE:
+        return clean(code, _LONGEST_CODE)
+    rows = code.splitlines()
+    telling = [
+        f"{number}: {row.strip()[:_LONGEST_DESCRIPTION]}"
+        for number, row in enumerate(rows, 1)
+        if any(tool.name in row for tool in tools)
+    ]
+    shown = "\n".join(telling[:_MOST_LINES])
+    more = f"\n… and {len(telling) - _MOST_LINES} more such lines" if len(telling) > _MOST_LINES else ""
+    return clean(f"({len(rows):,} lines; those that name these tools:)\n{shown}{more}", _LONGEST_CODE * 2)
 
 
 def _word(answer: types.ElicitResult, tools: Sequence[Tool]) -> Word:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import SandboxError
+from halflap.errors import SandboxError, UsageError
 from halflap.server.confirmation import Question
 from halflap.server.family import Answer, FrontTool
 
@@ -36,7 +36,7 @@ def execute_program(gateway: Gateway) -> FrontTool:
             return word
         try:
             execution = await gateway.execute(code, caller.on_behalf(word))
-        except SandboxError as error:
+        except (SandboxError, UsageError) as error:
             return Answer(f"[Script execution failed]\n{error}", is_error=True)
         return Answer(
             execution.text,

@@ -14,18 +14,26 @@ if TYPE_CHECKING:
 
     from halflap.execution.hints import Provenance
 
-__all__ = ["describe"]
+__all__ = ["describe", "show_source"]
 
 _LONGEST = 20_000
+_LONGEST_NAME = 200
 _MOST_FRAMES = 1_000
+
+
+def show_source(source: str) -> None:
+    """Let tracebacks and warnings find the lines of the program, also those that it makes itself."""
+    # The last line, too, has to end as the lines of a file do, or the marks below it stand one off.
+    linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
 
 
 def describe(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any]:
     """Give type, message, traceback, and a hint if there is something to say."""
-    # The last line, too, has to end as the lines of a file do, or the marks below it stand one off.
-    linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
+    if isinstance(error, SyntaxError) and error.text is None and error.filename == FILE and error.lineno:
+        # The compiler looks for the line in a file, and there is none.
+        error.text = linecache.getline(FILE, error.lineno)
     formatted = TracebackException.from_exception(error, compact=True, limit=-_MOST_FRAMES)
-    for one in _all(formatted, set()):
+    for one in _all(formatted):
         one.stack[:] = [frame for frame in one.stack if frame.filename == FILE]
     text = "".join(formatted.format())
     if not formatted.stack:
@@ -39,7 +47,7 @@ def describe(error: BaseException, source: str, provenance: Provenance) -> dict[
         if len(text) <= _LONGEST
         else f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}",
         "hint": hint(cause, source, provenance),
-        "unknown": getattr(cause, "name", None) if isinstance(cause, NameError) else None,
+        "unknown": str(cause.name)[:_LONGEST_NAME] if isinstance(cause, NameError) and cause.name else None,
     }
 
 
@@ -50,15 +58,18 @@ def _message(error: BaseException) -> str:
         return ""
 
 
-def _all(one: TracebackException, seen: set[int]) -> Iterator[TracebackException]:
-    """Go through an exception, its causes and its members."""
-    if id(one) in seen:
-        return
-    seen.add(id(one))
-    yield one
-    for other in (one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ())):
-        if other is not None:
-            yield from _all(other, seen)
+def _all(first: TracebackException) -> Iterator[TracebackException]:
+    """Go through an exception, its causes and its members, however many there are."""
+    seen: set[int] = set()
+    waiting = [first]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        others = (one.__cause__, one.__context__, *(getattr(one, "exceptions", None) or ()))
+        waiting += [other for other in others if other is not None]
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -47,7 +47,10 @@ _PACKAGES = (
 """Packages of the standard library whose inner modules people import by name."""
 
 
-_MORE = ("concurrent.futures.thread", "http.client", "http.cookies", "unittest.mock")
+_MORE = (
+    "concurrent.futures.thread", "ctypes.util", "http.client", "http.cookiejar", "http.cookies", "logging.config",
+    "logging.handlers", "unittest.mock", "xml.dom.minidom", "xml.sax.saxutils",
+)  # fmt: skip
 
 _ENCODINGS = re.compile(
     r"ascii|latin_1|utf_.*|unicode_escape|raw_unicode_escape|idna|punycode|iso8859_\d+|cp125\d|cp(437|850|852|866|932)|"
@@ -95,7 +98,7 @@ def _load_lazy(module: ModuleType) -> None:
 
 
 def _load_inner(package: str, wanted: re.Pattern[str] | None = None) -> None:
-    module = sys.modules.get(package)
+    module = importlib.import_module(package)
     for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
         if inner.name.startswith("__") or "windows" in inner.name:
             continue

@@ -18,7 +18,7 @@ from halflap.execution.hints import FILE, Provenance
 from halflap.execution.jail import frames
 from halflap.execution.jail.inside import console
 from halflap.execution.jail.inside.door import ToolError
-from halflap.execution.jail.inside.failure import describe
+from halflap.execution.jail.inside.failure import describe, show_source
 from halflap.execution.jail.inside.media import Media, from_gateway
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ async def tool(**arguments):
 rows = await asyncio.gather(*(tool(number=number) for number in range(3)))
 text = f"{sum(row['number'] for row in rows)}"
 """
-_loops: list[asyncio.Runner] = []
-"""One that is ready, and warm."""
 _RESERVE_BYTES = 1 << 20
 """Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
@@ -61,8 +59,8 @@ def warm_up() -> None:
     Copying those pages takes longer than a small program does, and here nobody waits for it.
     """
     names: dict[str, Any] = {"__name__": "__main__"}
-    _loops.append(asyncio.Runner())
-    _loops[0].run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
+    with asyncio.Runner() as runner:
+        runner.run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
 
 
 def run(door: Door) -> None:
@@ -99,10 +97,11 @@ def _run(
     if entry is not None:
         main.__name__ = entry["name"]
         sys.modules[entry["name"]] = main
+    show_source(source)
     try:
         code = _compile(source)
         # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
-        runner = _loops[0] if _loops else asyncio.Runner()
+        runner = asyncio.Runner()
         try:
             if code.co_flags & inspect.CO_COROUTINE:
                 runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
@@ -119,7 +118,10 @@ def _run(
 
 def _settle(runner: asyncio.Runner) -> None:
     """End what still goes on, as at the end of `asyncio.run`; to close the loop would only take time."""
-    loop = runner.get_loop()
+    loop = getattr(runner, "_loop", None)
+    if loop is None:
+        # It was never needed.
+        return
     tasks = asyncio.all_tasks(loop)
     if tasks or getattr(loop, "_asyncgens", True):
         runner.run(_end(tasks))
@@ -207,8 +209,14 @@ def _tool(
     async def tool(*unnamed: Any, **arguments: Any) -> Any:
         if unnamed:
             raise TypeError(words.keywords_only(name, signature))
-        return await call_tool(name, **arguments)
+        try:
+            return await call_tool(name, **arguments)
+        except (ToolError, TypeError) as error:
+            # Where in our files it was raised is nothing to the program.
+            raise error.with_traceback(None) from None
 
+    # A program that shows a traceback itself sees the tool there, and no file of ours.
+    tool.__code__ = tool.__code__.replace(co_filename="<tool>", co_name=name, co_qualname=name)
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = "__main__"
     tool.__doc__ = signature
