@@ -38,7 +38,7 @@ __all__ = ["runs"]
 
 _LIMIT = 20
 _ID_SHOWN = 16
-"""So much of an identifier tells runs apart: the time to the millisecond, and a bit more."""
+"""So much of an identifier nearly always tells runs apart: the time to the millisecond, and a bit more."""
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)\Z")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
@@ -174,8 +174,19 @@ def _show_list(found: Sequence[RunRecord]) -> None:
     for heading in ("time", "calls"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("code", no_wrap=True, overflow="ellipsis", ratio=1)
+    length = _telling_apart([run.id for run in found])
     for run, (identifier, short, first) in zip(found, rows, strict=True):
         when = datetime.fromtimestamp(run.started_at).astimezone().strftime("%m-%d %H:%M")
-        table.add_row(identifier[:_ID_SHOWN], when, *short, first)
+        table.add_row(identifier[:length], when, *short, first)
     if rows:
         data_console().print(table)
+
+
+def _telling_apart(identifiers: Sequence[str]) -> int:
+    """Say how much of each identifier must be shown for none to be the beginning of another."""
+    longest = max(map(len, identifiers), default=0)
+    fitting = (
+        length for length in range(_ID_SHOWN, longest)
+        if len({identifier[:length] for identifier in identifiers}) == len(identifiers)
+    )  # fmt: skip
+    return next(fitting, longest)
