@@ -6,6 +6,7 @@ import asyncio
 import re
 import sys
 import time
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,14 +26,16 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.run_text import call_as_json, in_short, run_as_json, run_as_text
-from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.cli.setting import read_config
+from halflap.errors import RunNotFoundError, StoreBrokenError, StoreError, StoreTooNewError, UsageError
+from halflap.gateway import Gateway
+from halflap.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from halflap.config import Config
-    from halflap.store import CallRecord, Purged, RunRecord
+    from halflap.store import CallRecord, Purged, RunRecord, Store
 
 __all__ = ["runs"]
 
@@ -134,21 +137,49 @@ def purge(
 
 
 async def _list(config: Config, limit: int) -> Sequence[RunRecord]:
-    async with opened(config) as gateway:
-        return await gateway.runs(limit)
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is None:
+            return await gateway.runs(limit)
+    async with _opened_to_read(config, gateway.store_trouble) as store:
+        return await store.runs(limit)
 
 
 async def _show(config: Config, identifier: str) -> tuple[RunRecord, Sequence[CallRecord]]:
-    async with opened(config) as gateway:
-        return await gateway.run(identifier)
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is None:
+            return await gateway.run(identifier)
+    async with _opened_to_read(config, gateway.store_trouble) as store:
+        run = await store.run(identifier)
+        if run is None:
+            raise RunNotFoundError(identifier)
+        return run, await store.calls_of_run(run.id)
 
 
 async def _purge(config: Config, age: float | None) -> Purged:
-    async with opened(config) as gateway:
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is not None:
+            raise StoreError(f"{gateway.store_trouble} Nothing was deleted.")
         with working("Deleting"):
             if age is None:
                 return await gateway.purge_runs(everything=True)
             return await gateway.purge_runs(older_than=time.time() - age)
+
+
+@asynccontextmanager
+async def _opened_to_read(config: Config, trouble: str) -> AsyncIterator[Store]:
+    """Open the store that could not be opened to be changed: what is in it can perhaps be read."""
+    place = config.store.url or config.store.path or config.data_dir / "halflap.db"
+    try:
+        store = await open_store(place, read_only=True)
+    except (StoreTooNewError, StoreBrokenError):
+        raise
+    except StoreError:
+        raise StoreError(f"{trouble} What is recorded in it cannot be read.") from None
+    try:
+        note(f"Note: {trouble} It can be read, but nothing is recorded in it now.")
+        yield store
+    finally:
+        await store.close()
 
 
 def _age(text: str) -> float:
