@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cli.program import ECHO, OLD, configure, halflap, in_terminal, side_by_side
+from halflap.cli.doctor import _sandbox_lines
 from support import python_server
 
 if TYPE_CHECKING:
@@ -148,3 +149,9 @@ def test_a_server_that_is_not_configured_is_a_mistake(done: dict[str, Done]) -> 
 def test_without_any_server_it_says_what_to_do(done: dict[str, Done]) -> None:
     assert done["empty"].code == 0
     assert "No server is configured yet." in done["empty"].out
+
+
+@pytest.mark.parametrize(("name", "words"), [("jail", "run in the jail,"), ("monty", "run in monty,")])
+def test_where_programs_run_is_said_in_words(name: str, words: str) -> None:
+    ready: dict[str, Any] = {"name": name, "trouble": None, "layers": ["a", "b"], "missing": {}, "notes": []}
+    assert _sandbox_lines(ready) == [(f"Programs: {words} behind a, b", "")]

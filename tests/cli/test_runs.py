@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -122,7 +123,7 @@ def test_what_was_done_exits_with_0_and_says_nothing_else(done: dict[str, Done],
 
 MISTAKES = {
     "show nothing": "There is no run '0123'. It may have been taken out for its age; `halflap runs` lists",
-    "show several": f"'0198' fits several runs: {BAD}, {GOOD}. Give more of it.",
+    "show several": f"'0198' fits several runs. Give more of it:\n  {BAD}  ",
     "show what": "Missing argument 'ID'.",
     "purge what": "Say which: --older-than 7d, or --all.",
     "purge both": "Say which: --older-than 7d, or --all.",
@@ -225,6 +226,21 @@ def test_a_list_on_a_terminal_is_a_table(place: Path) -> None:
     assert "outcome" in shown.out
     assert GOOD[:16] in shown.out
     assert "rows = await mcp__one__t()" in shown.out
+
+
+def test_runs_that_fit_are_named_with_time_and_first_line(done: dict[str, Done]) -> None:
+    newest, oldest = done["show several"].err.splitlines()[1:]
+    assert newest.endswith("  nightly")
+    assert oldest.startswith(f"  {GOOD}  {datetime.fromtimestamp(NOW - 100).astimezone():%Y-%m-%d %H:%M:%S}")
+    assert oldest.endswith("  rows = await mcp__one__t()")
+
+
+def test_a_table_shows_so_much_of_each_identifier_that_it_fits_no_other(tmp_path: Path) -> None:
+    alike = "0198c3f2a41b9e07"
+    runs = [run_of(n, id=f"{alike}{n:02}{'0' * 10}", started_at=NOW) for n in (1, 2)]
+    asyncio.run(_fill(tmp_path, runs, []))
+    shown = in_terminal("runs", home=tmp_path, columns=100).out.splitlines()
+    assert [line.split()[0] for line in shown[1:]] == [f"{alike}02", f"{alike}01"]
 
 
 def test_identifiers_are_completed(place: Path) -> None:

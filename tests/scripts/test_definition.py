@@ -131,6 +131,16 @@ def test_an_alias_of_itself_is_an_error() -> None:
         annotated("X", "X = X")
 
 
+def test_too_many_parts_in_all_are_one_error() -> None:
+    parameters = ", ".join(f"p{number}: int" for number in range(3_000))
+    with pytest.raises(ScriptError) as caught:
+        read_definition(f"def main({parameters}): ...")
+    assert str(caught.value) == (
+        "line 1: the annotation of the parameter 'p2000' cannot be used: with it, the annotations of the file have "
+        "more than 2000 parts. Use fewer, or a dict."
+    )
+
+
 def test_classes_that_inherit_in_a_circle_are_no_typed_dicts() -> None:
     with pytest.raises(ScriptError, match="make it a TypedDict"):
         annotated("A", "class A(B): ...\nclass B(A): ...")

@@ -81,11 +81,16 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 "wrong": await client.call_tool("execute_program", {"program": "1"}),
                 "long": await execute(client, "print('x' * 1000)"),
             }
-            told["uri"] = f"halflap://runs/{told['long'].meta['halflap']['run']}/output"
+            told["run"] = told["long"].meta["halflap"]["run"]
+            told["uri"] = f"halflap://runs/{told['run']}/output"
             told["resource"] = (await client.read_resource(told["uri"])).contents
             told["resources"] = [one.uri for one in (await client.list_resources()).resources]
             told["templates"] = (await client.list_resource_templates()).resource_templates
             told["no run"] = await refusal(client.read_resource("halflap://runs/00000000ff/output"))
+            told["beginnings"] = [
+                await refusal(client.read_resource(f"halflap://runs/{told['run'][:length]}/output"))
+                for length in (8, 27)
+            ]
             told["no uri"] = await refusal(client.read_resource("file:///etc/passwd"))
             await execute(client, "import asyncio\nawait asyncio.sleep(2.5)", progress_callback=hear)
             told["progress"] = progress
@@ -145,6 +150,12 @@ def test_the_whole_output_can_be_read_as_a_resource(told: dict[str, Any]) -> Non
     assert contents.text == "x" * 1000 + "\n"
     assert told["uri"] in told["resources"]
     assert [template.uri_template for template in told["templates"]] == ["halflap://runs/{run}/output"]
+
+
+def test_the_beginning_of_an_identifier_is_no_resource_and_names_no_run(told: dict[str, Any]) -> None:
+    for refused in told["beginnings"]:
+        assert "There is no resource" in refused
+        assert told["run"] not in refused
 
 
 def test_what_is_no_resource_is_refused(told: dict[str, Any]) -> None:

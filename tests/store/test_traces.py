@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -122,9 +123,24 @@ def test_a_run_is_found_by_its_beginning(run: Run, place: str | Path) -> None:
 def test_a_beginning_that_fits_several_runs_is_a_mistake_that_names_them(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(1, id="abc1"), run_of(2, id="abd2")])
-            with pytest.raises(UsageError, match="'ab' fits several runs: abd2, abc1"):
+            await store.record_runs([run_of(1, id="abc1"), run_of(2, id="abd2", code="\n  rows = 1\nrows")])
+            with pytest.raises(UsageError, match="'ab' fits several runs") as caught:
                 await store.run("ab")
+            newest, oldest = str(caught.value).splitlines()[1:]
+            assert re.fullmatch(r"  abd2  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d  rows = 1", newest)
+            assert oldest.startswith("  abc1  ")
+
+    run(scenario())
+
+
+def test_of_many_runs_that_begin_alike_the_newest_are_named(run: Run, place: str | Path) -> None:
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_runs([run_of(number, id=f"ab{number:02}") for number in range(1, 10)])
+            with pytest.raises(UsageError) as caught:
+                await store.run("ab")
+            lines = str(caught.value).splitlines()
+            assert [line.split()[0] for line in lines[1:]] == ["ab09", "ab08", "ab07", "ab06", "ab05", "…"]
 
     run(scenario())
 

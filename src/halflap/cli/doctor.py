@@ -187,7 +187,8 @@ def _table(servers: list[dict[str, Any]], *, narrow: bool) -> Table:
 def _sandbox_lines(sandbox: dict[str, Any]) -> list[tuple[str, str]]:
     if sandbox["trouble"] is not None:
         return [(f"Programs: code execution is off: {sandbox['trouble']}", "yellow")]
-    lines = [(f"Programs: run in the {sandbox['name']}, behind {', '.join(sandbox['layers'])}", "")]
+    where = "the jail" if sandbox["name"] == "jail" else sandbox["name"]
+    lines = [(f"Programs: run in {where}, behind {', '.join(sandbox['layers'])}", "")]
     lines += [(f"  without {layer}: {why}", "yellow") for layer, why in sandbox["missing"].items()]
     return lines + [(f"  {note}", "yellow") for note in sandbox["notes"]]
 

@@ -6,6 +6,7 @@ import asyncio
 import re
 import sys
 import time
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,20 +26,22 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.run_text import call_as_json, in_short, run_as_json, run_as_text
-from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.cli.setting import read_config
+from halflap.errors import RunNotFoundError, StoreBrokenError, StoreError, StoreTooNewError, UsageError
+from halflap.gateway import Gateway
+from halflap.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from halflap.config import Config
-    from halflap.store import CallRecord, Purged, RunRecord
+    from halflap.store import CallRecord, Purged, RunRecord, Store
 
 __all__ = ["runs"]
 
 _LIMIT = 20
 _ID_SHOWN = 16
-"""So much of an identifier tells runs apart: the time to the millisecond, and a bit more."""
+"""So much of an identifier nearly always tells runs apart: the time to the millisecond, and a bit more."""
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)\Z")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
@@ -134,21 +137,49 @@ def purge(
 
 
 async def _list(config: Config, limit: int) -> Sequence[RunRecord]:
-    async with opened(config) as gateway:
-        return await gateway.runs(limit)
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is None:
+            return await gateway.runs(limit)
+    async with _opened_to_read(config, gateway.store_trouble) as store:
+        return await store.runs(limit)
 
 
 async def _show(config: Config, identifier: str) -> tuple[RunRecord, Sequence[CallRecord]]:
-    async with opened(config) as gateway:
-        return await gateway.run(identifier)
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is None:
+            return await gateway.run(identifier)
+    async with _opened_to_read(config, gateway.store_trouble) as store:
+        run = await store.run(identifier)
+        if run is None:
+            raise RunNotFoundError(identifier)
+        return run, await store.calls_of_run(run.id)
 
 
 async def _purge(config: Config, age: float | None) -> Purged:
-    async with opened(config) as gateway:
+    async with Gateway.open(config) as gateway:
+        if gateway.store_trouble is not None:
+            raise StoreError(f"{gateway.store_trouble} Nothing was deleted.")
         with working("Deleting"):
             if age is None:
                 return await gateway.purge_runs(everything=True)
             return await gateway.purge_runs(older_than=time.time() - age)
+
+
+@asynccontextmanager
+async def _opened_to_read(config: Config, trouble: str) -> AsyncIterator[Store]:
+    """Open the store that could not be opened to be changed: what is in it can perhaps be read."""
+    place = config.store.url or config.store.path or config.data_dir / "halflap.db"
+    try:
+        store = await open_store(place, read_only=True)
+    except (StoreTooNewError, StoreBrokenError):
+        raise
+    except StoreError:
+        raise StoreError(f"{trouble} What is recorded in it cannot be read.") from None
+    try:
+        note(f"Note: {trouble} It can be read, but nothing is recorded in it now.")
+        yield store
+    finally:
+        await store.close()
 
 
 def _age(text: str) -> float:
@@ -174,8 +205,19 @@ def _show_list(found: Sequence[RunRecord]) -> None:
     for heading in ("time", "calls"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("code", no_wrap=True, overflow="ellipsis", ratio=1)
+    length = _telling_apart([run.id for run in found])
     for run, (identifier, short, first) in zip(found, rows, strict=True):
         when = datetime.fromtimestamp(run.started_at).astimezone().strftime("%m-%d %H:%M")
-        table.add_row(identifier[:_ID_SHOWN], when, *short, first)
+        table.add_row(identifier[:length], when, *short, first)
     if rows:
         data_console().print(table)
+
+
+def _telling_apart(identifiers: Sequence[str]) -> int:
+    """Say how much of each identifier must be shown for none to be the beginning of another."""
+    longest = max(map(len, identifiers), default=0)
+    fitting = (
+        length for length in range(_ID_SHOWN, longest)
+        if len({identifier[:length] for identifier in identifiers}) == len(identifiers)
+    )  # fmt: skip
+    return next(fitting, longest)

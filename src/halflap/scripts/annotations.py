@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["POSSIBLE", "Annotations", "UnknownAnnotationError"]
+__all__ = ["POSSIBLE", "Annotations", "TooManyPartsError", "UnknownAnnotationError"]
 
 POSSIBLE = (
     "str, int, float, bool, None, Any, list[X], dict[str, X], tuple[X, Y], tuple[X, ...], Literal[...], X | Y, "
@@ -44,6 +44,10 @@ class UnknownAnnotationError(Exception):
         super().__init__(advice)
 
 
+class TooManyPartsError(UnknownAnnotationError):
+    """The annotations of a file are too many in all: no other needs to be read."""
+
+
 @dataclass
 class Annotations:
     """Reads the annotations of one file."""
@@ -64,10 +68,13 @@ class Annotations:
 
     def _read(self, node: ast.expr, depth: int) -> dict[str, Any]:
         self._parts += 1
-        if depth > _DEEPEST or self._parts > _MOST_PARTS:
-            raise UnknownAnnotationError(
-                node, f"It is nested more than {_DEEPEST} deep, or has too many parts."
+        if self._parts > _MOST_PARTS:
+            raise TooManyPartsError(
+                node,
+                f"with it, the annotations of the file have more than {_MOST_PARTS} parts. Use fewer, or a dict.",
             )
+        if depth > _DEEPEST:
+            raise UnknownAnnotationError(node, f"It is nested more than {_DEEPEST} deep.")
         if isinstance(node, ast.Constant):
             return self._constant(node, depth)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):

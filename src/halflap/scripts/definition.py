@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.errors import ScriptError
 from halflap.schema import clean
-from halflap.scripts.annotations import Annotations, UnknownAnnotationError
+from halflap.scripts.annotations import Annotations, TooManyPartsError, UnknownAnnotationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,8 +93,11 @@ class _Reader:
         takes = self._with_definitions(takes)
         returns = self._returns(main.returns)
         if self.problems:
-            raise ScriptError("\n".join(self.problems[:_MOST_PROBLEMS]))
+            raise self._error()
         return Definition(_docstring(main) or about, takes, returns)
+
+    def _error(self) -> ScriptError:
+        return ScriptError("\n".join(self.problems[:_MOST_PROBLEMS]))
 
     def _check_kinds(self, arguments: ast.arguments) -> None:
         for parameter in arguments.posonlyargs:
@@ -114,6 +117,9 @@ class _Reader:
     def _schema(self, annotation: ast.expr | None, where: str) -> dict[str, Any]:
         try:
             return self.annotations.schema(annotation)
+        except TooManyPartsError as error:
+            self._add(error.node, f"the annotation {where} cannot be used: {error.advice}")
+            raise self._error() from None
         except UnknownAnnotationError as error:
             # In a class the place is that of its field, which is what has to be changed.
             self._add(

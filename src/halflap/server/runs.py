@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from halflap.errors import RunNotFoundError
+from halflap.errors import RunNotFoundError, UsageError
 from halflap.server.caller import principal_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ class RunResources:
             if found is None:
                 raise RunNotFoundError(str(params.uri))  # noqa: TRY301 -- the same to whoever asks
             run, _ = await self._gateway.run(found[1], principal=principal_of(context))
-        except RunNotFoundError:
+            if run.id != found[1]:
+                raise RunNotFoundError(found[1])  # noqa: TRY301 -- the beginning of an identifier is none
+        except (RunNotFoundError, UsageError):
             raise MCPError(
                 _NOT_FOUND, f"There is no resource {params.uri}. Outputs of runs are at {_URI}."
             ) from None

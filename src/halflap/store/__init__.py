@@ -37,13 +37,14 @@ __all__ = [
 ]
 
 
-async def open_store(place: Path | str | None) -> Store:
+async def open_store(place: Path | str | None, *, read_only: bool = False) -> Store:
     """Open the store: a path is SQLite, a text is a database's URL, None is memory.
 
+    A file can be opened to be read alone: nothing is created, upgraded or changed.
     The SQL library takes a while to load, so it is loaded here, in a thread, and not on import.
     """
     sql = await asyncio.to_thread(import_module, "halflap.store.sql")
     store = sql.SqlStore(place)
-    await store.open()
+    await store.open(read_only=read_only)
     opened: Store = store
     return opened

@@ -56,10 +56,13 @@ class Database:
         # A password may stand in the query as well.
         return self._url.set(query={}).render_as_string(hide_password=True)
 
-    async def open(self) -> None:
-        """Create or migrate it. Refuses what a newer Halflap wrote, and what is damaged."""
+    async def open(self, *, read_only: bool = False) -> None:
+        """Create or migrate it. Refuses what a newer Halflap wrote, and what is damaged.
+
+        A file that is to be read alone is left as it is; then what an older Halflap wrote is refused, too.
+        """
         try:
-            await self._run(self._open)
+            await self._run(self._open_to_read if read_only else self._open)
         except BaseException:
             await self.close()
             raise
@@ -121,6 +124,30 @@ class Database:
             with suppress(sqlite3.OperationalError), self._plain() as connection:
                 files.arrange_space(connection)
 
+    def _open_to_read(self) -> None:
+        if self._file is None:
+            raise StoreError(f"The store {self.place} is not a file, which alone can be opened to be read.")
+        file, immutable = self._file, files.only_immutable(self._file)
+        self._engine = sa.create_engine("sqlite://", creator=lambda: files.reader(file, immutable=immutable))
+        event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+        with self._transaction() as connection:
+            self._refuse_foreign(connection)
+            version = self._version(connection)
+            if version < self._migrations[-1].number:
+                raise StoreError(
+                    f"The store {self.place} was written by an older Halflap, and cannot be upgraded as it is."
+                )
+
+    def _version(self, connection: sa.Connection) -> int:
+        latest = self._migrations[-1].number
+        version: int = connection.scalar(sa.select(sa.func.max(versions.c.number))) or 0
+        if version > latest:
+            raise StoreTooNewError(
+                f"The store {self.place} was written by a newer Halflap (its version is {version}, this one "
+                f"knows {latest}). Upgrade Halflap, or point `store.path` at another file."
+            )
+        return version
+
     def _dispose(self) -> None:
         if self._engine is not None:
             self._engine.dispose()
@@ -160,17 +187,11 @@ class Database:
 
     def _migrate_once(self, *, is_new: bool) -> int | None:
         """Take it one version further and give that; None if it is at the last. Others may do so at the same time."""
-        latest = self._migrations[-1].number
         with self._transaction() as connection:
             self._lock(connection)
             self._refuse_foreign(connection)
             metadata.create_all(connection)
-            version = connection.scalar(sa.select(sa.func.max(versions.c.number))) or 0
-            if version > latest:
-                raise StoreTooNewError(
-                    f"The store {self.place} was written by a newer Halflap (its version is {version}, this one "
-                    f"knows {latest}). Upgrade Halflap, or point `store.path` at another file."
-                )
+            version = self._version(connection)
             migration = next((one for one in self._migrations if one.number > version), None)
             if migration is None:
                 return None

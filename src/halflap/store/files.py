@@ -7,6 +7,7 @@ import stat
 import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from halflap.errors import StoreError
 
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["BUSY_SECONDS", "arrange_space", "back_up", "make_private", "prepare", "release_space"]
+__all__ = [
+    "BUSY_SECONDS",
+    "arrange_space",
+    "back_up",
+    "make_private",
+    "only_immutable",
+    "prepare",
+    "reader",
+    "release_space",
+]
 
 BUSY_SECONDS = 10
 _BACKUPS = 3
@@ -50,6 +60,36 @@ def prepare(connection: sqlite3.Connection, _record: object = None) -> None:
         "secure_delete = ON",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def reader(file: Path, *, immutable: bool) -> sqlite3.Connection:
+    """Connect to a file that is not to be changed."""
+    # It may be that it cannot even be locked; then nobody may be writing to it.
+    options = "mode=ro&immutable=1" if immutable else "mode=ro"
+    return sqlite3.connect(
+        f"file:{quote(str(file.absolute()))}?{options}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def only_immutable(file: Path) -> bool:
+    """Say whether a file can be read only as one that nobody changes.
+
+    To read along with others, SQLite needs a file beside it, which it may not be able to make. Without it, what is
+    in the log of changes would be missed: if there is any, it is an error.
+    """
+    try:
+        with closing(reader(file, immutable=False)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except sqlite3.OperationalError:
+        log = file.with_name(f"{file.name}-wal")
+        if not file.is_file() or (log.exists() and log.stat().st_size):
+            raise
+        return True
+    return False
 
 
 def back_up(file: Path, version: int) -> None:

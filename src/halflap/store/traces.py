@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ __all__ = ["calls_of_run", "delete_some", "find_run", "newest_calls", "newest_ru
 _AT_ONCE = 100
 """So many rows are taken out in one transaction: nobody else waits long for it."""
 _MOST_SUGGESTED = 5
+_LONGEST_LINE = 60
 _RUN_COLUMNS = [column for column in runs.columns if column.name != "kept_bytes"]
 _CALL_COLUMNS = [column for column in calls.columns if column.name != "kept_bytes"]
 _NEWEST_FIRST: tuple[Any, ...] = (sa.desc("started_at"), sa.desc("id"))
@@ -44,13 +46,24 @@ def find_run(connection: sa.Connection, identifier: str, principal: str | None) 
     row = connection.execute(whole.where(runs.c.id == identifier)).mappings().first()
     if row is None and identifier.isalnum():
         beginning = sa.func.substr(runs.c.id, 1, len(identifier)) == identifier
-        names = _of(principal, sa.select(runs.c.id)).where(beginning).order_by(*_NEWEST_FIRST)
-        found = list(connection.execute(names.limit(_MOST_SUGGESTED)).scalars())
+        columns = (runs.c.id, runs.c.started_at, runs.c.name, runs.c.code)
+        fitting = _of(principal, sa.select(*columns)).where(beginning).order_by(*_NEWEST_FIRST)
+        found = connection.execute(fitting.limit(_MOST_SUGGESTED + 1)).all()
         if len(found) > 1:
-            raise UsageError(f"{identifier!r} fits several runs: {', '.join(found)}. Give more of it.")
+            lines = [_in_a_line(*one) for one in found[:_MOST_SUGGESTED]]
+            lines += ["… and more"] if len(found) > _MOST_SUGGESTED else []
+            raise UsageError("\n  ".join([f"{identifier!r} fits several runs. Give more of it:", *lines]))
         if found:
-            row = connection.execute(whole.where(runs.c.id == found[0])).mappings().first()
+            row = connection.execute(whole.where(runs.c.id == found[0].id)).mappings().first()
     return None if row is None else RunRecord(**row)
+
+
+def _in_a_line(identifier: str, started_at: float, name: str | None, code: str | None) -> str:
+    when = datetime.fromtimestamp(started_at).astimezone().isoformat(" ", "seconds")
+    lines = (line.strip() for line in (name or code or "").splitlines())
+    first = next((line for line in lines if line), "")
+    short = first if len(first) <= _LONGEST_LINE else f"{first[: _LONGEST_LINE - 1]}…"
+    return f"{identifier}  {when}  {short}".rstrip()
 
 
 def calls_of_run(connection: sa.Connection, identifier: str) -> Sequence[CallRecord]:
