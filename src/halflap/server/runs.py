@@ -76,6 +76,10 @@ class RunResources:
             raise MCPError(
                 _NOT_FOUND, f"There is no resource {params.uri}. Outputs of runs are at {_URI}."
             ) from None
-        text = run.output or ""
-        contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
+        if run.output is None:
+            # An empty text would pass for the whole of it.
+            raise MCPError(
+                _NOT_FOUND, "The output of this run was not kept (`traces.record`), or it is still running."
+            )
+        contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=run.output)
         return types.ReadResourceResult(contents=[contents])
