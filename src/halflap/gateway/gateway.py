@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import aside, describe
 from halflap.catalog import FIRST_LISTING_SECONDS, Hit, ServerReport, report
 from halflap.config import Config, load_config
-from halflap.errors import RunNotFoundError
+from halflap.errors import RunNotFoundError, StoreError
 from halflap.gateway.parts import Parts
 from halflap.schema import ToolSchema, parse_schema
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
@@ -167,8 +167,13 @@ class Gateway(Parts):
         return found, await store.calls_of_run(found.id)
 
     async def purge_runs(self, *, older_than: float | None = None, everything: bool = False) -> Purged:
-        """Take out runs and calls: those that began before a time, or all; else what retention would."""
+        """Take out runs and calls: those that began before a time, or all; else what retention would.
+
+        Raises `StoreError` where the store could not be opened: then nothing can be taken out of it.
+        """
         store = await self._traces()
+        if self.store_trouble is not None:
+            raise StoreError(f"{self.store_trouble} Nothing was deleted.")
         if everything or older_than is not None:
             return await store.purge(older_than=older_than, everything=everything)
         assert self._retention is not None
