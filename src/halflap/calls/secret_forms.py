@@ -362,10 +362,10 @@ def _anchored(text: str, anchor: str, form: re.Pattern[str]) -> Iterator[Span]:
 def _curl_users(text: str) -> Iterator[Span]:
     done = 0
     for at in _places(text, "curl"):
-        for match in _CURL_USER.finditer(text, max(at, done), at + _CURL_LENGTH):
-            done = match.end()
-            yield match.span(1)
-        done = max(done, at + _CURL_LENGTH - _CURL_OVERLAP)
+        # What begins soon behind the last one was looked at with it, and some way on.
+        if at >= done:
+            done = at + _CURL_LENGTH - _CURL_OVERLAP
+            yield from (match.span(1) for match in _CURL_USER.finditer(text, at, at + _CURL_LENGTH))
 
 
 def _jwts(text: str) -> Iterator[Span]:
