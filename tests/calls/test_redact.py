@@ -47,6 +47,8 @@ FORMS = {
     "private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc+/=\n-----END RSA PRIVATE KEY-----",
     "private key, escaped": "-----BEGIN PRIVATE KEY-----\\nMIIEabc+/=\\n-----END PRIVATE KEY-----",
     "private key, cut off": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA",
+    "Telegram": "123456789:" + "AAbC3-_" * 5,
+    "Discord, webhook": "discord.com/api/webhooks/123456/aB3-_xyzabc",
     "age": "AGE-SECRET-KEY-1QQPQQPQQPQQPQQPQQ",
 }
 
@@ -90,6 +92,25 @@ IN_TEXT = {
     'secret="""hun\nter2"""': f'secret="""{MARK}"""',
     "password: [hunter2": f"password: {MARK}",
     'password="hunter2': f'password="{MARK}',
+    '{"password":\n "hunter2"} x': f'{{"password":\n "{MARK}"}} x',
+    "password: |\n  hunter2\n  hunter3\nuser: bob": f"password: |\n  {MARK}\nuser: bob",
+    'x <add key="password" value="hunter2"/>': f'x <add key="password" value="{MARK}"/>',
+    'x <input value="hunter2" name="password">': f'x <input value="{MARK}" name="password">',
+    "machine x login y password hunter2 machine z": f"machine x login y password {MARK} machine z",
+    "machine x\n  login y\n  password hunter2\n": f"machine x\n  login y\n  password {MARK}\n",
+    "CREATE USER a PASSWORD 'hunter2';": f"CREATE USER a PASSWORD '{MARK}';",
+    "alter role a with password 'hunter2';": f"alter role a with password '{MARK}';",
+    "CREATE USER a IDENTIFIED BY 'hunter2';": f"CREATE USER a IDENTIFIED BY '{MARK}';",
+    "https://a/b?sv=1&sig=aB3%2Fd45%3D&x=1": f"https://a/b?sv=1&sig={MARK}&x=1",
+    "https://a/b?sig=aB3%2Fd45%3D": f"https://a/b?sig={MARK}",
+    "https://a/b?X-Amz-Signature=abcdef0123&X-Amz-Security-Token=FwoG%2FabcdE": (
+        f"https://a/b?X-Amz-Signature={MARK}&X-Amz-Security-Token={MARK}"
+    ),
+    "curl -s -u ann:hunter2 http://x": f"curl -s -u ann:{MARK} http://x",
+    "curl --user 'ann:hunter2' http://x": f"curl --user 'ann:{MARK}' http://x",
+    "git clone https://a1b2c3d4e5f6a7b8c9d0@host/x": f"git clone https://{MARK}@host/x",
+    "pin: 1234, pass: hunter22": f"pin: {MARK}, pass: {MARK}",
+    "seed phrase x; seed_phrase: one two three": f"seed phrase x; seed_phrase: {MARK}",
 }
 
 
@@ -112,6 +133,11 @@ HARMLESS = [
     "https://example.org/a@b and mail me@example.org: thanks",
     "12:30:45 user=bob id=17 author: Ann",
     "session: 17, pass: 3, fail: 1",
+    "pin: true, pin the message, pin=13, tokens: ['hello', 'world'], all pass: yes",
+    "docker run -u 1000:1000 --user 1000:1000 x",
+    "https://ann@example.org/x ssh://git@host",
+    '{"type": "token", "value": "hello"}, {"name": "page", "value": "x"}, ("user", "bob")',
+    "see &sign=1, the password 'as you know', login with password authentication",
     "a commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12 of 2026-01-01",
 ]
 
@@ -157,6 +183,10 @@ SECRET_NAMES = [
         "signing.key",
         "jwt",
         "auth",
+        "pass",
+        "pw",
+        "seed_phrase",
+        "mnemonic",
     ),
 ]
 
@@ -204,6 +234,14 @@ def test_what_was_received_under_a_secrets_name_is_taken_out_of_our_own_errors()
             {"name": "Authorization", "value": MARK, "a": "b"},
         ),
         ({"Key": "API_KEY", "Value": "x"}, {"Key": "API_KEY", "Value": MARK}),
+        ({"type": "password", "value": "x"}, {"type": "password", "value": MARK}),
+        ({"label": "Password", "value": "x"}, {"label": "Password", "value": MARK}),
+        ({"element": "Password field", "text": "x"}, {"element": "Password field", "text": MARK}),
+        ({"selector": "#password", "text": "x"}, {"selector": "#password", "text": MARK}),
+        ({"element": "Search field", "text": "x"}, {"element": "Search field", "text": "x"}),
+        ({"type": "token", "value": "x"}, {"type": "token", "value": "x"}),
+        ({"pin": 1234, "PIN": "0042"}, {"pin": 0, "PIN": MARK}),
+        ({"pin": True, "b": {"pin": {"text": "hi"}}}, {"pin": True, "b": {"pin": {"text": "hi"}}}),
         (["Authorization", "x"], ["Authorization", MARK]),
         (["run", "--token", "x", "--verbose"], ["run", "--token", MARK, "--verbose"]),
         (["API_KEY=x", "LANG=C"], [f"API_KEY={MARK}", "LANG=C"]),
@@ -269,6 +307,68 @@ def test_code_keeps_its_names_and_loses_its_secrets() -> None:
     )
 
 
+IN_CODE = {
+    'password: str = "hunter2"': f'password: str = "{MARK}"',
+    'password: str | None = ("hunter2")': f'password: str | None = ("{MARK}")',
+    'x = {"password":\n "hunter2"}': f'x = {{"password":\n "{MARK}"}}',
+    'password = ("hunter2")': f'password = ("{MARK}")',
+    'password = (\n  "hunter2"\n  "hunter3"\n)': f'password = (\n  "{MARK}"\n  "{MARK}"\n)',
+    'api_key = \\\n "hunter2"': f'api_key = \\\n "{MARK}"',
+    'tokens = ["hunter2", "a"]': f'tokens = ["{MARK}", "a"]',
+    'token, user = "hunter2", "bob"': f'token, user = "{MARK}", "bob"',
+    'user, token = ("bob", "hunter2")': f'user, token = ("{MARK}", "{MARK}")',
+    'x = [{"name":"password","value":"hunter2"}]': f'x = [{{"name":"password","value":"{MARK}"}}]',
+    'x = \'[{"name":"password","value":"hunter2"}]\'': (f'x = \'[{{"name":"password","value":"{MARK}"}}]\''),
+    r'x = "[{\"name\": \"password\", \"value\": \"hunter2\"}]"': (
+        rf'x = "[{{\"name\": \"password\", \"value\": \"{MARK}\"}}]"'
+    ),
+    'x = [("api_key","hunter2"), ("a", "b")]': f'x = [("api_key","{MARK}"), ("a", "b")]',
+    'page.fill("#password", "hunter2")': f'page.fill("#password", "{MARK}")',
+    'await type(element="Password field", text="hunter2")': (
+        f'await type(element="Password field", text="{MARK}")'
+    ),
+    'args=["--token","hunter2","-v"]': f'args=["--token","{MARK}","-v"]',
+    'password = os.getenv("P", "hunter2")': f'password = os.getenv("P", "{MARK}")',
+    'password = x or "hunter2"': f'password = x or "{MARK}"',
+    'password = x if y else "hunter2"': f'password = x if y else "{MARK}"',
+    'password = SecretStr("hunter2")': f'password = SecretStr("{MARK}")',
+    'pw = "hunter2"': f'pw = "{MARK}"',
+}
+
+
+@pytest.mark.parametrize(("code", "safe"), IN_CODE.items(), ids=[repr(code) for code in IN_CODE])
+def test_what_a_program_calls_a_secret_is_taken_out(code: str, safe: str) -> None:
+    assert PLAIN.code(code) == safe
+    assert "hunter2" not in PLAIN.text(code)
+
+
+def test_code_without_secrets_stays() -> None:
+    code = (
+        'password = os.environ["DB_PASSWORD"]\n'
+        'token = config.get("token") or ask("Your token")\n'
+        'a, b = "one", "two"\n'
+        'print("the password ", a, "is wrong")\n'
+        'rows = [("name", "value"), ("max_tokens", "12")]\n'
+    )
+    assert PLAIN.code(code) == code
+
+
+def test_a_key_that_is_too_large_is_cut() -> None:
+    kept, cut = PLAIN.value_within({"x" * 5_000_000: 1, "b": 2}, 100_000)
+    assert cut
+    (key,) = kept
+    assert key.endswith(" [cut]")
+    assert len(key) < 110_000
+
+
+def test_a_text_with_very_many_secrets_is_done_soon() -> None:
+    text = "\n".join(['password = "x' * 80_000] * 15)
+    began = time.perf_counter()
+    for safe in (PLAIN.text(text), PLAIN.code(text)):
+        assert safe.endswith(MARK)
+    assert time.perf_counter() - began < 10.0
+
+
 def test_keys_that_become_the_same_stay_two() -> None:
     value = {FORMS["GitHub"]: 1, FORMS["Slack"]: 2, MARK: 3}
     assert PLAIN.value(value) == {MARK: 1, f"{MARK} 2": 2, f"{MARK} 3": 3}
@@ -307,7 +407,20 @@ def test_a_value_without_end_is_cut() -> None:
 
 NASTY = st.text(alphabet="ab1 :=\"'\\{}[],&-_.@/<>\n", max_size=30)
 PIECES = st.sampled_from(
-    [*FORMS.values(), *IN_TEXT, *HARMLESS, MARK, MARK[:5], MARK[5:], SECRET, "token", "password=", '"', "sk-"]
+    [
+        *FORMS.values(),
+        *IN_TEXT,
+        *IN_CODE,
+        *HARMLESS,
+        MARK,
+        MARK[:5],
+        MARK[5:],
+        SECRET,
+        "token",
+        "password=",
+        '"',
+        "sk-",
+    ]
 )
 TEXTS = st.lists(st.one_of(NASTY, PIECES, st.text(max_size=10)), max_size=6).map("".join)
 KEYS = st.one_of(TEXTS, st.sampled_from(SECRET_NAMES))
@@ -421,6 +534,21 @@ HOSTILE = [
         "token=\\\\\\",
         "é: ",
         "x@://",
+        'password = "x',
+        "password: str = ",
+        "password = (",
+        "password: |\n ",
+        "a, ",
+        '("token", ',
+        'name="password" ',
+        'value="x" ',
+        "machine x login ",
+        "PASSWORD '",
+        "curl -u ",
+        "?sig=",
+        "1234567:",
+        'password = x or "',
+        'token = get("a", ',
     ),
 ]
 

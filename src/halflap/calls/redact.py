@@ -10,7 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls.secret_forms import find_forms, find_named, may_hold_form, may_hold_named
-from halflap.calls.secret_names import secrecy, words
+from halflap.calls.secret_names import looks_secret, names_field, secrecy, words
+from halflap.calls.secret_pairs import find_pairs, may_hold_pair
 from halflap.calls.secret_values import written_forms
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ _LONGEST_JSON = 4_000_000
 _LARGE_NUMBER = 1_000
 _MARGIN = 4_096
 """So much more of a text that is cut is looked at, lest the beginning of a secret is left at its end."""
-_NAME_KEYS = ("name", "key", "header", "field", "Name", "Key")
-_VALUE_KEYS = ("value", "Value")
-_STRENGTH = ("no", "text", "all")
+_NAME_KEYS = words("name key header field label id variable option")
+_FIELD_KEYS = words("element selector locator label placeholder target field")
+"""How tools that operate a page say where a text goes."""
+_VALUE_KEYS = words("value values")
+_FIELD_VALUE_KEYS = words("value values text")
+_STRENGTH = ("no", "digits", "random", "text", "all")
 _JSON_TYPES = ("string", "integer", "number", "boolean", "object", "array", "null")
 _DESCRIBING = words(
     """
@@ -53,6 +57,7 @@ _LITERAL = re.compile(
 """The texts and comments of a program. It may be no program: nothing is parsed here."""
 _BESIDE_TEXT = len('"",')
 _ANY_SCALAR = 8
+_LONGEST_PAIR_KEY = 16
 
 
 class Redactor:
@@ -85,16 +90,16 @@ class Redactor:
         walk = _Walk(self, limit)
         return walk.walk(value, "no"), walk.was_cut
 
-    def beginning(self, text: str, length: int) -> str:
+    def beginning(self, text: str, length: int, levels: int = _DEEPEST_JSON) -> str:
         """Give the beginning of a text without its secrets, nor the beginning of one at its end."""
         part = text[: length + self._margin]
         if len(part) == len(text):
-            return self.text(text)[:length]
-        return self.text(part)[: -self._margin][:length]
+            return self.text(text, levels)[:length]
+        return self.text(part, levels)[: -self._margin][:length]
 
     def _may_hold(self, text: str) -> bool:
         """Say whether it is worth while to look closer; most texts are short and hold nothing."""
-        if text[:1] in {"[", "{"} or may_hold_named(text) or may_hold_form(text):
+        if text[:1] in {"[", "{"} or may_hold_named(text) or may_hold_pair(text) or may_hold_form(text):
             return True
         return any(form in text for form in self._forms)
 
@@ -114,9 +119,17 @@ class Redactor:
         offset, pieces = 0, []
         # What was taken out already is not part of anything.
         for piece in text.split(MARK):
-            spans = [*self._values(piece), *find_forms(piece)]
+            spans: list[Span] = []
+            part = piece
             if bare is not None:
-                spans += find_named(piece, partial(_shifted, bare, offset))
+                within = partial(_shifted, bare, offset)
+                spans += find_named(piece, within)
+                # Where all of the rest goes, nothing else need be looked for in it.
+                rest = min((start for start, end in spans if end == len(piece)), default=len(piece))
+                part = piece[: rest + self._margin]
+                spans += find_pairs(part, within)
+            spans += self._values(part)
+            spans += find_forms(part)
             pieces.append(_without(piece, sorted(spans)))
             offset += len(piece) + len(MARK)
         return MARK.join(pieces)
@@ -219,14 +232,14 @@ class _Walk:
         if isinstance(value, bool) or value is None:
             return value
         if isinstance(value, int | float):
-            return type(value)(0) if how == "all" and abs(value) >= _LARGE_NUMBER else value
+            return type(value)(0) if how in {"all", "digits"} and abs(value) >= _LARGE_NUMBER else value
         return self._string(str(value), how)
 
     def _string(self, text: str, how: Secrecy) -> str:
         if not text or text == MARK:
             self._spend(len(text))
             return text
-        if how != "no" and not (how == "text" and _is_path(text)):
+        if looks_secret(how, text) and not (how == "text" and _is_path(text)):
             self._spend(len(MARK))
             return MARK
         if self._left is not None and len(text) > self._left:
@@ -234,13 +247,13 @@ class _Walk:
             kept = self._redactor.beginning(text, max(self._left, 0)) + _CUT
         else:
             kept = self._redactor.text(text, self._levels)
-        self._spend(len(kept) if kept.isascii() else len(kept.encode(errors="surrogatepass")))
+        self._spend(_size(kept))
         return kept
 
     def _mapping(self, value: Mapping[Any, Any], how: Secrecy, depth: int) -> dict[str, Any]:
         kept: dict[str, Any] = {}
         below: Secrecy = "all" if how == "all" else "no"
-        is_pair = _names_a_secret(value)
+        of_pair = _secret_of_pair(value)
         describes = below == "all" and value.get("type") in _JSON_TYPES
         for key, member in value.items():
             if self._is_full(depth):
@@ -253,14 +266,18 @@ class _Walk:
                 inner = max(secrecy(str(key)), secrecy(name), key=_STRENGTH.index)
                 if inner == "text" and not isinstance(member, str):
                     inner = "no"
-                if key in _VALUE_KEYS and is_pair:
+                if str(key).lower() in of_pair:
                     inner = "all"
             kept[name] = self.walk(member, inner, depth + 1)
         return kept
 
     def _key(self, key: str, taken: Mapping[str, Any]) -> str:
-        safe = self._redactor.text(key, 0)
-        self._spend(len(safe))
+        if self._left is not None and len(key) > self._left:
+            self.was_cut = True
+            safe = self._redactor.beginning(key, max(self._left, 0), 0) + _CUT
+        else:
+            safe = self._redactor.text(key, 0)
+        self._spend(_size(safe))
         name, number = safe, 2
         while name in taken:
             name, number = f"{safe} {number}", number + 1
@@ -268,7 +285,7 @@ class _Walk:
 
     def _list(self, value: Sequence[Any], how: Secrecy, depth: int) -> list[Any]:
         kept: list[Any] = []
-        below: Secrecy = "all" if how == "all" else "no"
+        below: Secrecy = how if how in {"all", "random"} else "no"
         before: Any = None
         is_pair = len(value) == len(("name", "value"))
         for member in value:
@@ -290,17 +307,30 @@ class _Walk:
         return False
 
 
-def _names_a_secret(value: Mapping[Any, Any]) -> bool:
-    """Say whether this is a pair such as `{"name": "Authorization", "value": "…"}`."""
-    if not any(key in value for key in _VALUE_KEYS):
-        return False
-    names = (value.get(key) for key in _NAME_KEYS)
-    return any(isinstance(name, str) and secrecy(name) == "all" for name in names)
+def _secret_of_pair(value: Mapping[Any, Any]) -> frozenset[str]:
+    """Say under which keys a pair such as `{"name": "Authorization", "value": "…"}` has its secret."""
+    keys = {key.lower() for key in value if isinstance(key, str) and len(key) <= _LONGEST_PAIR_KEY}
+    if not keys & _FIELD_VALUE_KEYS:
+        return frozenset()
+    found: frozenset[str] = frozenset()
+    for key, name in value.items():
+        if not isinstance(name, str) or not isinstance(key, str):
+            continue
+        kind = key.lower()
+        if kind in _FIELD_KEYS and names_field(name):
+            return _FIELD_VALUE_KEYS
+        if (kind in _NAME_KEYS and secrecy(name) == "all") or (kind == "type" and name.lower() == "password"):
+            found = _VALUE_KEYS
+    return found
 
 
 def _announces(before: Any, *, is_pair: bool) -> bool:
     """Say whether what follows in a list is secret: `["--token", "…"]`, `["Authorization", "…"]`."""
     return isinstance(before, str) and (is_pair or before.startswith("-")) and secrecy(before) == "all"
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def _is_path(text: str) -> bool:

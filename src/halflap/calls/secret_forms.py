@@ -12,12 +12,23 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
-from halflap.calls.secret_names import secrecy, words
+from halflap.calls.secret_names import looks_secret, secrecy, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Span", "find_forms", "find_named", "may_hold_form", "may_hold_named"]
+    from halflap.calls.secret_names import Secrecy
+
+__all__ = [
+    "Span",
+    "bounded",
+    "find_forms",
+    "find_named",
+    "in_parts",
+    "may_hold_form",
+    "may_hold_named",
+    "value_at",
+]
 
 Span = tuple[int, int]
 
@@ -25,6 +36,9 @@ _PART = 65_536
 _OVERLAP = 1_024
 _LONGEST_CONTAINER = 65_536
 _LONGEST_KEY = 65_536
+_MOST_FOUND = 10_000
+"""Where a text holds more secrets than these, all of the rest is taken out: looking at each takes too long."""
+_MOST_LOOKED_AT = 50_000
 
 _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{16,}+"),
@@ -56,6 +70,10 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("figd_",), r"figd_[\w-]{20,}+"),
     (("PMAK-",), r"PMAK-[a-f0-9-]{32,}+"),
     (("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-[A-Z0-9]{16,}+"),
+    (
+        ("discord.com/api/", "discordapp.com/api/"),
+        r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]{8,}+",
+    ),
 )
 _KNOWN = tuple((anchors, re.compile(form)) for anchors, form in _FORMS)
 
@@ -73,6 +91,16 @@ _PEM_BODY = re.compile(r"[A-Za-z0-9+/=\s\\:,.-]*+")
 
 _USER_INFO = re.compile(r"://[^\s/?#@:\"'<>]{0,256}+:([^\s/?#\"'<>]{1,512})@")
 
+_ONLY_USER = re.compile(r"://([\w~%+=-]{16,512}+)@")
+_SIGNED = re.compile(
+    r"(?i)(?<=[?&;])(?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)=([\w%+/=.~-]{8,}+)"
+)
+_TELEGRAM = re.compile(r"(?<![0-9])[0-9]{6,12}:[\w-]{35}(?![\w-])")
+_CURL_USER = re.compile(
+    r"(?<![\w-])(?:-[a-zA-Z]{0,4}[uU]|--(?:proxy-)?user)(?:[\s=\"',]{1,8}|(?=\w))[^\s:\"']{0,128}+:([^\s\"']{1,512}+)"
+)
+_CURL_LENGTH = 2_000
+_CURL_OVERLAP = 700
 _SCHEME = re.compile(r"(?i)\b(?:(bearer)|(basic))[ \t]{1,4}([A-Za-z0-9._~+/-]{6,}+=*+)")
 _SURELY_RANDOM = 24
 
@@ -99,9 +127,10 @@ _SIGN = re.compile(
         for sign in (
             *(anchor for anchors, _ in _FORMS for anchor in anchors),
             *_AWS_ANCHORS,
-            *("eyJ", "-----BEGIN", "earer", "EARER", "asic", "ASIC"),
+            *("eyJ", "-----BEGIN", "earer", "EARER", "asic", "ASIC", "curl"),
         )
     )
+    + r"|[0-9]{6}:[\w-]{35}|[?&;](?i:sig|x-amz-s|x-goog-s)"
 )
 _SHORT = 2_000
 _ELEMENT = re.compile(r"<([\w:.-]{2,64}+)(?:\s[^<>]{0,200}+)?>([^<]{1,4096}+)</")
@@ -110,6 +139,30 @@ _RECEIVED = re.compile(
 )
 """As we tell ourselves of an argument that does not fit: where, what was expected, what came."""
 _SHORTEST_IN_TEXT = 8
+_STRING = re.compile(r"(\\*+[\"'])([^\"'\\\n]{1,4096}+)(?=\1)")
+_SPACE = r"(?:\s|\\++(?:\r?\n|[nrt](?![A-Za-z])))"
+_LEAD = re.compile(rf"(?:{_SPACE}|\(){{0,64}}+(?=[fbruFBRU]{{0,2}}\\*+[\"'`])")
+_TYPED = re.compile(
+    r"[A-Za-z_][\w.]{0,64}+(?:\[[^\]\n]{0,64}+\])?(?:[ \t]{0,4}\|[ \t]{0,4}[\w.]{1,64}+){0,4}+"
+    rf"[ \t]{{0,8}}=(?:{_SPACE}|\(){{0,64}}+(?=[fbruFBRU]{{0,2}}\\*+[\"'`])"
+)
+"""The type of a variable, between its name and its value."""
+_CHOICE = re.compile(
+    r"(?:\b(?:or|else)\b|\|\||\?\?|\?:?|\b(?:SecretStr|SecretBytes|Secret|str|bytes|b64decode|fromhex)\("
+    r"|(?:getenv|get|pop|setdefault|env|getattr)\([^\"'(),\n]{0,64}+,?[ \t]{0,4}(?:\"[^\"\n]{0,99}+\"|'[^'\n]{0,99}+'"
+    r"|(?<=,)|(?<=, )),?[ \t]{0,4}(?:default[ \t]{0,4}=[ \t]{0,4})?)[ \t(]{0,8}(?=[fbruFBRU]{0,2}\\*+[\"'`])"
+)
+"""Behind these, in an expression, stands what a secret is otherwise, or what it is made of."""
+_LONGEST_EXPRESSION = 300
+_MOST_JOINED = 64
+_GAP = re.compile(r"[ \t]{0,8}\+?[ \t]{0,8}(?=[fbruFBRU]{0,2}\\*+[\"'`])")
+_GAP_LINES = re.compile(r"\s{0,64}\+?\s{0,64}(?=[fbruFBRU]{0,2}\\*+[\"'`])")
+_BLOCK = re.compile(
+    r"[|>][+-]?[0-9]?[+-]?[ \t]{0,8}\r?\n([ \t]{1,64}+)[^\n]*+(?:\n(?:\1[^\n]*+|[ \t\r]*+(?=\n)))*+"
+)
+_BLOCK_SIGN = re.compile(r"[|>][+-]?[0-9]?[+-]?[ \t]{0,8}(?:\r?\n|\Z)")
+_INDENT = re.compile(r"[ \t]*+")
+_LONGEST_INDENT = 300
 _SHORTEST_NUMBER = 4
 
 
@@ -132,17 +185,29 @@ def find_forms(text: str) -> Iterator[Span]:
     if not may_hold_form(text):
         return
     for anchors, form in _KNOWN:
-        yield from _anchored(text, anchors, form)
-    yield from _jwts(text)
+        for anchor in anchors:
+            yield from bounded(_anchored(text, anchor, form), len(text))
+    yield from bounded(_jwts(text), len(text))
     yield from _aws(text)
     yield from _private_keys(text)
     if _may_hold_user(text):
-        for at in _places(text, "://"):
-            match = _USER_INFO.match(text, at)
-            if match is not None:
-                yield match.span(1)
+        yield from bounded(_users(text), len(text))
+    if "curl" in text:
+        yield from _curl_users(text)
+    if "=" in text:
+        yield from bounded((match.span(1) for match in in_parts(_SIGNED, text)), len(text))
+    if ":" in text:
+        yield from bounded((match.span() for match in in_parts(_TELEGRAM, text)), len(text))
     if any(sign in text for sign in ("earer", "EARER", "asic", "ASIC")):
-        yield from _schemes(text)
+        yield from bounded(_schemes(text), len(text))
+
+
+def _users(text: str) -> Iterator[Span]:
+    """Find passwords in addresses, and what stands there alone and is no name."""
+    for at in _places(text, "://"):
+        match = _USER_INFO.match(text, at) or _ONLY_USER.match(text, at)
+        if match is not None and (match.re is _USER_INFO or looks_secret("random", match[1])):
+            yield match.span(1)
 
 
 def find_named(text: str, bare: Callable[[int], bool] | None = None) -> Iterator[Span]:
@@ -152,11 +217,11 @@ def find_named(text: str, bare: Callable[[int], bool] | None = None) -> Iterator
     """
     if not may_hold_named(text):
         return
-    yield from _named(text, bare)
+    yield from bounded(_named(text, bare), len(text))
     if "</" in text:
-        yield from (match.span(2) for match in _parts(_ELEMENT, text) if secrecy(match[1]) != "no")
+        yield from (match.span(2) for match in in_parts(_ELEMENT, text) if secrecy(match[1]) != "no")
     if ", received " in text:
-        for match in _parts(_RECEIVED, text):
+        for match in in_parts(_RECEIVED, text):
             if any(secrecy(name) != "no" for name in re.split(r"[.\[\]]", match[1])):
                 yield match.span(2)
 
@@ -165,22 +230,101 @@ def _named(text: str, bare: Callable[[int], bool] | None) -> Iterator[Span]:
     done = 0
     # Looking for the end of a bracket is the only search that may be in vain for long.
     steps = 4 * len(text) + _LONGEST_CONTAINER
-    for match in _parts(_NAME, text):
+    looked_at = 0
+    for match in in_parts(_NAME, text):
         name, at = match[1] or match[2], match.end()
         kind = "no" if match.start() < done else secrecy(name)
         if kind == "no":
             continue
-        span = None
+        looked_at += 1
+        if looked_at > _MOST_LOOKED_AT:
+            yield match.start(), len(text)
+            return
+        allow_bare = bare is None or bare(at)
+        container = None
         if text[at : at + 1] in {"[", "{"} and steps > 0:
-            span = _container(text, at)
-            steps -= _LONGEST_CONTAINER if span is None else span[1] - at
-        span = span or _value(text, at, name, allow_bare=bare is None or bare(at))
-        if span is not None and (kind == "all" or span[1] - span[0] >= _SHORTEST_IN_TEXT):
-            done = span[1]
+            container = _container(text, at)
+            steps -= _LONGEST_CONTAINER if container is None else container[1] - at
+        if container is not None and kind == "random":
+            done = container[1]
+            for inside in _STRING.finditer(text, *container):
+                if looks_secret(kind, inside[2]):
+                    yield inside.span(2)
+            continue
+        spans = [container] if container is not None else _values(text, match, name, allow_bare=allow_bare)
+        for span in spans:
+            if _is_secret(kind, name, text[slice(*span)]):
+                done = max(done, span[1])
+                yield span
+
+
+def _is_secret(kind: Secrecy, name: str, value: str) -> bool:
+    if kind != "text":
+        return looks_secret(kind, value)
+    if name.lower().endswith("pass"):
+        return len(value) >= _SHORTEST_IN_TEXT or looks_secret("random", value)
+    return len(value) >= _SHORTEST_IN_TEXT
+
+
+def _values(text: str, match: re.Match[str], name: str, *, allow_bare: bool) -> Iterator[Span]:
+    """Find the value behind a name, and what else an expression there may come to."""
+    at = match.end()
+    if allow_bare and _BLOCK_SIGN.match(text, at) is not None:
+        block = _block(text, match.start(), at)
+        if block is not None:
+            yield block
+        return
+    # A quote may come later: `= ("…")`, `: str = "…"`, or on the next line.
+    lead = _LEAD.match(text, at)
+    if lead is not None:
+        yield from _joined(text, lead.end(), several_lines="(" in lead[0])
+    else:
+        span = value_at(text, at, name, allow_bare=allow_bare)
+        if span is not None:
             yield span
+        typed = _TYPED.match(text, at)
+        if typed is not None:
+            yield from _joined(text, typed.end(), several_lines="(" in typed[0])
+    if match[1] is not None:
+        line_end = text.find("\n", at, at + _LONGEST_EXPRESSION)
+        end = line_end if line_end >= 0 else at + _LONGEST_EXPRESSION
+        for choice in _CHOICE.finditer(text, at, end):
+            span = value_at(text, choice.end(), name, allow_bare=False)
+            if span is not None:
+                yield span
 
 
-def _parts(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+def _joined(text: str, at: int, *, several_lines: bool) -> Iterator[Span]:
+    """Find a text in quotes, and those that are joined to it."""
+    for _ in range(_MOST_JOINED):
+        quote = _QUOTE.match(text, at)
+        if quote is None:
+            return
+        span = _quoted(text, quote)
+        end = quote.end() if span is None else span[1]
+        if span is not None:
+            yield span
+        mark = quote[1] + quote[2]
+        if not text.startswith(mark, end):
+            return
+        gap = (_GAP_LINES if several_lines else _GAP).match(text, end + len(mark))
+        if gap is None:
+            return
+        at = gap.end()
+
+
+def _block(text: str, start: int, at: int) -> Span | None:
+    """Find a block of lines as YAML has it: all that stand deeper than the name."""
+    match = _BLOCK.match(text, at)
+    if match is None:
+        return None
+    line = text.rfind("\n", max(0, start - _LONGEST_INDENT), start) + 1
+    depth = _INDENT.match(text, line, start)
+    deeper = depth is None or len(match[1]) > len(depth[0])
+    return (match.end(1), match.end()) if deeper and match.end() > match.end(1) else None
+
+
+def in_parts(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     """Find all matches, part by part; each may be a thousand characters long."""
     for start in range(0, len(text), _PART):
         for match in pattern.finditer(text, start, start + _PART + _OVERLAP):
@@ -196,17 +340,32 @@ def _places(text: str, anchor: str) -> Iterator[int]:
         at = text.find(anchor, at + 1)
 
 
-def _anchored(text: str, anchors: tuple[str, ...], form: re.Pattern[str]) -> Iterator[Span]:
-    for anchor in anchors:
-        if anchor not in text:
-            continue
-        done = 0
-        for at in _places(text, anchor):
-            if at >= done:
-                match = form.match(text, at)
-                if match is not None:
-                    done = match.end()
-                    yield match.span()
+def bounded(spans: Iterator[Span], end: int) -> Iterator[Span]:
+    """Give the first of the spans, and then, if there are far too many, all of the rest as one."""
+    for number, span in enumerate(spans):
+        if number == _MOST_FOUND:
+            yield span[0], end
+            return
+        yield span
+
+
+def _anchored(text: str, anchor: str, form: re.Pattern[str]) -> Iterator[Span]:
+    done = 0
+    for at in _places(text, anchor):
+        if at >= done:
+            match = form.match(text, at)
+            if match is not None:
+                done = match.end()
+                yield match.span()
+
+
+def _curl_users(text: str) -> Iterator[Span]:
+    done = 0
+    for at in _places(text, "curl"):
+        # What begins soon behind the last one was looked at with it, and some way on.
+        if at >= done:
+            done = at + _CURL_LENGTH - _CURL_OVERLAP
+            yield from (match.span(1) for match in _CURL_USER.finditer(text, at, at + _CURL_LENGTH))
 
 
 def _jwts(text: str) -> Iterator[Span]:
@@ -251,7 +410,7 @@ def _private_keys(text: str) -> Iterator[Span]:
 
 
 def _schemes(text: str) -> Iterator[Span]:
-    for match in _parts(_SCHEME, text):
+    for match in in_parts(_SCHEME, text):
         word = match[3]
         if match[2] is not None:
             if _is_user_and_password(word):
@@ -268,14 +427,15 @@ def _is_user_and_password(word: str) -> bool:
         return False
 
 
-def _value(text: str, at: int, name: str, *, allow_bare: bool) -> Span | None:
+def value_at(text: str, at: int, name: str, *, allow_bare: bool) -> Span | None:
     """Say from where to where the value goes that begins here, without its quotes."""
     quote = _QUOTE.match(text, at)
     if quote is not None:
         return _quoted(text, quote)
     if not allow_bare:
         return None
-    whole_line = name.lower().endswith(("authorization", "cookie", "cookies"))
+    whole_line = name.lower().endswith(("authorization", "cookie", "cookies", "mnemonic", "phrase"))
+    whole_line = whole_line and not name.lower().endswith("passphrase")
     match = (_BARE_LINE if whole_line else _BARE).match(text, at)
     if match is None:
         return None

@@ -6,13 +6,19 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-__all__ = ["Secrecy", "secrecy", "words"]
+__all__ = ["Secrecy", "looks_secret", "names_field", "secrecy", "words"]
 
-Secrecy = Literal["all", "text", "no"]
-"""Everything below the name is secret, only a text right below it, or nothing."""
+Secrecy = Literal["all", "text", "random", "digits", "no"]
+"""Everything below the name is secret, only a text right below it, only what looks so, or nothing.
+
+`random` is of texts with letters and digits, as under `tokens`; `digits` of numbers, as under `pin`.
+"""
 
 _LONGEST = 200
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_FIELD = re.compile(r"(?i)passw(?:or)?d|passphrase|passcode|api[-_ ]?key|secret(?!ar)|seed[-_ ]?phrase")
+_RANDOM = re.compile(r"(?=[^0-9]*+[0-9])(?=[^A-Za-z]*+[A-Za-z])[^\s,;(){}\[\]]{6,}\Z|[\w.~+/=-]{20,}\Z")
+_DIGITS = re.compile(r"[0-9][0-9 -]{2,14}[0-9]\Z")
 
 
 def words(text: str) -> frozenset[str]:
@@ -24,7 +30,7 @@ _SECRET = words(
     """
     password passwords passwd passwds passphrase passphrases passcode passcodes psw secret secrets
     apikey apikeys accesskey secretkey privatekey authorization cookie cookies credential credentials creds
-    authtoken sessionid sessid sessionkey sessiontoken otp totp cvv cvc
+    pw mnemonic mnemonics authtoken sessionid sessid sessionkey sessiontoken otp totp cvv cvc
     """
 )
 _SECRET_AS_TEXT = words("auth session sid jwt bearer pwd")
@@ -43,6 +49,7 @@ _PASSES = words(
     root smtp ssh user
     """
 )
+_PHRASES = words("seed recovery mnemonic backup wallet")
 _OF_SESSION = words("id key token cookie secret")
 _HARMLESS_TOKENS = tuple(
     words(
@@ -92,9 +99,30 @@ def secrecy(name: str) -> Secrecy:
         or last.endswith(_ENDINGS)
         or (last in {"key", "keys"} and before in _KEYS)
         or (last in _OF_SESSION and before == "session")
-        or (last in {"pass", "pw", "pwd"} and before in _PASSES)
+        or (last in {"pass", "pwd"} and before in _PASSES)
+        or (last in {"phrase", "phrases"} and before in _PHRASES)
+        or last in {"seedphrase", "recoveryphrase"}
         or (last.endswith("token") and not (last[:-5] or before).endswith(_HARMLESS_TOKENS))
     )
     if is_secret:
         return "all"
-    return "text" if last in _SECRET_AS_TEXT else "no"
+    if last in _SECRET_AS_TEXT or found == ["pass"]:
+        return "text"
+    if last == "tokens" and not before.endswith(_HARMLESS_TOKENS):
+        return "random"
+    return "digits" if last == "pin" or (before == "pin" and last == "code") else "no"
+
+
+def looks_secret(how: Secrecy, text: str) -> bool:
+    """Say whether a text under a name of that kind is secret."""
+    if how == "random":
+        return _RANDOM.match(text[:_LONGEST]) is not None
+    if how == "digits":
+        return _DIGITS.match(text) is not None
+    return how != "no"
+
+
+def names_field(text: str) -> bool:
+    """Say whether a text tells of a field for a secret: `Password field`, `input[type=password]`."""
+    text = text[:_LONGEST]
+    return _FIELD.search(text) is not None or secrecy(text) == "all"
