@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halflap.execution.hints import Provenance
 
-__all__ = ["describe"]
+__all__ = ["describe", "remember"]
 
 _LONGEST = 20_000
 _MOST_FRAMES = 1_000
@@ -22,8 +22,7 @@ _MOST_FRAMES = 1_000
 
 def describe(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any]:
     """Give type, message, traceback, and a hint if there is something to say."""
-    # The last line, too, has to end as the lines of a file do, or the marks below it stand one off.
-    linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
+    remember(source)
     formatted = TracebackException.from_exception(error, compact=True, limit=-_MOST_FRAMES)
     for one in _all(formatted, set()):
         one.stack[:] = [frame for frame in one.stack if frame.filename == FILE]
@@ -32,15 +31,22 @@ def describe(error: BaseException, source: str, provenance: Provenance) -> dict[
         # It never came as far as a line of the program.
         text = text.removeprefix("Traceback (most recent call last):\n")
     cause = _innermost(error)
+    said = hint(cause, source, provenance)
     return {
         "type": type(error).__name__,
         "message": _message(error)[:_LONGEST],
         "traceback": text
         if len(text) <= _LONGEST
         else f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}",
-        "hint": hint(cause, source, provenance),
-        "unknown": getattr(cause, "name", None) if isinstance(cause, NameError) else None,
+        "hint": said,
+        "unknown": getattr(cause, "name", None) if said is None and isinstance(cause, NameError) else None,
     }
+
+
+def remember(source: str) -> None:
+    """Have the lines of a program found where its file would be."""
+    # The last line, too, has to end as the lines of a file do, or the marks below it stand one off.
+    linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
 
 
 def _message(error: BaseException) -> str:
