@@ -338,6 +338,59 @@ def test_a_hint_asks_no_object_of_the_program_what_it_is(desk: Desk, code: str, 
     assert f"Hint: {hint}" in execution.text
 
 
+@pytest.mark.parametrize("leave", ["exit()", "quit()", "exit(0)", "def f():\n    quit(None)\nf()"])
+def test_exit_and_quit_end_a_program(desk: Desk, leave: str) -> None:
+    assert desk.output(f"print('one')\n{leave}\nprint('two')") == "one\n"
+
+
+def test_exit_with_a_text_is_a_failure_that_says_it(desk: Desk) -> None:
+    execution = desk.run("exit('no rows')")
+    assert execution.outcome == "failed"
+    assert "no rows" in execution.text
+
+
+NEVER = "a call of mcp__echo__echo was never awaited: nothing was called. Write `await` before it."
+
+
+@pytest.mark.parametrize(
+    ("code", "warning"),
+    [
+        (
+            "x = mcp__echo__echo(text='x')",
+            f"program.py:2: RuntimeWarning: {NEVER}\n  x = mcp__echo__echo(text='x')\n",
+        ),
+        (
+            "mcp__echo__echo(text='x')",
+            f"program.py:2: RuntimeWarning: {NEVER}\n  mcp__echo__echo(text='x')\n",
+        ),
+        (
+            "x = [mcp__echo__echo(text=t) for t in 'ab']",
+            f"program.py:2: RuntimeWarning: {NEVER}\n  x = [mcp__echo__echo(text=t) for t in 'ab']\n",
+        ),
+        (
+            "async def main():\n    x = mcp__echo__echo(text='x')\nawait main()",
+            f"program.py:3: RuntimeWarning: {NEVER}\n  x = mcp__echo__echo(text='x')\n",
+        ),
+        (
+            "async def main(): pass\nmain()",
+            (
+                "program.py:3: RuntimeWarning: main() was never awaited: nothing of it ran. Write `await` before it.\n"
+                "  main()\n"
+            ),
+        ),
+        ("x = mcp__echo__echo(text='x')\nawait x", ""),
+        ("import asyncio\nawait asyncio.sleep(0)\nx = asyncio.create_task(mcp__echo__echo(text='x'))", ""),
+    ],
+)
+def test_a_call_that_is_never_awaited_is_warned_of(desk: Desk, code: str, warning: str) -> None:
+    assert desk.output(f"print('first')\n{code}") == f"first\n{warning}"
+
+
+def test_a_failure_warns_of_no_calls_that_it_kept_from_being_awaited(desk: Desk) -> None:
+    execution = desk.run("def f():\n    c = mcp__echo__pid()\n    1 / 0\nf()")
+    assert execution.output == ""
+
+
 def test_a_programs_own_time_out_is_its_own(desk: Desk) -> None:
     execution = desk.run("raise TimeoutError('mine')")
     assert "Traceback (most recent call last):" in execution.text
