@@ -161,6 +161,124 @@ REPLY = "import json\nr = json.loads(await mcp__echo__echo(text='')) if False el
             "import asyncio\nasync def main(): pass\nawait asyncio.sleep(0)\nasyncio.run(main())",
             "The program already runs in an event loop: write `await main()` instead of `asyncio.run(main())`.",
         ),
+        (
+            '(await mcp__echo__echo(text=\'{"a": {"b": [{"c": 1}]}}\'))[\'rows\']',
+            "'rows' is not in the result of mcp__echo__echo; keys: a",
+        ),
+        (
+            '(await mcp__echo__echo(text=\'{"a": {"b": [{"c": 1}]}}\')).rows',
+            "'rows' is not in the result of mcp__echo__echo; keys: a",
+        ),
+        (
+            "(await mcp__echo__echo(text='{\"a\": {\"b\": [{\"c\": 1}]}}'))['a']['b'][0]['d']",
+            "'d' is not in the result of mcp__echo__echo; keys: c",
+        ),
+        (
+            "(await call_tool('mcp__echo__echo', text='{\"a\": 1}'))['rows']",
+            "'rows' is not in the result of mcp__echo__echo; keys: a",
+        ),
+        (
+            "from operator import itemgetter\nitemgetter('nope')(r)",
+            "'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows",
+        ),
+        (
+            "from operator import itemgetter\nitemgetter('b')(await mcp__echo__echo(text='{\"a\": 1}'))",
+            "'b' is not in the result of mcp__echo__echo; keys: a",
+        ),
+        (
+            "print('{revenue}'.format(**r))",
+            "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows",
+        ),
+        (
+            "print('%(revenue)s' % r)",
+            "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows",
+        ),
+        (
+            "from operator import itemgetter\nsorted(r['rows'], key=itemgetter('x'))",
+            "'x' is not in the result of mcp__echo__echo; keys: name, id",
+        ),
+        (
+            "from operator import itemgetter\nrows = r['rows']\nprint([x for x in map(itemgetter('x'), rows)])",
+            "'x' is not in the result of mcp__echo__echo; keys: name, id",
+        ),
+        (
+            "from string import Template\nTemplate('$revenue').substitute(r)",
+            "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows",
+        ),
+        ("n = 1\nr[f'x{n}']", "'x1' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        ("r.pop('nope')", "'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        (
+            "r.get('nope').get('x')",
+            "`.get('nope')` gave None: 'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows",
+        ),
+        (
+            "r.get('nope')['x']",
+            "`.get('nope')` gave None: 'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows",
+        ),
+        (
+            "r['rows'][0] + r['totalRevenue']",
+            "Left of `+` is a dict with the keys name, id, right of it an int.",
+        ),
+        ("d = r['rows'][0]\nprint(d['id'] + d['name'])", "Left of `+` is an int, right of it the text 'a'."),
+        (
+            "'sum ' + r",
+            "Left of `+` is the text 'sum ', right of it a dict with the keys totalRevenue, rows.",
+        ),
+        ("n = 1\nn += r", "Left of `+` is an int, right of it a dict with the keys totalRevenue, rows."),
+        ("r['totalRevenue'] < r.get('limit')", "Left of `<` is an int, right of it None."),
+        ("mcp__echo__pid() + 1", "The value is a call that was not awaited: write `await` before it."),
+        ("'a' + mcp__echo__pid()", "The value is a call that was not awaited: write `await` before it."),
+        ("len(mcp__echo__pid())", "The value is a call that was not awaited: write `await` before it."),
+        (
+            "for x in mcp__echo__pid(): pass",
+            "The value is a call that was not awaited: write `await` before it.",
+        ),
+        (
+            "import json\njson.dumps({'a': mcp__echo__pid()})",
+            "The value is a call that was not awaited: write `await` before it.",
+        ),
+        (
+            "import json\njson.loads(mcp__echo__pid())",
+            "The value is a call that was not awaited: write `await` before it.",
+        ),
+        ("mcp__echo__pid().get('x')", "The value is a call that was not awaited: write `await` before it."),
+        (
+            "', '.join([mcp__echo__pid()])",
+            "The value is a call that was not awaited: write `await` before it.",
+        ),
+        (
+            "await mcp__echo__echo(text=mcp__echo__pid())",
+            "The value is a call that was not awaited: write `await` before it.",
+        ),
+        (
+            "import socket\nsocket.getaddrinfo('example.com', 80)",
+            "Programs have no files, network or processes",
+        ),
+        (
+            "from urllib.request import urlopen\nurlopen('http://example.com')",
+            "Programs have no files, network or processes",
+        ),
+        (
+            "from urllib.request import urlopen\nurlopen('http://127.0.0.1:1')",
+            "Programs have no files, network or processes",
+        ),
+        (
+            "import http.client\nhttp.client.HTTPConnection('127.0.0.1', 1).request('GET', '/')",
+            "Programs have no files, network or processes",
+        ),
+        (
+            "import asyncio\nawait asyncio.open_connection('example.com', 80)",
+            "Programs have no files, network or processes",
+        ),
+        (
+            "for row in r: print(row['name'])",
+            "The value is text, not an object: 'totalRevenue': it is a key of a dict; going through a dict gives its keys",
+        ),
+        (
+            "d = {'first': {'name': 1}}\nfor row in d: print(row['name'])",
+            "The value is text, not an object: 'first': it is a key of a dict; to go through its values write `.values()`",
+        ),
+        ("help(print)", "There is no help() in programs: print(tool.__doc__) shows what a tool takes."),
     ],
 )
 def test_a_failure_says_what_is_there(desk: Desk, code: str, hint: str) -> None:
@@ -176,6 +294,101 @@ def test_a_hint_runs_nothing_of_the_program(desk: Desk) -> None:
     )
     assert execution.output == "asked\n"
     assert "Hint" not in execution.text
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise KeyError('x')",
+        "raise ConnectionError('mine')",
+        "s = {1}\ns.remove('x')",
+        "import os\nos.environ['x']",
+        "import gzip\ngzip.decompress(b'no gzip at all')",
+        "import asyncio\nasyncio.create_task(1)\nawait asyncio.sleep(0)",
+        "import os\nos.environ.pop('x')",
+    ],
+)
+def test_where_nothing_is_known_no_hint_is_given(desk: Desk, code: str) -> None:
+    execution = desk.run(f"r = await mcp__echo__echo(text='{{\"a\": 1}}')\n{code}")
+    assert not execution.ok
+    assert "Hint" not in execution.text
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("k = Key()\nd = {'a': 1}\nd[k]", "A Key is not in this dict; keys: a"),
+        ("d = {Key(): 1}\nd['a']", "'a' is not in this dict; keys: Key"),
+        ("d = {Key(): 1}\nd.a", "'a' is not in this dict; keys: Key"),
+        ("c = Odd()\n'a' + c", "Left of `+` is the text 'a', right of it an Odd."),
+        ("t = Text('abc')\nt.nope", "The value is text, not an object: 'abc'"),
+    ],
+)
+def test_a_hint_asks_no_object_of_the_program_what_it_is(desk: Desk, code: str, hint: str) -> None:
+    execution = desk.run(
+        "def asked(*_): print('asked')\n"
+        "class Key:\n    __eq__ = __str__ = asked\n    def __hash__(self): return hash('a')\n"
+        "    def __repr__(self): return 'k'\n"
+        "class Type(type):\n    __name__ = property(asked)\n"
+        "class Odd(metaclass=Type):\n    __class__ = property(asked)\n    __repr__ = __str__ = asked\n"
+        f"class Text(str):\n    __getitem__ = __str__ = __repr__ = asked\nprint('from here')\n{code}"
+    )
+    # The dict itself compares once.
+    assert execution.output.removesuffix("asked\n" if "{" in code else "") == "from here\n"
+    assert f"Hint: {hint}" in execution.text
+
+
+@pytest.mark.parametrize("leave", ["exit()", "quit()", "exit(0)", "def f():\n    quit(None)\nf()"])
+def test_exit_and_quit_end_a_program(desk: Desk, leave: str) -> None:
+    assert desk.output(f"print('one')\n{leave}\nprint('two')") == "one\n"
+
+
+def test_exit_with_a_text_is_a_failure_that_says_it(desk: Desk) -> None:
+    execution = desk.run("exit('no rows')")
+    assert execution.outcome == "failed"
+    assert "no rows" in execution.text
+
+
+NEVER = "a call of mcp__echo__echo was never awaited: nothing was called. Write `await` before it."
+
+
+@pytest.mark.parametrize(
+    ("code", "warning"),
+    [
+        (
+            "x = mcp__echo__echo(text='x')",
+            f"program.py:2: RuntimeWarning: {NEVER}\n  x = mcp__echo__echo(text='x')\n",
+        ),
+        (
+            "mcp__echo__echo(text='x')",
+            f"program.py:2: RuntimeWarning: {NEVER}\n  mcp__echo__echo(text='x')\n",
+        ),
+        (
+            "x = [mcp__echo__echo(text=t) for t in 'ab']",
+            f"program.py:2: RuntimeWarning: {NEVER}\n  x = [mcp__echo__echo(text=t) for t in 'ab']\n",
+        ),
+        (
+            "async def main():\n    x = mcp__echo__echo(text='x')\nawait main()",
+            f"program.py:3: RuntimeWarning: {NEVER}\n  x = mcp__echo__echo(text='x')\n",
+        ),
+        (
+            "async def main(): pass\nmain()",
+            (
+                "program.py:3: RuntimeWarning: main() was never awaited: nothing of it ran. Write `await` before it.\n"
+                "  main()\n"
+            ),
+        ),
+        ("x = mcp__echo__echo(text='x')\nawait x", ""),
+        ("import asyncio\nawait asyncio.sleep(0)\nx = asyncio.create_task(mcp__echo__echo(text='x'))", ""),
+    ],
+)
+def test_a_call_that_is_never_awaited_is_warned_of(desk: Desk, code: str, warning: str) -> None:
+    assert desk.output(f"print('first')\n{code}") == f"first\n{warning}"
+
+
+def test_a_failure_warns_of_no_calls_that_it_kept_from_being_awaited(desk: Desk) -> None:
+    execution = desk.run("def f():\n    c = mcp__echo__pid()\n    1 / 0\nf()")
+    assert execution.output == ""
 
 
 def test_a_programs_own_time_out_is_its_own(desk: Desk) -> None:

@@ -5,22 +5,39 @@ The standard library alone: the jail loads this before the locks, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["FILE", "MOST_KEYS", "NOT_AWAITED", "NO_FILES", "Provenance", "Seen", "see", "what_is_there"]
+__all__ = [
+    "FILE",
+    "MOST_KEYS",
+    "NOT_AWAITED",
+    "NO_FILES",
+    "NO_HELP",
+    "Provenance",
+    "Seen",
+    "is_plain",
+    "kind_of",
+    "see",
+    "what_is_there",
+]
 
 FILE = "program.py"
 MOST_KEYS = 30
 """So many keys are named."""
 _LONGEST_TEXT = 80
 _DEEPEST = 6
+_DEEPEST_KEPT = 3
+_MOST_TOOLS = 100
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 NO_FILES = "Programs have no files, network or processes: data comes from tools, and goes out by print()."
 NOT_AWAITED = "The value is a call that was not awaited: write `await` before it."
+NO_HELP = "There is no help() in programs: print(tool.__doc__) shows what a tool takes."
 
 
 class Provenance:
@@ -28,20 +45,38 @@ class Provenance:
 
     def __init__(self) -> None:
         self._tools: dict[frozenset[str], set[str]] = {}
+        self._last: dict[str, Seen] = {}
 
-    def note(self, tool: str, value: Any, depth: int = 0) -> None:
+    def note(self, tool: str, value: Any) -> None:
         """Take note of the objects in a result: of a list, the first one stands for all."""
+        seen = self._note(tool, value, 0)
+        if tool in self._last or len(self._last) < _MOST_TOOLS:
+            self._last[tool] = seen
+
+    def last(self, tool: str) -> Seen | None:
+        """Give what there is to say about the last result of a tool."""
+        return self._last.get(tool)
+
+    def _note(self, tool: str, value: Any, depth: int) -> Seen:
         if type(value) is dict:
             if len(value) <= MOST_KEYS * 4:
                 self._tools.setdefault(frozenset(value), set()).add(tool)
-            if depth < _DEEPEST:
-                for inner in list(value.values())[:MOST_KEYS]:
-                    self.note(tool, inner, depth + 1)
-        elif type(value) is list and value and depth < _DEEPEST:
-            self.note(tool, value[0], depth + 1)
+            inside = {}
+            for key, inner in islice(value.items(), MOST_KEYS if depth < _DEEPEST else 0):
+                if type(inner) in {dict, list}:
+                    seen = self._note(tool, inner, depth + 1)
+                    if depth < _DEEPEST_KEPT:
+                        inside[key] = seen
+            return Seen("dict", len(value), keys=list(islice(value, MOST_KEYS * 4)), inside=inside)
+        if type(value) is list and value and depth < _DEEPEST:
+            return Seen("list", len(value), first=self._note(tool, value[0], depth + 1))
+        return see(value, _DEEPEST)
 
     def tool_of(self, keys: Iterable[Any]) -> str | None:
         """Say which tool an object with these keys came from, if only one returned such objects."""
+        keys = list(keys)
+        if not all(map(is_plain, keys)):
+            return None
         tools = self._tools.get(frozenset(keys), set())
         return next(iter(tools)) if len(tools) == 1 else None
 
@@ -60,6 +95,13 @@ class Seen:
     """Of a list."""
     text: str = ""
     """How a text begins."""
+    inside: Mapping[Any, Seen] = field(default_factory=dict)
+    """Of a dict that a tool returned: the dicts and lists in it."""
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value can be compared, hashed and shown without running anything of a program."""
+    return type(value) in _PLAIN
 
 
 def see(value: Any, depth: int = 0) -> Seen:
@@ -69,9 +111,10 @@ def see(value: Any, depth: int = 0) -> Seen:
     if type(value) is list:
         first = see(value[0], depth + 1) if value and depth < _DEEPEST else None
         return Seen("list", len(value), first=first)
-    if isinstance(value, str):
-        return Seen("str", text=value[:_LONGEST_TEXT])
-    return Seen(type(value).__name__)
+    if issubclass(type(value), str):
+        return Seen("str", text=str.__getitem__(value, slice(_LONGEST_TEXT)))
+    # A class of the program may have a name that it works out itself.
+    return Seen(type.__dict__["__name__"].__get__(type(value)))
 
 
 def what_is_there(there: Seen, wanted: Any, provenance: Provenance, *, by_attribute: bool) -> str | None:
@@ -82,7 +125,7 @@ def what_is_there(there: Seen, wanted: Any, provenance: Provenance, *, by_attrib
     elif there.kind == "coroutine":
         said = NOT_AWAITED
     elif there.kind == "list":
-        inner = "nothing" if there.first is None else _kind(there.first)
+        inner = "nothing" if there.first is None else kind_of(there.first)
         said = f"The value is a list of {there.count}, the first of them {inner}: take one by its index, or go through them."
     elif there.kind == "str":
         said = f"The value is text, not an object: {there.text!r}"
@@ -94,14 +137,21 @@ def what_is_there(there: Seen, wanted: Any, provenance: Provenance, *, by_attrib
 def _what_is_in(there: Seen, wanted: Any, provenance: Provenance, *, by_attribute: bool) -> str:
     tool = provenance.tool_of(there.keys)
     where = f"the result of {tool}" if tool is not None else "this dict"
-    if by_attribute and wanted in there.keys:
+    if by_attribute and any(type(key) is str and key == wanted for key in there.keys):
         return f"{where[0].upper()}{where[1:]} is a dict: write [{wanted!r}] instead of .{wanted}."
-    keys = ", ".join(str(key) for key in there.keys[:MOST_KEYS])
+    name = repr(wanted) if is_plain(wanted) else f"A {see(wanted).kind}"
     more = f", … ({there.count} in all)" if there.count > MOST_KEYS else ""
-    return f"{wanted!r} is not in {where}; keys: {keys or 'none'}{more}"
+    return f"{name} is not in {where}; keys: {_keys(there) or 'none'}{more}"
 
 
-def _kind(seen: Seen) -> str:
+def _keys(there: Seen) -> str:
+    return ", ".join(str(key) if is_plain(key) else see(key).kind for key in there.keys[:MOST_KEYS])
+
+
+def kind_of(seen: Seen) -> str:
+    """Say what a value is."""
     if seen.kind == "dict":
-        return "a dict with the keys " + ", ".join(str(key) for key in seen.keys[:MOST_KEYS])
-    return f"a {seen.kind}"
+        return f"a dict with the keys {_keys(seen)}" if seen.keys else "an empty dict"
+    if seen.kind == "NoneType":
+        return "None"
+    return f"{'an' if seen.kind[:1].lower() in 'aeiou' else 'a'} {seen.kind}"

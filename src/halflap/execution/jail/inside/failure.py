@@ -40,14 +40,17 @@ def describe(error: BaseException, source: str, provenance: Provenance) -> dict[
         # It never came as far as a line of the program.
         text = text.removeprefix("Traceback (most recent call last):\n")
     cause = _innermost(error)
+    said = hint(cause, source, provenance)
     return {
         "type": type(error).__name__,
         "message": _message(error)[:_LONGEST],
         "traceback": text
         if len(text) <= _LONGEST
         else f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}",
-        "hint": hint(cause, source, provenance),
-        "unknown": str(cause.name)[:_LONGEST_NAME] if isinstance(cause, NameError) and cause.name else None,
+        "hint": said,
+        "unknown": str(cause.name)[:_LONGEST_NAME]
+        if said is None and isinstance(cause, NameError) and cause.name
+        else None,
     }
 
 

@@ -11,7 +11,7 @@ import mmap
 import sys
 from json import dumps
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.execution import words
 from halflap.execution.hints import FILE, Provenance
@@ -20,6 +20,7 @@ from halflap.execution.jail.inside import console
 from halflap.execution.jail.inside.door import ToolError
 from halflap.execution.jail.inside.failure import describe, show_source
 from halflap.execution.jail.inside.media import Media, from_gateway
+from halflap.execution.jail.inside.unawaited import Unawaited
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -70,8 +71,12 @@ def run(door: Door) -> None:
         return
     console.attach(door)
     builtins.input = console.no_input
+    # Python has these from `site`, which is not loaded here.
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _leave)
     provenance = Provenance()
-    failure, value = _run(order, _names(door, order["tools"], provenance), provenance, door.largest)
+    names = _names(door, order["tools"], provenance)
+    failure, value = _run(order, names, provenance, door.largest)
     for stream in (sys.stdout, sys.stderr):
         # What stands there is the program's, and may raise anything.
         with contextlib.suppress(BaseException):
@@ -94,6 +99,8 @@ def _run(
     main = ModuleType("__main__")
     main.__dict__.update(names, __file__=FILE, __builtins__=builtins)
     sys.modules["__main__"] = main
+    unawaited = Unawaited(["call_tool", *order["tools"]])
+    unawaited.attach()
     if entry is not None:
         main.__name__ = entry["name"]
         sys.modules[entry["name"]] = main
@@ -110,10 +117,17 @@ def _run(
             value = None if entry is None else _enter(main, entry["arguments"], runner, largest)
         finally:
             _settle(runner)
+        unawaited.finish(main.__dict__)
     except BaseException as error:  # noqa: BLE001 -- a program may raise anything
+        unawaited.stop()
         reserve.close()
         return _failed(error, source, provenance), None
     return None, value
+
+
+def _leave(code: Any = None) -> NoReturn:
+    """End the program, as `sys.exit` does."""
+    raise SystemExit(code)
 
 
 def _settle(runner: asyncio.Runner) -> None:
