@@ -43,6 +43,13 @@ def test_inner_modules_of_the_standard_library_are_there(desk: Desk, module: str
     assert desk.output(f"import {module}\nprint('there')") == "there\n"
 
 
+def test_what_is_left_out_of_the_standard_library_is_said_to_be(desk: Desk) -> None:
+    assert (
+        "'smtplib' is one of the few parts of the standard library that are left out"
+        in desk.run("import smtplib").text
+    )
+
+
 def test_a_name_without_end_is_refused_at_once(desk: Desk) -> None:
     code = "try:\n    await call_tool('mcp__echo__' + 'n' * 8_000_000)\nexcept ToolError as e:\n    print(len(str(e)) < 300)"
     execution = desk.run(code)

@@ -58,11 +58,17 @@ def _about_surroundings(error: BaseException) -> str | None:
     text, said = _text(error), None
     if _is(error, ImportError):
         name = ImportError.__dict__["name"].__get__(error)
-        module = name.partition(".")[0] if type(name) is str else ""
+        whole = name if type(name) is str else ""
+        module = whole.partition(".")[0]
         said = (
             f"Programs have Python's standard library. For more, the user can add {module!r} to "
             "`execution.modules` in Halflap's configuration, if it is installed beside Halflap."
         )
+        if module in sys.stdlib_module_names:
+            said = (
+                f"{whole!r} is one of the few parts of the standard library that are left out of programs, which have "
+                "no network, files or processes to use it with. The user can add it to `execution.modules`."
+            )
     elif type(error) is NameError and type(error.name) is str and error.name == "help":
         said = NO_HELP
     elif _is_of_files(error):
