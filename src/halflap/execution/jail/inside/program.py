@@ -7,7 +7,9 @@ import asyncio
 import builtins
 import contextlib
 import inspect
+import marshal
 import mmap
+import socket
 import sys
 from json import dumps
 from types import ModuleType
@@ -17,7 +19,7 @@ from halflap.execution import words
 from halflap.execution.hints import FILE, Provenance
 from halflap.execution.jail import frames
 from halflap.execution.jail.inside import console
-from halflap.execution.jail.inside.door import ToolError
+from halflap.execution.jail.inside.door import Door, ToolError
 from halflap.execution.jail.inside.failure import describe, show_source
 from halflap.execution.jail.inside.media import Media, from_gateway
 from halflap.execution.jail.inside.unawaited import Unawaited
@@ -25,20 +27,16 @@ from halflap.execution.jail.inside.unawaited import Unawaited
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from halflap.execution.jail.inside.door import Door
 
 __all__ = ["get_ready", "run", "warm_up"]
 
 _SMALL = """\
 import asyncio, json
 
-async def tool(**arguments):
-    await asyncio.sleep(0)
-    return json.loads(json.dumps(arguments))
-
-rows = await asyncio.gather(*(tool(number=number) for number in range(3)))
-text = f"{sum(row['number'] for row in rows)}"
+(result,) = await asyncio.gather(_halflap_warm(text="a"))
+print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
+_WARM = "_halflap_warm"
 _RESERVE_BYTES = 1 << 20
 """Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
@@ -59,9 +57,16 @@ def warm_up() -> None:
 
     Copying those pages takes longer than a small program does, and here nobody waits for it.
     """
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with asyncio.Runner() as runner:
-        runner.run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        door = Door(ours, _RESERVE_BYTES)
+        answer = marshal.dumps({"rows": [{"number": 1}]})
+        theirs.sendall(frames.frame(frames.VALUE, frames.NUMBER.pack(1), answer))
+        console.attach(door)
+        names = _names(door, {_WARM: ""}, Provenance())
+        with asyncio.Runner() as runner:
+            runner.run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
+        door.send(frames.DONE, dumps(None).encode())
 
 
 def run(door: Door) -> None:
