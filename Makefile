@@ -9,7 +9,7 @@ NODE_READY := tests/real/node_modules/.ready
 # The JSON Schema test suite comes with the source of a package that we do not use otherwise.
 SUITE := $(VENV)/json-schema-suite
 SUITE_SOURCE := jsonschema==4.26.0
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: demo test test-all check bench format setup clean help
 

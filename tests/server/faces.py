@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 import httpx2
+import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -26,6 +27,19 @@ HANDSHAKE = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
+
+FACES: list[Any] = [
+    ("stdio", "auto"),
+    ("http", "legacy"),
+    # Each transport and each era is there once above; the other two pairs run with `make test-all`.
+    pytest.param(("stdio", "legacy"), marks=pytest.mark.slow),
+    pytest.param(("http", "auto"), marks=pytest.mark.slow),
+]
+
+
+def face_id(face: tuple[str, str]) -> str:
+    """Name a face in a test's name."""
+    return "-".join(face)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from cli.program import ECHO, configure
-from server.faces import client_of, served, stdio_face
+from server.faces import FACES, client_of, face_id, served, stdio_face
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
-FACES = [("stdio", "auto"), ("stdio", "legacy"), ("http", "auto"), ("http", "legacy")]
 DESTRUCTIVE: dict[str, Any] = {
     "tools": {"destructive": ["mcp__echo__pid"]},
     "execution": {"confirm_destructive": True},
@@ -64,7 +63,7 @@ async def refusal(work: Any) -> str:
 # One server and one client for each face; all is asked in turn, and looked at below. --------------------------
 
 
-@pytest.fixture(scope="module", params=FACES, ids="-".join)
+@pytest.fixture(scope="module", params=FACES, ids=face_id)
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     progress: list[str | None] = []
 
@@ -175,7 +174,7 @@ def test_cancelling_the_request_ends_the_program_and_its_calls(told: dict[str, A
 # Confirmation -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=FACES, ids="-".join)
+@pytest.fixture(scope="module", params=FACES, ids=face_id)
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Ask a person who answers as they are told to."""
     questions: list[str] = []

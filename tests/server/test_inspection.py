@@ -11,7 +11,7 @@ import pytest
 from cli.program import configure, definitions
 from halflap.calls.describe import NO_OUTPUT_SCHEMA
 from halflap.demo import demo_config
-from server.faces import client_of, served, stdio_face
+from server.faces import FACES, client_of, face_id, served, stdio_face
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,10 +55,9 @@ ODD: list[dict[str, Any]] = [
         "outputSchema": {"$ref": "#/$defs/R", "$defs": {"R": {"properties": {"result": {"type": "string"}}}}},
     },
 ]
-FACES = [("stdio", "auto"), ("stdio", "legacy"), ("http", "auto"), ("http", "legacy")]
 
 
-@pytest.fixture(scope="module", params=FACES, ids="-".join)
+@pytest.fixture(scope="module", params=FACES, ids=face_id)
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Ask a real server about all of them, once for each face."""
     transport, mode = request.param
