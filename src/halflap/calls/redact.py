@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls.secret_forms import find_forms, find_named, may_hold_form, may_hold_named
+from halflap.calls.secret_forms import find_forms, may_hold_form
+from halflap.calls.secret_named import find_named, may_hold_named
 from halflap.calls.secret_names import looks_secret, names_field, secrecy, words
 from halflap.calls.secret_pairs import find_pairs, may_hold_pair
 from halflap.calls.secret_values import written_forms
@@ -17,8 +18,8 @@ from halflap.calls.secret_values import written_forms
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from halflap.calls.secret_forms import Span
     from halflap.calls.secret_names import Secrecy
+    from halflap.calls.spans import Span
 
 __all__ = ["MARK", "Redactor"]
 

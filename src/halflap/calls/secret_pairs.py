@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from halflap.calls.secret_forms import bounded, in_parts, value_at
+from halflap.calls.secret_named import value_at
 from halflap.calls.secret_names import looks_secret, names_field, secrecy
+from halflap.calls.spans import bounded, in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from halflap.calls.secret_forms import Span
+    from halflap.calls.spans import Span
 
 __all__ = ["find_pairs", "may_hold_pair"]
 

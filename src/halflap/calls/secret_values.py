@@ -9,7 +9,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
-from halflap.calls.secret_forms import find_forms, find_named
+from halflap.calls.secret_forms import find_forms
+from halflap.calls.secret_named import find_named
 from halflap.calls.secret_names import secrecy, words
 
 if TYPE_CHECKING:
