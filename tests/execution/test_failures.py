@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import pytest
@@ -331,10 +332,14 @@ def test_a_hint_asks_no_object_of_the_program_what_it_is(desk: Desk, code: str, 
         "    def __repr__(self): return 'k'\n"
         "class Type(type):\n    __name__ = property(asked)\n"
         "class Odd(metaclass=Type):\n    __class__ = property(asked)\n    __repr__ = __str__ = asked\n"
-        f"class Text(str):\n    __getitem__ = __str__ = __repr__ = asked\nprint('from here')\n{code}"
+        "class Text(str):\n    __getitem__ = __str__ = __repr__ = asked\nprint('from here')\n"
+        f"def mistake():\n{indent(code, '    ')}\n"
+        "try:\n    mistake()\nexcept Exception:\n    print('again')\nmistake()"
     )
-    # The dict itself compares once.
-    assert execution.output.removesuffix("asked\n" if "{" in code else "") == "from here\n"
+    # The dict itself compares, once or, as the hashes of the day fall, on a slot that it comes by again: as often as
+    # the first time, where the mistake was caught.
+    first, second = execution.output.removeprefix("from here\n").split("again\n")
+    assert first == second
     assert f"Hint: {hint}" in execution.text
 
 
