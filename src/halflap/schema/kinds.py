@@ -49,6 +49,8 @@ class Type:
     description: str = ""
     names: str = ""
     """What a type that contains itself is, in a word: `object`, `array`."""
+    mark: int = field(default=0, compare=False, repr=False)
+    """The same number for a type that contains itself and for where it does so; else 0."""
     spelled: tuple[tuple[str, Any], ...] = field(init=False, repr=False)
     """The values, so that they can be compared: to Python, 1 is True, and a list has no hash."""
 

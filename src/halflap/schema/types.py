@@ -45,16 +45,21 @@ class _Reader:
         self._old = old
         self._most = most
         self._parts = 0
+        self._again: dict[int, int] = {}
+        """The parts that contain themselves, by identity, each with its number."""
 
     def read(self, schema: Any, depth: int, through: tuple[int, ...]) -> Type:
         if not isinstance(schema, dict):
             return NEVER if schema is False else ANY
         if id(schema) in through:
-            return Type("again", names=self._word(schema))
+            mark = self._again.setdefault(id(schema), len(self._again) + 1)
+            return Type("again", names=self._word(schema), mark=mark)
         self._parts += 1
         if depth > _DEEPEST or self._parts > self._most:
             return CUT
         found = self._read(schema, depth, (*through, id(schema)))
+        if id(schema) in self._again and not found.mark:
+            found = replace(found, mark=self._again[id(schema)])
         description = schema.get("description")
         return (
             replace(found, description=description) if isinstance(description, str) and description else found

@@ -1,0 +1,6 @@
+"""Python types for tools: what a program's author, an editor or a type checker knows of them."""
+
+from halflap.schema.stub.module import Stub, make_stub, write_stubs
+from halflap.schema.stub.records import Record
+
+__all__ = ["Record", "Stub", "make_stub", "write_stubs"]

@@ -1,0 +1,166 @@
+"""The stub of a tool, and a module of stubs."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from halflap.schema.clean import clean
+from halflap.schema.fields import choices_of, extra_of, fields_of, is_cut
+from halflap.schema.kinds import ANY
+from halflap.schema.stub.names import is_name
+from halflap.schema.stub.records import Record, Writer, constant, name, text
+from halflap.schema.write import key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halflap.schema.kinds import Field, Type
+    from halflap.schema.stub.records import Source
+    from halflap.schema.tool import ToolSchema
+
+__all__ = ["Stub", "make_stub", "write_stubs"]
+
+_LONGEST_TEXT = 4_000
+_LONGEST_LINE = 300
+_TYPING = ("Any", "Literal", "NotRequired", "TypeAlias", "TypedDict")
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """What Python can know of one tool."""
+
+    tool: str
+    text: str
+    records: tuple[Record, ...]
+    """The classes of objects, which begin with an underscore and the tool's name."""
+
+
+def make_stub(
+    schema: ToolSchema,
+    *,
+    returns: Type | None = None,
+    source: Source = "declared",
+    described: bool = False,
+) -> Stub:
+    """Write a tool as an async function with typed arguments, and a typed result where one is known.
+
+    `returns` takes the place of what the tool declares to return; `source` says how sure either is.
+    """
+    writer = Writer(schema.tool_name)
+    given = returns or schema.output_type
+    # The result first: its records have the better names.
+    result = name("Any") if given is None else writer.annotation(given, "", source)
+    function = _function(schema, writer, result, described=described)
+    return Stub(schema.tool_name, _unparse([*writer.nodes, function]), tuple(writer.records))
+
+
+def write_stubs(stubs: Iterable[Stub]) -> str:
+    """Put stubs together to a module: what a checker takes for the builtins of a program."""
+    typing = ast.ImportFrom(module="typing", names=[ast.alias(one) for one in _TYPING], level=0)
+    return "\n".join([_unparse([typing, *_PROGRAMS_OWN]), *(one.text for one in stubs)])
+
+
+def _function(schema: ToolSchema, writer: Writer, result: ast.expr, *, described: bool) -> ast.stmt:
+    fields = [one for one in _parameters(schema) if is_name(one.name)]
+    body: list[ast.stmt] = [ast.Expr(ast.Constant(...))]
+    if described and (said := _said(schema)):
+        body = [ast.Expr(text(said))]
+    others = _others(schema)
+    return ast.AsyncFunctionDef(
+        name=schema.tool_name,
+        args=ast.arguments(
+            posonlyargs=[],
+            args=[],
+            kwonlyargs=[ast.arg(one.name, writer.annotation(one.type, one.name, "input")) for one in fields],
+            kw_defaults=[
+                None if one.required else constant(one.default if one.has_default else ...) for one in fields
+            ],
+            kwarg=None if others is None else ast.arg(_free(fields), writer.annotation(others, "", "input")),
+            defaults=[],
+        ),
+        body=body,
+        decorator_list=[],
+        returns=result,
+    )
+
+
+def _parameters(schema: ToolSchema) -> tuple[Field, ...]:
+    return () if schema.input_type is None else fields_of(choices_of(schema.input_type))
+
+
+def _others(schema: ToolSchema) -> Type | None:
+    """Give what arguments of other names may be, where there may be others that Python can't name or nobody has.
+
+    A schema that says nothing of others allows them; but who passes one to a tool that has named its parameters
+    has mistaken the name.
+    """
+    taken = schema.input_type
+    if taken is None:
+        return ANY
+    objects = choices_of(taken)
+    fields = fields_of(objects)
+    said = extra_of(objects)
+    if said is not None:
+        return ANY if any(not is_name(one.name) for one in fields) else said
+    is_open = schema.raw_schema.get("additionalProperties") is True
+    is_unread = is_cut(taken) or taken.kind == "any" or any(one.name == "…" for one in fields)
+    is_bare = not fields and not all(one.closed for one in objects)
+    if is_open or is_unread or is_bare or any(not is_name(one.name) for one in fields):
+        return ANY
+    return None
+
+
+def _free(fields: Iterable[Field]) -> str:
+    taken = {one.name for one in fields}
+    made = "others"
+    while made in taken:
+        made += "_"
+    return made
+
+
+def _said(schema: ToolSchema) -> str:
+    lines = [clean(schema.description, _LONGEST_TEXT).strip()]
+    lines += [
+        f"{key(one.name)}: {' '.join(clean(one.description, _LONGEST_LINE).split())}"
+        for one in _parameters(schema)
+        if one.description
+    ]
+    return "\n\n".join(part for part in ("\n".join(lines[:1]), "\n".join(lines[1:])) if part)
+
+
+def _unparse(nodes: list[ast.stmt]) -> str:
+    return ast.unparse(ast.fix_missing_locations(ast.Module(body=nodes, type_ignores=[])))
+
+
+def _own() -> list[ast.stmt]:
+    """Write what every program finds beside its tools."""
+    dots: list[ast.stmt] = [ast.Expr(ast.Constant(...))]
+    return [
+        ast.ClassDef(name="ToolError", bases=[name("Exception")], keywords=[], body=dots, decorator_list=[]),
+        ast.FunctionDef(
+            name="show", args=_taking("value", "object"), body=dots, decorator_list=[], returns=constant(None)
+        ),
+        ast.AsyncFunctionDef(
+            name="call_tool",
+            args=_taking("name", "str", others="Any"),
+            body=dots,
+            decorator_list=[],
+            returns=name("Any"),
+        ),
+    ]
+
+
+def _taking(first: str, kind: str, others: str | None = None) -> ast.arguments:
+    return ast.arguments(
+        posonlyargs=[ast.arg(first, name(kind))],
+        args=[],
+        kwonlyargs=[],
+        kw_defaults=[],
+        kwarg=None if others is None else ast.arg("arguments", name(others)),
+        defaults=[],
+    )
+
+
+_PROGRAMS_OWN = _own()
