@@ -1,0 +1,1 @@
+"""The check before the run: what is wrong with a program, before it calls anything."""

@@ -1,0 +1,206 @@
+"""The gateway's side of the check's server: start it, put questions to its children, end it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import sysconfig
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halflap.execution.check.inside import words
+from halflap.execution.check.reading import CheckSkipped, Examined, read_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Helper", "Orders", "find_ty"]
+
+_START_SECONDS = 30.0
+_CLOSE_SECONDS = 3.0
+_GRACE_SECONDS = 1.0
+_LONGEST_WORD = 65_536
+
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from halflap.execution.check.inside.server import main; main(int(sys.argv[2]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """How examinations are to be confined."""
+
+    seconds: float = 2.0
+
+
+def find_ty() -> str:
+    """Give the path of the ty that was installed with us."""
+    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
+        path = Path(folder, "ty")
+        if os.access(path, os.X_OK):
+            return str(path)
+    found = shutil.which("ty")
+    if found is None:
+        raise FileNotFoundError("ty is not installed")
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class Helper:
+    """One server process."""
+
+    orders: Orders
+    layers: Sequence[str] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    examined: int = 0
+    under_way: int = 0
+    is_lost: bool = False
+    _process: asyncio.subprocess.Process | None = None
+    _control: socket.socket | None = None
+    _numbers: Any = field(default_factory=lambda: itertools.count(1))
+
+    async def start(self) -> None:
+        """Start it; an `OSError` says why it could not be."""
+        loop = asyncio.get_running_loop()
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        control.setblocking(False)
+        self._control = control
+        try:
+            await self._execute(theirs)
+            instructions = await asyncio.to_thread(self._instructions)
+            await loop.sock_sendall(control, json.dumps(instructions).encode() + b"\n")
+            async with asyncio.timeout(_START_SECONDS):
+                answer = await self._answer(control)
+        except TimeoutError:
+            await self.close()
+            raise OSError(f"it did not start within {_START_SECONDS:g} s") from None
+        except BaseException:
+            await self.close()
+            raise
+        if "trouble" in answer:
+            await self.close()
+            raise OSError(answer["trouble"])
+        self.layers, self.missing = answer["layers"], answer["missing"]
+        # It says nothing more: what can be read from here on is its end.
+        loop.add_reader(control, self._lose)
+
+    async def _execute(self, theirs: socket.socket) -> None:
+        root = str(Path(__file__).parents[3])
+        try:
+            # Nothing of our environment goes along; only what an interpreter may need to find its library.
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
+                pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
+            )  # fmt: skip
+        finally:
+            # It holds its own; ours would keep it from seeing that we are gone.
+            theirs.close()
+
+    def _instructions(self) -> dict[str, Any]:
+        return {
+            "executable": find_ty(),
+            "temporary": tempfile.gettempdir(),
+            "seconds": self.orders.seconds + _GRACE_SECONDS,
+        }
+
+    async def _answer(self, control: socket.socket) -> dict[str, Any]:
+        loop, body = asyncio.get_running_loop(), b""
+        while not body.endswith(b"\n"):
+            part = await loop.sock_recv(control, _LONGEST_WORD)
+            if not part or len(body) > _LONGEST_WORD:
+                raise OSError("it ended while it started")
+            body += part
+        answer: dict[str, Any] = json.loads(body)
+        return answer
+
+    def _lose(self) -> None:
+        self.is_lost = True
+        if self._control is not None:
+            asyncio.get_running_loop().remove_reader(self._control)
+
+    async def examine(self, code: bytes, stubs: bytes) -> Examined:
+        """Have a child examine a program; whoever gives up waiting ends the child."""
+        loop = asyncio.get_running_loop()
+        number = next(self._numbers)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.examined += 1
+        self.under_way += 1
+        try:
+            ours.setblocking(False)
+            with theirs:
+                await self._order(words.EXAMINE, number, theirs)
+            try:
+                await loop.sock_sendall(ours, words.SIZES.pack(len(code), len(stubs)) + code + stubs)
+            except OSError:
+                raise CheckSkipped("its process crashed") from None
+            body = await self._hear(ours)
+        except BaseException:
+            with contextlib.suppress(OSError, CheckSkipped):
+                self._tell(words.KILL, number)
+            raise
+        finally:
+            self.under_way -= 1
+            ours.close()
+        return read_answer(body)
+
+    async def _hear(self, ours: socket.socket) -> bytes:
+        loop, body = asyncio.get_running_loop(), bytearray()
+        while True:
+            try:
+                part = await loop.sock_recv(ours, 1 << 16)
+            except OSError:
+                part = b""
+            if not part:
+                return bytes(body)
+            body += part
+            if len(body) > words.LARGEST_ANSWER:
+                raise CheckSkipped("its answer was too long")
+
+    async def _order(self, kind: bytes, number: int, channel: socket.socket) -> None:
+        """Send an order; the server reads at once, unless there is a crowd."""
+        while True:
+            try:
+                self._tell(kind, number, channel)
+            except BlockingIOError:
+                await asyncio.sleep(0.001)
+            except OSError:
+                self._lose()
+                raise CheckSkipped("its process is gone") from None
+            else:
+                return
+
+    def _tell(self, kind: bytes, number: int, channel: socket.socket | None = None) -> None:
+        if self._control is None or self.is_lost:
+            raise CheckSkipped("its process is gone")
+        descriptors = [] if channel is None else [channel.fileno()]
+        socket.send_fds(self._control, [words.ORDER.pack(kind, number)], descriptors)
+
+    async def close(self) -> None:
+        """End it, and with it every child."""
+        control, self._control = self._control, None
+        self.is_lost = True
+        if control is not None:
+            asyncio.get_running_loop().remove_reader(control)
+            control.close()
+        process, self._process = self._process, None
+        if process is not None:
+            try:
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await process.wait()
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGKILL)
+                await process.wait()

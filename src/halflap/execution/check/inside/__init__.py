@@ -1,0 +1,1 @@
+"""What runs in the check's own processes. The standard library is all that they have."""

@@ -1,0 +1,121 @@
+"""One examination: a child that reads one program, has ty read it, and says what both found."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from halflap.execution.check.inside import words
+from halflap.execution.check.inside.facts import gather
+from halflap.execution.check.inside.report import diagnostics
+
+__all__ = ["Plan", "main"]
+
+_PROGRAM, _STUBS = "program.py", "__builtins__.pyi"
+_MOST_PRINTED = 4 * 1024 * 1024
+_FOUND_SOMETHING = 1
+_CRASHED = 101
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a child finds and runs ty."""
+
+    executable: int | str
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def main(channel: int, folder: str, plan: Plan) -> NoReturn:
+    """Examine what comes over the channel, answer, and end."""
+    with socket.socket(fileno=channel) as talk:
+        try:
+            answer = _examine(talk, folder, plan)
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway hears of it and goes on
+            answer = {"trouble": f"{type(error).__name__}: {error}"[:500]}
+        with contextlib.suppress(OSError):
+            talk.sendall(json.dumps(answer).encode())
+    os._exit(0)
+
+
+def _examine(talk: socket.socket, folder: str, plan: Plan) -> dict[str, Any]:
+    code, stubs = _question(talk)
+    os.mkdir(folder, 0o700)  # noqa: PTH102 -- here and below: each file of the library less is a page less to copy
+    os.chdir(folder)
+    _write(_PROGRAM, code)
+    _write(_STUBS, stubs)
+    pid, printed = _start(plan)
+    facts = gather(code.decode("utf-8", "surrogatepass"))
+    broken = facts["syntax_error"] is not None
+    if broken:
+        # Python has the last word on what is Python. ty ends with us.
+        return {"facts": facts, "diagnostics": []}
+    output = _read_all(printed)
+    _, status = os.waitpid(pid, 0)
+    ended = os.waitstatus_to_exitcode(status)
+    if len(output) < _MOST_PRINTED and ended not in {0, _FOUND_SOMETHING}:
+        return {"trouble": f"ty ended with {ended}"}
+    return {"facts": facts, "diagnostics": diagnostics(output, compiles=True)}
+
+
+def _question(talk: socket.socket) -> tuple[bytes, bytes]:
+    code, stubs = words.SIZES.unpack(_exactly(talk, words.SIZES.size))
+    return _exactly(talk, code), _exactly(talk, stubs)
+
+
+def _exactly(talk: socket.socket, size: int) -> bytes:
+    body = bytearray()
+    while len(body) < size:
+        part = talk.recv(min(size - len(body), 1 << 20))
+        if not part:
+            raise EOFError("the question broke off")
+        body += part
+    return bytes(body)
+
+
+def _write(name: str, body: bytes) -> None:
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        rest = memoryview(body)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    finally:
+        os.close(descriptor)
+
+
+def _start(plan: Plan) -> tuple[int, int]:
+    """Start ty, and give where its report comes from."""
+    printed, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.dup2(write, 1)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, 0)
+            os.dup2(nothing, 2)
+            os.execve(plan.executable, list(plan.arguments), plan.environment)
+        finally:
+            os._exit(127)
+    os.close(write)
+    return pid, printed
+
+
+def _read_all(printed: int) -> bytes:
+    parts, size = [], 0
+    while size < _MOST_PRINTED and (part := os.read(printed, 1 << 16)):
+        parts.append(part)
+        size += len(part)
+    os.close(printed)
+    return b"".join(parts)
+
+
+def get_ready() -> None:
+    """Do once before any fork what each child would do for the first time."""
+    gather("x = 1")
+    diagnostics(b"[]", compiles=True)
+    json.dumps({"trouble": sys.version})

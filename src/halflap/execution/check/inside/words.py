@@ -1,0 +1,18 @@
+"""How the gateway and the check's processes talk: orders to the server, and one question to each child."""
+
+from __future__ import annotations
+
+import struct
+
+__all__ = ["EXAMINE", "KILL", "LARGEST_ANSWER", "LARGEST_CODE", "LARGEST_STUBS", "ORDER", "SIZES"]
+
+ORDER = struct.Struct("=cI")
+"""What to do, and the number of the examination; with the first comes the child's end of its channel."""
+EXAMINE, KILL = b"E", b"K"
+
+SIZES = struct.Struct("=II")
+"""Before a question: how many bytes of the program, and how many of the stubs, follow."""
+
+LARGEST_CODE = 256 * 1024
+LARGEST_STUBS = 4 * 1024 * 1024
+LARGEST_ANSWER = 2 * 1024 * 1024

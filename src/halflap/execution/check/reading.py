@@ -1,0 +1,72 @@
+"""Read what a confined child answered: believe its shape only after looking."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CheckSkipped", "Diagnostic", "Examined", "read_answer"]
+
+_MOST_DIAGNOSTICS = 500
+_LONGEST_RULE = 100
+_LONGEST_MESSAGE = 2_000
+_LARGEST_NUMBER = 10_000_000
+_PARTS = 6
+
+
+class CheckSkipped(Exception):  # noqa: N818 -- nothing failed for the caller: there is just no check
+    """A program could not be examined; the reason is a short phrase for people."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """What ty says about a place in the program; lines and columns count from 1, columns in characters."""
+
+    rule: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What a program's text told: facts that Python's own parser gave, and ty's diagnostics."""
+
+    facts: Mapping[str, Any]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def read_answer(body: bytes) -> Examined:
+    """Read an answer, or say why there is none."""
+    if not body:
+        raise CheckSkipped("its process crashed")
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        raise CheckSkipped("its answer could not be read") from None
+    if not isinstance(answer, dict):
+        raise CheckSkipped("its answer could not be read")
+    if isinstance(answer.get("trouble"), str):
+        raise CheckSkipped(answer["trouble"][:200])
+    facts, found = answer.get("facts"), answer.get("diagnostics")
+    if not isinstance(facts, dict) or not isinstance(found, list):
+        raise CheckSkipped("its answer could not be read")
+    return Examined(facts, tuple(_diagnostic(one) for one in found[:_MOST_DIAGNOSTICS]))
+
+
+def _diagnostic(one: Any) -> Diagnostic:
+    if not isinstance(one, list) or len(one) != _PARTS:
+        raise CheckSkipped("its answer could not be read")
+    rule, *places, message = one
+    is_text = isinstance(rule, str) and isinstance(message, str)
+    if not is_text or not all(type(place) is int and 1 <= place <= _LARGEST_NUMBER for place in places):
+        raise CheckSkipped("its answer could not be read")
+    return Diagnostic(rule[:_LONGEST_RULE], *places, message[:_LONGEST_MESSAGE])
