@@ -3,37 +3,82 @@
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 import warnings
 from typing import Any
+
+from halflap.execution.check.inside.reads import reads_in
+from halflap.execution.check.inside.toolcalls import calls_in
+from halflap.execution.check.inside.tree import Tree
+from halflap.execution.check.inside.unawaited import never_awaited
 
 __all__ = ["gather"]
 
 _NAME = "program.py"
 _TOO_DEEP = "the program is nested too deeply for Python"
+_OURS = ("mcp__", "script__", "_mcp__", "_script__")
+_MOST = 2_000
 
 
 def gather(code: str) -> dict[str, Any]:
-    """Compile the program as it would be for a run, and say what stands against it."""
-    return {"syntax_error": _syntax_error(code)}
+    """Compile the program as it would be for a run; say what stands against it, or what there is to see in it."""
+    error, parsed = _parse(code)
+    if parsed is None:
+        return {"syntax_error": error}
+    tree = Tree(parsed, code)
+    return {
+        "syntax_error": None,
+        "bound": sorted(name for name in tree.bindings if name.startswith(_OURS))[:_MOST],
+        "defined": sorted(tree.defined)[:_MOST],
+        "annotated": tree.is_annotated,
+        "ignored": _ignored_lines(code),
+        "calls": calls_in(tree)[:_MOST],
+        "reads": reads_in(tree)[:_MOST],
+        "never": never_awaited(tree)[:_MOST],
+    }
 
 
-def _syntax_error(code: str) -> dict[str, Any] | None:
+def _parse(code: str) -> tuple[dict[str, Any] | None, ast.Module | None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            parsed = compile(
+                code, _NAME, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST, dont_inherit=True
+            )
             # To the end, and not to the tree alone: a `return` outside a function is found only then.
-            compile(code, _NAME, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+            compile(parsed, _NAME, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except SyntaxError as error:
-        return _trouble(str(error.msg), error.lineno, error.offset, error.text)
+        return _trouble(str(error.msg), error.lineno, error.offset, error.text), None
     except (RecursionError, MemoryError):
-        return _trouble(_TOO_DEEP)
+        return _trouble(_TOO_DEEP), None
     except (ValueError, OverflowError) as error:
         # NUL bytes, half of a surrogate pair, a number that is too long to read.
-        return _trouble(str(error))
-    return None
+        return _trouble(str(error)), None
+    assert isinstance(parsed, ast.Module)
+    return None, parsed
 
 
 def _trouble(
     message: str, line: int | None = None, column: int | None = None, text: str | None = None
 ) -> dict[str, Any]:
     return {"message": message, "line": line or 1, "column": max(column or 1, 1), "text": text or ""}
+
+
+def _ignored_lines(code: str) -> list[int]:
+    """Give the lines at whose end the author says that he knows better."""
+    if "ignore" not in code:
+        return []
+    try:
+        return [
+            token.start[0]
+            for token in tokenize.generate_tokens(io.StringIO(code).readline)
+            if token.type == tokenize.COMMENT and _overrides(token.string)
+        ]
+    except (tokenize.TokenError, SyntaxError):
+        return []
+
+
+def _overrides(comment: str) -> bool:
+    words = [part.strip() for part in comment.split("#")]
+    return any(word.replace(" ", "").startswith(("type:ignore", "ty:ignore")) for word in words)

@@ -1,0 +1,81 @@
+"""The calls of tools that stand in a program: their arguments, and what is known of them before it runs."""
+
+from __future__ import annotations
+
+import ast
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halflap.execution.check.inside.tree import Tree
+
+__all__ = ["calls_in", "is_tool"]
+
+_PREFIXES = ("mcp__", "script__")
+_LARGEST = 2**63
+_MOST_PARTS = 2_000
+
+
+def is_tool(node: ast.AST) -> bool:
+    """Say whether a call calls a tool by its name."""
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.startswith(_PREFIXES)
+    )
+
+
+def calls_in(tree: Tree) -> list[dict[str, Any]]:
+    """Give every call of a tool by its name."""
+    return [_call(tree, node) for node in tree.nodes if isinstance(node, ast.Call) and is_tool(node)]
+
+
+def _call(tree: Tree, node: ast.Call) -> dict[str, Any]:
+    assert isinstance(node.func, ast.Name)
+    named = [one for one in node.keywords if one.arg is not None]
+    return {
+        "name": node.func.id,
+        "at": tree.place(node),
+        "unnamed": len(node.args),
+        "spread": len(named) < len(node.keywords) or any(isinstance(one, ast.Starred) for one in node.args),
+        "arguments": [{"name": one.arg, "at": tree.place(one), **_literal(one.value)} for one in named],
+    }
+
+
+def _literal(node: ast.expr) -> dict[str, Any]:
+    """Give the value of an argument that stands in the program itself, if it is one of JSON's."""
+    try:
+        return {"value": _value(node, [0])}
+    except ValueError:
+        return {}
+
+
+def _value(node: ast.expr, seen: list[int]) -> Any:
+    seen[0] += 1
+    if seen[0] > _MOST_PARTS:
+        raise ValueError
+    if isinstance(node, ast.Constant):
+        return _plain(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _value(node.operand, seen)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return -value
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_value(one, seen) for one in node.elts]
+    if isinstance(node, ast.Dict):
+        return {_key(key): _value(one, seen) for key, one in zip(node.keys, node.values, strict=True)}
+    raise ValueError
+
+
+def _key(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise ValueError
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int) and -_LARGEST <= value < _LARGEST:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError
