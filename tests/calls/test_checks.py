@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from halflap.calls import Calls, Policy, Recorder
+from halflap.calls import Breaches, Calls, Policy, Recorder
 from halflap.calls.checks import Checks
 from halflap.catalog import Snapshot
 from halflap.config import Config
@@ -176,7 +176,7 @@ def test_a_tool_that_is_blocked_while_its_arguments_are_checked_is_not_called(ru
     async def scenario() -> None:
         store = await open_store(None)
         recorder = Recorder(store)
-        calls = Calls(policy, recorder, lambda: snapshots[-1])
+        calls = Calls(policy, recorder, lambda: snapshots[-1], Breaches(store))
         calls.register(source)
         with pytest.raises(ToolBlockedError):
             await calls.call(one.name, {"a": ["x"] * 50_000}, CallContext())

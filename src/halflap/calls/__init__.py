@@ -1,5 +1,6 @@
 """The only path to a tool."""
 
+from halflap.calls.breaches import Breaches
 from halflap.calls.calls import Calls
 from halflap.calls.checks import aside
 from halflap.calls.describe import describe
@@ -11,6 +12,7 @@ from halflap.calls.secret_values import configured_secrets
 
 __all__ = [
     "MARK",
+    "Breaches",
     "Calls",
     "Policy",
     "Recorder",

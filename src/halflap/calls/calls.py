@@ -13,6 +13,7 @@ from halflap.errors import HalflapError, ToolFailedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from halflap.calls.breaches import Breaches
     from halflap.calls.policy import Policy
     from halflap.calls.record import Recorder
     from halflap.catalog import Snapshot
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Calls"]
 
+_LONGEST = 500
+
 
 class Calls:
     """Every call of every face goes through `call`."""
 
-    def __init__(self, policy: Policy, recorder: Recorder, snapshot: Callable[[], Snapshot]) -> None:
+    def __init__(
+        self, policy: Policy, recorder: Recorder, snapshot: Callable[[], Snapshot], breaches: Breaches
+    ) -> None:
         self.policy = policy
+        self.breaches = breaches
         self._recorder = recorder
         self._snapshot = snapshot
         self._sources: dict[str, ToolSource] = {}
@@ -74,6 +80,8 @@ class Calls:
                 raise ToolFailedError(name, error.server, error.rpc_code, error.message) from error
             outcome = "tool_error" if result.is_error else "ok"
             breach = await self.checks.breach(tool, result)
+            if breach is not None:
+                self.breaches.note(tool, breach)
         except HalflapError as error:
             outcome, trouble = error.code, str(error)
             raise
@@ -85,7 +93,7 @@ class Calls:
         else:
             return result
         finally:
-            trace.end(tool, outcome, result, breach, trouble)
+            trace.end(tool, outcome, result, None if breach is None else str(breach)[:_LONGEST], trouble)
 
     def _let(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
         """Refuse what nobody may call, and what this caller may not."""

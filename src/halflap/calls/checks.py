@@ -7,7 +7,7 @@ import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import InvalidArgumentsError
+from halflap.errors import ArgumentProblem, InvalidArgumentsError
 from halflap.schema import (
     Validator,
     argument_problems,
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Literal, TypeVar
 
-    from halflap.errors import ArgumentProblem
     from halflap.values import Result, Tool
 
     T = TypeVar("T")
@@ -65,14 +64,14 @@ class Checks:
         if problems:
             raise await self._refusal(tool, problems)
 
-    async def breach(self, tool: Tool, result: Result) -> str | None:
-        """Say where a result breaks what its tool declares."""
+    async def breach(self, tool: Tool, result: Result) -> ArgumentProblem | None:
+        """Say where a result breaks what its tool declares, first."""
         if tool.output_schema is None or result.is_error:
             return None
         if not result.has_structured_content:
-            return "no structured content"
+            return ArgumentProblem("", "structured content", "none")
         problems = await self._problems(tool, "output", tool.output_schema, result.structured_content)
-        return str(problems[0])[:500] if problems else None
+        return problems[0] if problems else None
 
     async def unchecked(self, tool: Tool) -> str | None:
         """Say why no arguments are checked, where they are not."""

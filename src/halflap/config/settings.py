@@ -129,6 +129,7 @@ class ExecutionConfig:
     """Where programs run, what they may call, and the limits of each."""
 
     sandbox: Literal["auto", "jail", "hardened", "monty", "off"] = "auto"
+    check: Literal["on", "hints", "off"] = "on"
     modules: tuple[str, ...] = ()
     read_only: bool = False
     confirm_destructive: bool = False

@@ -71,6 +71,12 @@ SETTINGS: tuple[Setting, ...] = (
         "Where programs run: `jail` (Linux), `hardened` (the same, with every layer or not at all), `monty`, or nowhere. `auto` takes the jail, elsewhere monty.",
     ),
     Setting(
+        "execution.check",
+        Choice(options=("on", "hints", "off")),
+        "on",
+        "What is done with what the check before a run finds: `on` keeps a program with a certain mistake from running, `hints` only tells of it if the program fails, `off` checks nothing.",
+    ),
+    Setting(
         "execution.modules",
         ListOf(item=Text(noun="the name of a module"), noun="names of modules"),
         (),

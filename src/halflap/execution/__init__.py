@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from halflap.execution.check.finding import Checked, Finding
     from halflap.execution.programs import Programs
     from halflap.execution.report import Execution
 
-__all__ = ["Execution", "Programs"]
+__all__ = ["Checked", "Execution", "Finding", "Programs"]
 
-_HOMES = {"Execution": "report", "Programs": "programs"}
+_HOMES = {
+    "Checked": "check.finding",
+    "Execution": "report",
+    "Finding": "check.finding",
+    "Programs": "programs",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import time
 from dataclasses import replace
 from hashlib import sha256
@@ -12,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
 from halflap.errors import SandboxError, ToolNotFoundError, UsageError
+from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
+from halflap.execution.named import PREFIXES, names_in
 from halflap.execution.report import Execution, tell
 from halflap.execution.sandbox import Ending, Program
 from halflap.schema import parse_schema
-from halflap.store import RunRecord
+from halflap.store import MISTAKEN, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from halflap.calls import Policy, Recorder
     from halflap.catalog import Snapshot
     from halflap.config import ExecutionConfig
+    from halflap.execution.check.checker import Checker
+    from halflap.execution.check.finding import Finding
     from halflap.execution.sandbox import Entry, Readiness, Sandbox
     from halflap.values import CallContext, Result, Tool
 
 __all__ = ["Programs"]
 
-_NAME = re.compile(r"[^\W\d]\w*")
-_PREFIXES = ("mcp__", "script__")
 _TELLING_SECONDS = 2.0
 _DEEPEST = 4
 _MOST_CODE_BYTES = 1_048_576
@@ -43,6 +44,7 @@ class Programs:
         self,
         config: ExecutionConfig,
         sandbox: Sandbox,
+        checker: Checker,
         *,
         call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]],
         snapshot: Callable[[], Snapshot],
@@ -54,6 +56,7 @@ class Programs:
     ) -> None:
         self._config = config
         self._sandbox = sandbox
+        self._checker = checker
         self._call = call
         self._snapshot = snapshot
         self._policy = policy
@@ -76,6 +79,9 @@ class Programs:
         """
         if not self._config.confirm_destructive:
             return ()
+        if self._config.check == "on" and _stopping(await self._checker.check(_plain(code))):
+            # It will not run, so nobody need be asked.
+            return ()
         await self._settle()
         tools = self._snapshot().tools
         named: set[str] = set()
@@ -85,6 +91,10 @@ class Programs:
             named |= found
             unread += [inner for name in found if (inner := self._code_of(name)) is not None]
         return tuple(tools[name] for name in sorted(named) if self._policy.is_destructive(tools[name]))
+
+    async def check(self, code: str) -> Checked:
+        """Say what is wrong with a program, whatever is configured; nothing is run."""
+        return await self._checker.check(_plain(code))
 
     async def execute(
         self,
@@ -96,7 +106,7 @@ class Programs:
         entry: Entry | None = None,
     ) -> Execution:
         """Run a program. Raises only if it could not be run at all; its own failure is an answer."""
-        code = code.removeprefix("\ufeff")
+        code = _plain(code)
         if len(code.encode(errors="replace")) > _MOST_CODE_BYTES:
             raise UsageError(
                 f"The program is larger than {_MOST_CODE_BYTES:,} bytes. Give it its data by calls."
@@ -124,6 +134,9 @@ class Programs:
             sandbox=self._sandbox.name,
         )  # fmt: skip
         self._recorder.begin_run(record)
+        checked = Checked() if self._config.check == "off" else await self._checker.check(code)
+        if self._config.check == "on" and (stopping := _stopping(checked)):
+            return await self._refuse(record, mistakes_text(stopping), began)
         inner = replace(
             context, run=record.id, parent=context.run, deadline=deadline, depth=context.depth + 1
         )
@@ -149,6 +162,7 @@ class Programs:
                     )
                 )
         hint = await self._suggest(ending)
+        doubts = [*_stopping(checked), *checked.doubts]
         text, error, is_cut = tell(
             ending,
             outcome,
@@ -157,6 +171,7 @@ class Programs:
             self._config,
             run=record.id,
             hint=hint,
+            doubts=doubts_text(doubts) if doubts else "",
             is_kept=self._keeps_output,
         )
         await self._recorder.end_run(_ended(record, host, ending, outcome=outcome, began=began, error=error))
@@ -174,6 +189,23 @@ class Programs:
             memory_bytes=None if ending is None else ending.memory_bytes,
             sandbox=self._sandbox.name,
             is_truncated=is_cut,
+            check_skipped=checked.skipped,
+        )
+
+    async def _refuse(self, record: RunRecord, why: str, began: float) -> Execution:
+        """Answer for a program that is not run."""
+        duration = (time.perf_counter() - began) * 1000
+        await self._recorder.end_run(
+            replace(record, duration_ms=duration, outcome=MISTAKEN, error=why, output="")
+        )
+        return Execution(
+            run=record.id,
+            outcome=MISTAKEN,
+            text=f"[Script execution failed]\n{why}\nNo tool was called.",
+            output="",
+            error=why,
+            duration_ms=duration,
+            sandbox=self._sandbox.name,
         )
 
     def _tools(self, code: str) -> dict[str, str]:
@@ -183,7 +215,7 @@ class Programs:
         for name in names_in(code):
             if name in tools:
                 found[name] = parse_schema(tools[name]).format_compact()
-            elif name.startswith(_PREFIXES):
+            elif name.startswith(PREFIXES):
                 found[name] = ""
         return found
 
@@ -202,12 +234,17 @@ class Programs:
 
     async def close(self) -> None:
         """End every program."""
+        await self._checker.close()
         await self._sandbox.close()
 
 
-def names_in(code: str) -> set[str]:
-    """Give every word of a program that could be a name."""
-    return set(_NAME.findall(code))
+def _plain(code: str) -> str:
+    return code.removeprefix("\ufeff")
+
+
+def _stopping(checked: Checked) -> list[Finding]:
+    """Give the mistakes that stop a run; what is no Python says so itself when it is run."""
+    return [one for one in checked.mistakes if one.rule != "syntax"]
 
 
 def _ended(

@@ -50,6 +50,8 @@ class Execution:
     memory_bytes: int | None = None
     sandbox: str = ""
     is_truncated: bool = field(default=False)
+    check_skipped: str | None = None
+    """Why it was not checked before it ran, if it should have been."""
 
     @property
     def ok(self) -> bool:
@@ -83,11 +85,12 @@ def tell(
     *,
     run: str,
     hint: str | None = None,
+    doubts: str = "",
     is_kept: bool = True,
 ) -> tuple[str, str, bool]:
     """Give the text for the model, how it failed, and whether the output was cut."""
     shown, is_cut = _cut(output, config.max_output_bytes)
-    error = "" if outcome == "ok" else _failure(ending, outcome, config, hint)
+    error = "" if outcome == "ok" else _failure(ending, outcome, config, hint, doubts)
     lines = ["[Script executed successfully]" if outcome == "ok" else "[Script execution failed]"]
     if shown.strip():
         lines.append(shown.removesuffix("\n"))
@@ -118,7 +121,9 @@ def _cut(output: str, most: int) -> tuple[str, bool]:
     return encoded[:most].decode(errors="ignore"), True
 
 
-def _failure(ending: Ending | None, outcome: str, config: ExecutionConfig, hint: str | None) -> str:
+def _failure(
+    ending: Ending | None, outcome: str, config: ExecutionConfig, hint: str | None, doubts: str
+) -> str:
     parts = []
     if ending is not None and ending.failure is not None:
         parts.append(ending.failure.traceback.rstrip("\n"))
@@ -136,6 +141,8 @@ def _failure(ending: Ending | None, outcome: str, config: ExecutionConfig, hint:
     hint = hint or (ending.failure.hint if ending is not None and ending.failure is not None else None)
     if hint:
         parts.append(f"Hint: {hint}")
+    if doubts and outcome == "failed":
+        parts.append(doubts)
     told = "\n".join(parts) or "The program failed without a word."
     return (
         told

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
     from halflap.errors import ArgumentProblem
-    from halflap.execution import Execution
+    from halflap.execution import Checked, Execution
     from halflap.store import CallRecord, Purged, RunRecord
     from halflap.values import Result, Tool
 
@@ -197,6 +197,11 @@ class Gateway(Parts):
         """
         await self._know_scripts_of(code)
         return await (await self.programs()).execute(code, context or CallContext())
+
+    async def check(self, code: str) -> Checked:
+        """Say what is wrong with a program without running it: certain mistakes, and doubts."""
+        await self._know_scripts_of(code)
+        return await (await self.programs()).check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
         """Give the tools that a program, or a script that it names, may call only with the person's word."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
-from halflap.calls import Calls, Policy, Recorder, Redactor, Retention, configured_secrets
+from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention, configured_secrets
 from halflap.catalog import FIRST_LISTING_SECONDS, Catalog, Finder, Listings, Snapshot
 from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolHeldError
 from halflap.scripts import Folder, Scripts
@@ -40,6 +40,7 @@ class Parts:
         self._opening: asyncio.Task[None] | None = None
         self._store: Store | None = None
         self._catalog: Catalog | None = None
+        self._breaches: Breaches | None = None
         self._calls: Calls | None = None
         self._recorder: Recorder | None = None
         self._retention: Retention | None = None
@@ -72,7 +73,9 @@ class Parts:
         )
         self._listings = Listings(self._catalog, enabled, self._connections, self._scripts.look)
         self._recorder = Recorder(self._store, Redactor(configured_secrets(self.config)), self.config.traces)
-        self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot)
+        self._breaches = Breaches(self._store)
+        await self._breaches.load()
+        self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot, self._breaches)
         self._calls.register(self._scripts)
         self._retention = Retention(self._store, self.config.traces)
         self._retention.start()
@@ -123,6 +126,8 @@ class Parts:
             await self._pool.close()
         if self._retention is not None:
             await self._retention.close()
+        if self._breaches is not None:
+            await self._breaches.close()
         if self._recorder is not None:
             await self._recorder.close()
         if self._store is not None:
@@ -145,7 +150,7 @@ class Parts:
         if self._programs is None:
             parts = [
                 await asyncio.to_thread(import_module, f"halflap.execution.{name}")
-                for name in ("programs", "choose")
+                for name in ("programs", "choose", "check.checker", "check.examiner")
             ]
             assert self._calls is not None
             assert self._recorder is not None
@@ -153,6 +158,12 @@ class Parts:
                 self._programs = parts[0].Programs(
                     self.config.execution,
                     parts[1].choose(self.config.execution),
+                    parts[2].Checker(
+                        parts[3].Examiner(),
+                        snapshot=lambda: self.snapshot,
+                        settle=self._settle,
+                        is_breached=self._calls.breaches.has,
+                    ),
                     call=self.call_tool,
                     snapshot=lambda: self.snapshot,
                     policy=self._calls.policy,

@@ -70,6 +70,7 @@ def _summary(execution: Execution) -> dict[str, Any]:
         "output_bytes": len(execution.output.encode()),
         "truncated": execution.is_truncated,
         "sandbox": execution.sandbox,
+        **({"check_skipped": execution.check_skipped} if execution.check_skipped is not None else {}),
         "calls": [
             {"tool": call.name, "outcome": call.outcome, "duration_ms": round(call.duration_ms, 1)}
             for call in execution.calls

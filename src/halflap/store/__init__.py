@@ -7,8 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from halflap.store.base import (
+    MISTAKEN,
     RUNNING,
     SENT,
+    Breach,
     CallRecord,
     Purged,
     RunRecord,
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "MISTAKEN",
     "RUNNING",
     "SENT",
+    "Breach",
     "CallRecord",
     "Purged",
     "RunRecord",

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
+    "MISTAKEN",
     "RUNNING",
     "SENT",
+    "Breach",
     "CallRecord",
     "Purged",
     "RunRecord",
@@ -21,6 +23,8 @@ __all__ = [
     "StoredTool",
 ]
 
+MISTAKEN = "mistaken"
+"""The outcome of a run that never began: the check before it found a mistake in the program."""
 RUNNING = "running"
 """The outcome of a run that has not ended, or whose gateway died in the middle of it."""
 SENT = "sent"
@@ -122,7 +126,7 @@ class RunRecord:
     duration_ms: float | None = None
     """None while it runs."""
     outcome: str = RUNNING
-    """`running`, `ok`, or why it ended: `failed`, `timeout`, `cpu`, `memory`, `output`, `crashed`, …"""
+    """`running`, `ok`, `mistaken` if the check kept it from running, or why it ended: `failed`, `timeout`, `cpu`, …"""
     error: str | None = None
     output: str | None = None
     """The whole of it, however little of it went back to the model."""
@@ -131,6 +135,21 @@ class RunRecord:
     cpu_ms: float | None = None
     memory_bytes: int | None = None
     sandbox: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A place where results have broken what their tool declares: which, since when, how often."""
+
+    server: str
+    tool: str
+    """As the server calls it."""
+    definition_hash: str
+    path: str
+    expected: str
+    first_at: float
+    last_at: float
+    times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +195,14 @@ class Store(Protocol):
 
     async def record_runs(self, records: Sequence[RunRecord]) -> None:
         """Write runs; one that is there already is replaced."""
+        ...
+
+    async def breaches(self) -> Sequence[Breach]:
+        """Give every breach of a declaration that was ever noted."""
+        ...
+
+    async def add_breaches(self, breaches: Sequence[Breach]) -> None:
+        """Note breaches; of one that is known, the times are added up."""
         ...
 
     async def recent_calls(self, limit: int) -> Sequence[CallRecord]:

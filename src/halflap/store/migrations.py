@@ -137,4 +137,23 @@ MIGRATIONS: Sequence[Migration] = (
             "CREATE INDEX calls_by_run ON calls (run, started_at)",
         ),
     ),
+    Migration(
+        3,
+        "declarations that results have broken",
+        (
+            """
+            CREATE TABLE breaches (
+                server TEXT NOT NULL,
+                tool TEXT NOT NULL,
+                definition_hash TEXT NOT NULL,
+                path TEXT NOT NULL,
+                expected TEXT NOT NULL,
+                first_at DOUBLE PRECISION NOT NULL,
+                last_at DOUBLE PRECISION NOT NULL,
+                times BIGINT NOT NULL,
+                PRIMARY KEY (server, tool, definition_hash, path)
+            )
+            """,
+        ),
+    ),
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 
 from halflap.errors import StoreError
 from halflap.store import files, tables, traces
-from halflap.store.base import Purged, ServerRows, StoredCatalog, StoredServer
+from halflap.store.base import Breach, Purged, ServerRows, StoredCatalog, StoredServer
 from halflap.store.database import Database
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ class SqlStore(Database):
 
     async def record_runs(self, records: Sequence[RunRecord]) -> None:
         await self.record(runs=records)
+
+    async def breaches(self) -> Sequence[Breach]:
+        return await self._ask(_breaches)
+
+    async def add_breaches(self, breaches: Sequence[Breach]) -> None:
+        if breaches:
+            await self._run(lambda: self._add_breaches(breaches))
 
     async def recent_calls(self, limit: int) -> Sequence[CallRecord]:
         return await self._ask(lambda connection: traces.newest_calls(connection, limit))
@@ -104,6 +111,14 @@ class SqlStore(Database):
             self._upsert(connection, tables.runs, [tables.row_of_run(record) for record in runs])
             self._upsert(connection, tables.calls, [tables.row_of_call(record) for record in calls])
 
+    def _add_breaches(self, breaches: Sequence[Breach]) -> None:
+        with self._transaction() as connection:
+            self._lock(connection)
+            known = {_key(one): one for one in _breaches(connection)}
+            self._upsert(
+                connection, tables.breaches, [asdict(_again(known.get(_key(one)), one)) for one in breaches]
+            )
+
     def _release_some(self) -> bool:
         with self._plain() as connection:
             return files.release_space(connection)
@@ -139,6 +154,21 @@ class SqlStore(Database):
                 [tables.row_of_tool(tool) for tool in after.tools if known.get(tool.original_name) != tool],
             )
             return after
+
+
+def _breaches(connection: sa.Connection) -> list[Breach]:
+    rows = connection.execute(sa.select(tables.breaches).order_by("first_at")).mappings()
+    return [Breach(**row) for row in rows]
+
+
+def _key(one: Breach) -> tuple[str, ...]:
+    return one.server, one.tool, one.definition_hash, one.path
+
+
+def _again(known: Breach | None, one: Breach) -> Breach:
+    if known is None:
+        return one
+    return replace(one, first_at=min(known.first_at, one.first_at), times=known.times + one.times)
 
 
 def _server_rows(connection: sa.Connection, name: str) -> ServerRows:

@@ -9,10 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from halflap.store.base import CallRecord, RunRecord, StoredServer, StoredTool
+from halflap.store.base import Breach, CallRecord, RunRecord, StoredServer, StoredTool
 
 __all__ = [
     "KEYS",
+    "breaches",
     "calls",
     "metadata",
     "read_call",
@@ -87,7 +88,14 @@ servers = _table("servers", StoredServer)
 tools = _table("tools", StoredTool)
 calls = _table("calls", CallRecord, "kept_bytes")
 runs = _table("runs", RunRecord, "kept_bytes")
-KEYS = {"servers": ("name",), "tools": ("server", "original_name"), "calls": ("id",), "runs": ("id",)}
+breaches = _table("breaches", Breach)
+KEYS = {
+    "servers": ("name",),
+    "tools": ("server", "original_name"),
+    "calls": ("id",),
+    "runs": ("id",),
+    "breaches": ("server", "tool", "definition_hash", "path"),
+}
 
 
 def row_of_tool(tool: StoredTool) -> dict[str, Any]:

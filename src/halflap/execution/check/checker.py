@@ -1,0 +1,154 @@
+"""Check programs before they run: types for the tools that a program names, an examination, a judgement."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from halflap.calls import aside
+from halflap.errors import ToolNotFoundError
+from halflap.execution.check.finding import Checked, Finding
+from halflap.execution.check.judge import Judge
+from halflap.execution.check.reading import CheckSkipped
+from halflap.execution.check.reveal import asking, revealed
+from halflap.execution.check.seen import read_facts
+from halflap.execution.named import PREFIXES, names_in
+from halflap.schema import parse_schema
+from halflap.schema.stub import make_stub, write_stubs
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from halflap.catalog import Snapshot
+    from halflap.execution.check.examiner import Examiner
+    from halflap.execution.check.seen import Seen
+    from halflap.schema import ToolSchema
+    from halflap.schema.stub import Record, Stub
+    from halflap.values import Tool
+
+__all__ = ["Checker"]
+
+_MOST_STUBS = 2_000
+_MOST_KEPT = 500
+_SECONDS = 2.0
+
+
+class Checker:
+    """Checks programs against the tools that there are."""
+
+    def __init__(
+        self,
+        examiner: Examiner,
+        *,
+        snapshot: Callable[[], Snapshot],
+        settle: Callable[[], Awaitable[None]],
+        is_breached: Callable[[Tool], bool],
+    ) -> None:
+        self.examiner = examiner
+        self._snapshot = snapshot
+        self._settle = settle
+        self._is_breached = is_breached
+        self._stubs: OrderedDict[tuple[str, str, bool], tuple[ToolSchema, Stub]] = OrderedDict()
+        self._kept: OrderedDict[bytes, Checked] = OrderedDict()
+
+    async def check(self, code: str) -> Checked:
+        """Say what is wrong with a program, what may be, or why that could not be found out."""
+        known = await self._known(code)
+        text = write_stubs(stub for _, stub in known.values())
+        key = sha256(f"{len(text)} {text}{code}".encode(errors="replace")).digest()
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        try:
+            checked = await self._examine(code, text, known)
+        except CheckSkipped as skipped:
+            return Checked(skipped=skipped.reason)
+        if not any(one.rule == "unknown-tool" for one in checked.mistakes):
+            # Whether there is such a tool may change, and no stub with it.
+            self._kept[key] = checked
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return checked
+
+    async def _known(self, code: str) -> dict[str, tuple[ToolSchema, Stub]]:
+        """Give the tools that a program names."""
+        names = names_in(code)
+        tools = self._snapshot().tools
+        if any(name.startswith(PREFIXES) and name not in tools for name in names):
+            await self._settle()
+            tools = self._snapshot().tools
+        return {name: await self._stub(tools[name]) for name in sorted(names & tools.keys())}
+
+    async def _stub(self, tool: Tool) -> tuple[ToolSchema, Stub]:
+        breached = self._is_breached(tool)
+        key = (tool.name, tool.hash, breached)
+        if key not in self._stubs:
+            self._stubs[key] = await aside(
+                lambda: _stub_of(tool, breached=breached), tool.input_schema, tool.output_schema
+            )
+            if len(self._stubs) > _MOST_STUBS:
+                self._stubs.popitem(last=False)
+        return self._stubs[key]
+
+    async def _examine(self, code: str, text: str, known: Mapping[str, tuple[ToolSchema, Stub]]) -> Checked:
+        began = asyncio.get_running_loop().time()
+        examined = await self.examiner.examine(code, text)
+        seen = read_facts(examined.facts)
+        if seen.syntax_error is not None:
+            return Checked([_syntax(code, seen)])
+        judge = Judge(
+            code,
+            seen,
+            schemas={name: schema for name, (schema, _) in known.items()},
+            records=_records(known),
+            suggest=self._suggest,
+        )
+        places = judge.unclear(examined.diagnostics)
+        types = {}
+        if places:
+            asked, expected = asking(code, places)
+            try:
+                async with asyncio.timeout_at(began + _SECONDS):
+                    types = revealed((await self.examiner.examine(asked, text)).diagnostics, expected)
+            except (CheckSkipped, TimeoutError):
+                # What is not known for certain stops nobody.
+                types = {}
+        return await asyncio.to_thread(judge.judge, examined.diagnostics, types)
+
+    def _suggest(self, name: str) -> Sequence[str] | None:
+        """Say which tools may be meant by a name that means nothing; None if probably none is."""
+        snapshot = self._snapshot()
+        try:
+            snapshot.find(name)
+        except ToolNotFoundError as error:
+            if error.server is not None and error.server not in snapshot.by_server:
+                # Its server may yet come.
+                return None
+            if name.startswith(PREFIXES) or ("__" in name and error.suggestions):
+                return error.suggestions
+            same = [tool.name for tool in snapshot.tools.values() if tool.original_name == name]
+            return same or None
+        return None
+
+    async def close(self) -> None:
+        """End what examines."""
+        await self.examiner.close()
+
+
+def _stub_of(tool: Tool, *, breached: bool) -> tuple[ToolSchema, Stub]:
+    schema = parse_schema(tool)
+    return schema, make_stub(schema, source="doubtful" if breached else "declared")
+
+
+def _records(known: Mapping[str, tuple[ToolSchema, Stub]]) -> dict[str, Record]:
+    return {record.name: record for _, stub in known.values() for record in stub.records}
+
+
+def _syntax(code: str, seen: Seen) -> Finding:
+    assert seen.syntax_error is not None
+    line, column = seen.syntax_error.line, seen.syntax_error.column
+    lines = code.split("\n")
+    source = lines[line - 1] if line <= len(lines) else ""
+    return Finding("syntax", line, column, column + 1, source, f"SyntaxError: {seen.syntax_error.message}")

@@ -1,0 +1,91 @@
+"""What the check has to say of a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Checked", "Finding", "doubts_text", "mistakes_text"]
+
+_MOST_MISTAKES = 10
+_MOST_DOUBTS = 5
+_LONGEST_SOURCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A mistake or a doubt: where, what is wrong, and what is right as far as that is known."""
+
+    rule: str
+    """In a word or two what kind it is: `unknown-tool`, `unknown-key`, `not-awaited`; of a doubt, what ty calls it."""
+    line: int
+    column: int
+    end_column: int
+    source: str
+    """The line of the program."""
+    wrong: str
+    right: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"line {self.line}, column {self.column}: {self.wrong}"]
+        if self.source.strip():
+            source, begin = _around(self.source, self.column)
+            width = max(1, min(self.end_column - self.column, len(source) - begin))
+            lines += [f"    {source}", f"    {' ' * begin}{'^' * width}"]
+        if self.right:
+            lines.append(f"  {self.right}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the check found: what is certainly a mistake, what may be one, or why nothing could be found."""
+
+    mistakes: Sequence[Finding] = ()
+    doubts: Sequence[Finding] = ()
+    skipped: str | None = None
+    """Why there was no check."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands against running the program."""
+        return not self.mistakes
+
+
+def mistakes_text(mistakes: Sequence[Finding]) -> str:
+    """Tell the mistakes, and how to run the program all the same."""
+    one = len(mistakes) == 1
+    lines = [
+        f"The program was not run: the check found {'a mistake' if one else f'{len(mistakes)} mistakes'} in it."
+    ]
+    lines += [str(finding) for finding in mistakes[:_MOST_MISTAKES]]
+    if len(mistakes) > _MOST_MISTAKES:
+        lines.append(f"… and {len(mistakes) - _MOST_MISTAKES} more.")
+    if any(finding.rule != "syntax" for finding in mistakes):
+        lines.append(
+            f"If the check is wrong, put `# type: ignore` at the end of {'that line' if one else 'those lines'}."
+        )
+    return "\n".join(lines)
+
+
+def doubts_text(doubts: Sequence[Finding]) -> str:
+    """Tell what may have to do with a failure."""
+    lines = ["The check before the run had doubts; they may have to do with it:"]
+    lines += [str(finding) for finding in doubts[:_MOST_DOUBTS]]
+    if len(doubts) > _MOST_DOUBTS:
+        lines.append(f"… and {len(doubts) - _MOST_DOUBTS} more.")
+    return "\n".join(lines)
+
+
+def _around(source: str, column: int) -> tuple[str, int]:
+    """Give the part of a line that has the place, and where in it the place is; tabs as one blank each."""
+    source = source.replace("\t", " ")
+    cut = max(0, column - _LONGEST_SOURCE // 2) if len(source) > _LONGEST_SOURCE else 0
+    text = source[cut : cut + _LONGEST_SOURCE]
+    left = len(text) - len(text.lstrip())
+    if column - 1 - cut < left:
+        left = 0
+    return text[left:].rstrip(), max(0, column - 1 - cut - left)

@@ -1,0 +1,173 @@
+"""Tell certain mistakes from doubts: only what fails whatever the program does may stop it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from halflap.execution.check.arguments import Arguments
+from halflap.execution.check.finding import Checked, Finding
+from halflap.execution.check.keys import Keys
+from halflap.execution.check.seen import place_of
+from halflap.execution.check.typetext import is_awaitable, members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from halflap.execution.check.keys import Verdict
+    from halflap.execution.check.reading import Diagnostic
+    from halflap.execution.check.seen import Place, Read, Seen
+    from halflap.schema import ToolSchema
+    from halflap.schema.stub import Record
+
+__all__ = ["Judge"]
+
+_UNDEFINED = re.compile(r"Name `(\w+)` used when not defined")
+_ON_AWAITABLE = re.compile(
+    r"(?:Cannot subscript object|Object|Cannot delete subscript on object) of type `(?P<type>.*?)` "
+    r"(?:with no|has no attribute|is not iterable|is not async-iterable|is not callable)",
+    re.DOTALL,
+)
+_PASSED = re.compile(r"Argument to function `(\w+)` is incorrect: Expected `.*`, found `(.*)`\Z", re.DOTALL)
+_OPERANDS = re.compile(r"between objects of type `(.*)` and `(.*)`\Z", re.DOTALL)
+_LYING = (
+    "Argument to bound method `list.",
+    "Argument to bound method `dict.",
+    "Argument to bound method `set.",
+)
+
+
+class Judge:
+    """Judges one program."""
+
+    def __init__(
+        self,
+        code: str,
+        seen: Seen,
+        *,
+        schemas: Mapping[str, ToolSchema],
+        records: Mapping[str, Record],
+        suggest: Callable[[str], Sequence[str] | None],
+    ) -> None:
+        self._lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._seen = seen
+        self._suggest = suggest
+        self._keys = Keys(seen, records)
+        self._arguments = Arguments(seen, schemas)
+        self._records = records
+        self._mistakes: dict[tuple[int, int, str], Finding] = {}
+        self._doubts: dict[tuple[int, int, str], Finding] = {}
+
+    def unclear(self, diagnostics: Sequence[Diagnostic]) -> list[Place]:
+        """Give the values of which the judge wants to know all that they may be."""
+        return [read.value_at for one in diagnostics if (read := self._keys.asked(one)) is not None]
+
+    def judge(self, diagnostics: Sequence[Diagnostic], types: Mapping[Place, str]) -> Checked:
+        """Judge what ty said, and what the text alone says."""
+        lying = any(
+            one.rule in {"invalid-assignment", "non-literal-typed-dict-key"} or one.message.startswith(_LYING)
+            for one in diagnostics
+        )
+        for found in self._arguments.literal():
+            self._add(self._mistakes, found.at, found.rule, found.wrong, found.right)
+        for one in self._seen.never:
+            self._add(self._mistakes, one.at, "not-awaited", *_not_awaited(one.name))
+        for diagnostic in diagnostics:
+            self._one(diagnostic, types, lying=lying)
+        mistakes = sorted(self._mistakes.values(), key=lambda one: (one.line, one.column))
+        lines = {one.line for one in mistakes}
+        doubts = [one for one in self._doubts.values() if one.line not in lines]
+        return Checked(mistakes, sorted(doubts, key=lambda one: (one.line, one.column)))
+
+    def _one(self, one: Diagnostic, types: Mapping[Place, str], *, lying: bool) -> None:
+        at = place_of(one)
+        read = self._keys.asked(one)
+        if read is not None:
+            self._key(read, self._keys.verdict(read, types.get(read.value_at), lying=lying))
+            return
+        argument = self._arguments.told(one)
+        if argument is not None:
+            into = self._mistakes if argument.certain else self._doubts
+            self._add(into, argument.at, argument.rule, argument.wrong, argument.right)
+            return
+        if one.rule == "unresolved-reference" and (named := _UNDEFINED.match(one.message)):
+            suggested = self._suggest(named.group(1))
+            if suggested is not None:
+                self._add(self._mistakes, at, "unknown-tool", *_unknown(named.group(1), suggested))
+                return
+        if self._is_unawaited(one, lying=lying):
+            self._add(self._mistakes, at, "not-awaited", *_not_awaited(self._text(at)))
+            return
+        self._add(self._doubts, at, one.rule, self._readable(one.message))
+
+    def _key(self, read: Read, verdict: Verdict) -> None:
+        into = self._mistakes if verdict.certain else self._doubts
+        self._add(into, read.key_at, verdict.rule, verdict.wrong, verdict.right)
+
+    def _is_unawaited(self, one: Diagnostic, *, lying: bool) -> bool:
+        """Say whether a diagnostic comes of an await that is not there."""
+        if one.rule == "unused-awaitable":
+            return True
+        if lying:
+            return False
+        kinds = []
+        if (found := _ON_AWAITABLE.match(one.message)) is not None:
+            kinds = [found.group("type")]
+        elif (found := _PASSED.match(one.message)) is not None and found.group(1) not in self._seen.defined:
+            kinds = [found.group(2)]
+        elif one.rule == "unsupported-operator" and (found := _OPERANDS.search(one.message)) is not None:
+            kinds = [found.group(1), found.group(2)]
+        return any(all(map(is_awaitable, members(kind))) for kind in kinds)
+
+    def _add(
+        self,
+        into: dict[tuple[int, int, str], Finding],
+        at: Place,
+        rule: str,
+        wrong: str,
+        right: str = "",
+    ) -> None:
+        if self._seen.ignored & set(range(at.line, at.end_line + 1)):
+            return
+        source = self._lines[at.line - 1] if at.line <= len(self._lines) else ""
+        end = at.end_column if at.end_line == at.line else len(source) + 1
+        into.setdefault(
+            (at.line, at.column, rule), Finding(rule, at.line, at.column, end, source, wrong, right)
+        )
+
+    def _text(self, at: Place) -> str:
+        if at.line != at.end_line or at.line > len(self._lines):
+            return ""
+        return self._lines[at.line - 1][at.column - 1 : at.end_column - 1]
+
+    def _readable(self, message: str) -> str:
+        """Write what ty says without our names of records, which nobody has seen."""
+        return re.sub(
+            r"_(?:mcp|script)__\w+",
+            lambda found: (
+                self._keys.describe(found.group()) if found.group() in self._records else found.group()
+            ),
+            message,
+        )
+
+
+def _unknown(name: str, suggested: Sequence[str]) -> tuple[str, str]:
+    right = (
+        f"Did you mean {' or '.join(suggested)}?" if suggested else "`search_tools` finds the ones there are."
+    )
+    return f"there is no tool {name}.", right
+
+
+def _not_awaited(what: str) -> tuple[str, str]:
+    name = what.partition("(")[0].strip()
+    if name == "asyncio.gather":
+        return "`asyncio.gather(…)` is used without being awaited.", "Write `await asyncio.gather(…)`."
+    if not name or not re.fullmatch(r"[\w.]+", name):
+        return "this is used without being awaited.", "Write `await` before the call that it comes from."
+    called = f"`{name}(…)`" if "(" in what or "__" in name else f"`{name}`"
+    return (
+        f"{called} is used without being awaited: the call is not made by that.",
+        f"Write `await {name}(…)`."
+        if called.endswith("(…)`")
+        else "Write `await` before the call that it comes from.",
+    )

@@ -1,0 +1,220 @@
+"""The facts about a program, read from what a confined child says: believed only after looking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from halflap.execution.check.reading import CheckSkipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from halflap.execution.check.reading import Diagnostic
+
+    T = TypeVar("T")
+
+__all__ = ["Argument", "Call", "Never", "Place", "Read", "Seen", "SyntaxTrouble", "place_of", "read_facts"]
+
+_MISSING = object()
+_NUMBERS = 4
+_LARGEST = 10_000_000
+_MOST = 2_000
+_LONGEST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """From line and column to line and column, counted from 1, in characters."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @property
+    def begin(self) -> tuple[int, int]:
+        """Where it begins."""
+        return self.line, self.column
+
+
+def place_of(one: Diagnostic) -> Place:
+    """Say where a diagnostic stands."""
+    return Place(one.line, one.column, one.end_line, one.end_column)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A named argument in a call of a tool."""
+
+    name: str
+    at: Place
+    value: Any
+    has_value: bool
+    """Its value stands in the program itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool by its name."""
+
+    name: str
+    at: Place
+    arguments: tuple[Argument, ...]
+    unnamed: int
+    spread: bool
+    """There are more arguments than can be seen: `**more`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A value that is asked for a key: `value["key"]`."""
+
+    key: str
+    at: Place
+    key_at: Place
+    value_at: Place
+    shown: str
+    guarded: bool
+    """The program is prepared for it not to be there."""
+    put: bool
+    """The program may put that key somewhere itself, or looks first whether it is there."""
+    made: bool
+    """The program makes objects with that key."""
+    awaited: bool
+    """The value is a part of what was awaited, under a name that is used for that alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """A call that nobody awaits."""
+
+    name: str
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxTrouble:
+    """Why the text is no program."""
+
+    message: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a program's own text tells."""
+
+    syntax_error: SyntaxTrouble | None = None
+    bound: frozenset[str] = frozenset()
+    """Names like those of tools and their records that the program gives another meaning."""
+    defined: frozenset[str] = frozenset()
+    annotated: bool = False
+    ignored: frozenset[int] = frozenset()
+    calls: tuple[Call, ...] = ()
+    reads: tuple[Read, ...] = ()
+    never: tuple[Never, ...] = ()
+
+
+def read_facts(facts: Mapping[str, Any]) -> Seen:
+    """Read them, or raise `CheckSkipped`."""
+    error = facts.get("syntax_error")
+    if error is not None:
+        return Seen(SyntaxTrouble(_text(error, "message"), _number(error, "line"), _number(error, "column")))
+    return Seen(
+        bound=frozenset(_each(facts, "bound", _is_text)),
+        defined=frozenset(_each(facts, "defined", _is_text)),
+        annotated=_flag(facts, "annotated"),
+        ignored=frozenset(_each(facts, "ignored", _is_number)),
+        calls=tuple(_each(facts, "calls", _call)),
+        reads=tuple(_each(facts, "reads", _read)),
+        never=tuple(_each(facts, "never", lambda one: Never(_text(one, "name"), _place(one, "at")))),
+    )
+
+
+def _call(one: Any) -> Call:
+    return Call(
+        _text(one, "name"),
+        _place(one, "at"),
+        tuple(_each(one, "arguments", _argument)),
+        _whole(one.get("unnamed")),
+        _flag(one, "spread"),
+    )
+
+
+def _argument(one: Any) -> Argument:
+    name, place = _text(one, "name"), _place(one, "at")
+    value = one.get("value", _MISSING)
+    return Argument(name, place, None if value is _MISSING else value, value is not _MISSING)
+
+
+def _read(one: Any) -> Read:
+    return Read(
+        key=_text(one, "key"),
+        at=_place(one, "at"),
+        key_at=_place(one, "key_at"),
+        value_at=_place(one, "value_at"),
+        shown=_text(one, "shown"),
+        guarded=_flag(one, "guarded"),
+        put=_flag(one, "put"),
+        made=_flag(one, "made"),
+        awaited=_flag(one, "awaited"),
+    )
+
+
+def _each(source: Any, key: str, read: Callable[[Any], T]) -> list[T]:
+    listed = _get(source, key)
+    if not isinstance(listed, list) or len(listed) > _MOST:
+        raise _unreadable()
+    return [read(one) for one in listed]
+
+
+def _place(source: Any, key: str) -> Place:
+    numbers = _get(source, key)
+    if not isinstance(numbers, list) or len(numbers) != _NUMBERS:
+        raise _unreadable()
+    return Place(*(_is_number(one) for one in numbers))
+
+
+def _text(source: Any, key: str) -> str:
+    return _is_text(_get(source, key))[:_LONGEST]
+
+
+def _number(source: Any, key: str) -> int:
+    return _is_number(_get(source, key))
+
+
+def _flag(source: Any, key: str) -> bool:
+    value = _get(source, key)
+    if not isinstance(value, bool):
+        raise _unreadable()
+    return value
+
+
+def _get(source: Any, key: str) -> Any:
+    if not isinstance(source, dict):
+        raise _unreadable()
+    return source.get(key)
+
+
+def _is_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _unreadable()
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= _LARGEST:
+        raise _unreadable()
+    return value
+
+
+def _is_number(value: Any) -> int:
+    if _whole(value) == 0:
+        raise _unreadable()
+    return int(value)
+
+
+def _unreadable() -> CheckSkipped:
+    return CheckSkipped("its answer could not be read")
