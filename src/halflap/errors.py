@@ -168,6 +168,7 @@ class ToolNotFoundError(ToolError):
         self.server = server
         self.suggestions = tuple(suggestions)
         self.available = tuple(available)
+        self.of_server = tuple(of_server)
         self.unavailable_reason = unavailable_reason
         lines = [f"There is no tool named {_quoted(name)}."]
         if unavailable_reason is not None:

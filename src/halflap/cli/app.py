@@ -17,6 +17,7 @@ from halflap.cli.listing import list_tools
 from halflap.cli.output import note, print_json
 from halflap.cli.recorded import runs
 from halflap.cli.running import run as run_program
+from halflap.cli.schemas import schema
 from halflap.cli.scripts import scripts
 from halflap.cli.searching import search
 from halflap.cli.serving import serve
@@ -77,4 +78,5 @@ app.command()(call)
 app.add_typer(runs)
 app.command(name="run")(run_program)
 app.add_typer(scripts)
+app.add_typer(schema)
 app.command()(trust)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
+from halflap.cli.checking import check_only
 from halflap.cli.complete import script_names
 from halflap.cli.output import (
     ConfigOption,
@@ -58,6 +59,9 @@ def run(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Let it call tools that destroy something, without asking.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check-only", help="Only say what is wrong with it; run nothing.")
+    ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
@@ -71,6 +75,10 @@ def run(
         raise UsageError("Only one of the program and its arguments can come from stdin.")
     given = json_object(arguments, json_arguments)
     code = read_code(what, follow=True) if _is_file(what) else None
+    if check:
+        if not check_only(read_config(config), what, code, as_json=as_json):
+            raise typer.Exit(1)
+        return
     execution = asyncio.run(
         _run(read_config(config), what, code, arguments or [], given, yes=yes, as_json=as_json)
     )

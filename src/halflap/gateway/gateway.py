@@ -16,6 +16,7 @@ from halflap.config import Config, load_config
 from halflap.errors import RunNotFoundError, StoreError
 from halflap.gateway.parts import Parts
 from halflap.schema import ToolSchema, parse_schema
+from halflap.schema.stub import make_stub, write_stubs
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
@@ -125,6 +126,16 @@ class Gateway(Parts):
             if isinstance(one, BaseException):
                 raise one
         return {schema.tool_name: schema for schema in found if isinstance(schema, ToolSchema)}
+
+    async def stubs(self, server: str | None = None) -> str:
+        """Write the callable tools, of one server or all, as a module of typed Python functions."""
+        await self.prepare()
+        snapshot = self.snapshot
+        tools = [snapshot.tools[name] for name in snapshot.callable]
+        wanted = [tool for tool in tools if server in {None, tool.server}]
+        return await asyncio.to_thread(
+            lambda: write_stubs(make_stub(parse_schema(tool), described=True) for tool in wanted)
+        )
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Say everything that is wrong with these arguments, without calling anything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from halflap.schema import parse_schema
 from halflap.schema.stub import make_stub, write_stubs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
 
     from halflap.catalog import Snapshot
     from halflap.execution.check.examiner import Examiner
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Checker"]
 
+logger = logging.getLogger(__name__)
+
 _MOST_STUBS = 2_000
 _MOST_KEPT = 500
+_MOST_NAMED = 10
 _SECONDS = 2.0
 
 
@@ -65,6 +69,10 @@ class Checker:
             checked = await self._examine(code, text, known)
         except CheckSkipped as skipped:
             return Checked(skipped=skipped.reason)
+        except Exception:
+            # A mistake of ours is no reason to keep anybody's program from running.
+            logger.exception("The check crashed.")
+            return Checked(skipped="it crashed; the log says where")
         if not any(one.rule == "unknown-tool" for one in checked.mistakes):
             # Whether there is such a tool may change, and no stub with it.
             self._kept[key] = checked
@@ -117,8 +125,8 @@ class Checker:
                 types = {}
         return await asyncio.to_thread(judge.judge, examined.diagnostics, types)
 
-    def _suggest(self, name: str) -> Sequence[str] | None:
-        """Say which tools may be meant by a name that means nothing; None if probably none is."""
+    def _suggest(self, name: str) -> str | None:
+        """Say what may be meant by a name that means nothing; None if it is probably no tool."""
         snapshot = self._snapshot()
         try:
             snapshot.find(name)
@@ -127,9 +135,9 @@ class Checker:
                 # Its server may yet come.
                 return None
             if name.startswith(PREFIXES) or ("__" in name and error.suggestions):
-                return error.suggestions
+                return _instead(error)
             same = [tool.name for tool in snapshot.tools.values() if tool.original_name == name]
-            return same or None
+            return f"Did you mean {' or '.join(same[:_MOST_NAMED])}?" if same else None
         return None
 
     async def close(self) -> None:
@@ -140,6 +148,15 @@ class Checker:
 def _stub_of(tool: Tool, *, breached: bool) -> tuple[ToolSchema, Stub]:
     schema = parse_schema(tool)
     return schema, make_stub(schema, source="doubtful" if breached else "declared")
+
+
+def _instead(error: ToolNotFoundError) -> str:
+    if error.suggestions:
+        return f"Did you mean {' or '.join(error.suggestions)}?"
+    if error.of_server:
+        more = ["…"] if len(error.of_server) > _MOST_NAMED else []
+        return f"Tools of {error.server}: {', '.join([*error.of_server[:_MOST_NAMED], *more])}."
+    return "`search_tools` finds the tools that there are."
 
 
 def _records(known: Mapping[str, tuple[ToolSchema, Stub]]) -> dict[str, Record]:

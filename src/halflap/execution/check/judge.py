@@ -47,7 +47,7 @@ class Judge:
         *,
         schemas: Mapping[str, ToolSchema],
         records: Mapping[str, Record],
-        suggest: Callable[[str], Sequence[str] | None],
+        suggest: Callable[[str], str | None],
     ) -> None:
         self._lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self._seen = seen
@@ -91,9 +91,9 @@ class Judge:
             self._add(into, argument.at, argument.rule, argument.wrong, argument.right)
             return
         if one.rule == "unresolved-reference" and (named := _UNDEFINED.match(one.message)):
-            suggested = self._suggest(named.group(1))
-            if suggested is not None:
-                self._add(self._mistakes, at, "unknown-tool", *_unknown(named.group(1), suggested))
+            right = self._suggest(named.group(1))
+            if right is not None:
+                self._add(self._mistakes, at, "unknown-tool", f"there is no tool {named.group(1)}.", right)
                 return
         if self._is_unawaited(one, lying=lying):
             self._add(self._mistakes, at, "not-awaited", *_not_awaited(self._text(at)))
@@ -149,13 +149,6 @@ class Judge:
             ),
             message,
         )
-
-
-def _unknown(name: str, suggested: Sequence[str]) -> tuple[str, str]:
-    right = (
-        f"Did you mean {' or '.join(suggested)}?" if suggested else "`search_tools` finds the ones there are."
-    )
-    return f"there is no tool {name}.", right
 
 
 def _not_awaited(what: str) -> tuple[str, str]:
