@@ -1,0 +1,21 @@
+"""One gateway in front of all servers of the corpus, for all tests of this folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from execution.check.world import open_world
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from execution.desk import Desk
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """Give a desk in front of every server of the corpus that can be started here."""
+    with open_world(tmp_path_factory.mktemp("world")) as desk:
+        yield desk

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from execution.check.world import Program, missing_servers, programs
+
+if TYPE_CHECKING:
+    from execution.desk import Desk
+
+KINDS = {
+    "bundled": {"sales", "financial_data", "doc_retrieval"},
+    "real": {"everything", "files", "memory", "time", "git"},
+    "rich": {"helpdesk"},
+}
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_every_program_of_the_corpus_runs_to_its_end(world: Desk, program: Program) -> None:
+    missing = program.servers & missing_servers()
+    if missing:
+        pytest.skip(f"needs npm's {', '.join(sorted(missing))}; `make test` installs it where npm is there")
+    execution = world.run(program.code)
+    assert execution.ok, execution.text
+    assert execution.output.strip()
+    assert "never awaited" not in execution.output
+
+
+def test_no_server_breaks_what_it_declares(world: Desk) -> None:
+    for program in programs():
+        if not program.servers & missing_servers():
+            _, calls = world.do(world.gateway.run(world.run(program.code).run))
+            assert calls
+            assert [call.breach for call in calls if call.breach] == []
+
+
+def test_the_corpus_is_spread_over_servers_of_all_kinds() -> None:
+    uses = Counter(kind for program in programs() for kind, names in KINDS.items() if program.servers & names)
+    assert len(programs()) >= 90
+    assert uses["bundled"] >= 20
+    assert uses["real"] >= 25
+    assert uses["rich"] >= 35
