@@ -162,7 +162,7 @@ class Programs:
                     )
                 )
         hint = await self._suggest(ending)
-        doubts = [*_stopping(checked), *checked.doubts]
+        failed = "" if ending is None or ending.failure is None else ending.failure.traceback
         text, error, is_cut = tell(
             ending,
             outcome,
@@ -171,7 +171,7 @@ class Programs:
             self._config,
             run=record.id,
             hint=hint,
-            doubts=doubts_text(doubts) if doubts else "",
+            doubts=doubts_text([*_stopping(checked), *checked.doubts], failed),
             is_kept=self._keeps_output,
         )
         await self._recorder.end_run(_ended(record, host, ending, outcome=outcome, began=began, error=error))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.check.near import nearest
 from halflap.execution.check.typetext import kind_of, literals_of, members
-from halflap.schema import visible
+from halflap.schema import compact, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,6 +36,8 @@ class Told:
     at: Place
     wrong: str
     right: str
+    telling: bool = True
+    """It says something that its reader may not know: that a text may not be one of an enum's is nothing."""
 
 
 class Arguments:
@@ -131,17 +133,17 @@ class Arguments:
         if argument.at.begin in self._wrong or found is None:
             return None
         schema = self._schemas[call.name]
-        taken = next((field for field in schema.parameters if field.name == argument.name), None)
         kind = _field_type(schema, argument.name)
-        given = members(found.group(1))
-        return self._told(
+        failing = [kind is not None and _cannot_be(one, kind) for one in members(found.group(1))]
+        told = self._told(
             call,
             "wrong-argument",
             argument.at,
-            f"{argument.name}: expected {taken.type if taken else 'something else'}, "
+            f"{argument.name}: expected {'something else' if kind is None else compact(kind)}, "
             f"received {visible(found.group(1), _LONGEST)}.",
-            certain=kind is not None and all(_cannot_be(one_of, kind) for one_of in given),
+            certain=all(failing),
         )
+        return replace(told, telling=any(failing))
 
     def _told(self, call: Call, rule: str, at: Place, wrong: str, *, certain: bool = True) -> Told:
         return Told(certain, rule, at, wrong, f"It takes: {self._schemas[call.name].format_compact()}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ __all__ = ["Checked", "Finding", "doubts_text", "mistakes_text"]
 _MOST_MISTAKES = 10
 _MOST_DOUBTS = 5
 _LONGEST_SOURCE = 200
+_LINE = re.compile(r'File "program\.py", line (\d+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,12 @@ def mistakes_text(mistakes: Sequence[Finding]) -> str:
     return "\n".join(lines)
 
 
-def doubts_text(doubts: Sequence[Finding]) -> str:
-    """Tell what may have to do with a failure."""
+def doubts_text(doubts: Sequence[Finding], traceback: str) -> str:
+    """Tell what may have to do with a failure: of the lines that it came by, if there is anything to say of them."""
+    lines_failed = {int(number) for number in _LINE.findall(traceback)}
+    doubts = [one for one in doubts if one.line in lines_failed] or doubts
+    if not doubts:
+        return ""
     lines = ["The check before the run had doubts; they may have to do with it:"]
     lines += [str(finding) for finding in doubts[:_MOST_DOUBTS]]
     if len(doubts) > _MOST_DOUBTS:

@@ -37,6 +37,10 @@ _LYING = (
 )
 
 
+_HARMLESS = frozenset({"invalid-typed-dict-key", "non-literal-typed-dict-key"})
+"""What ty has against a program that puts keys into a result, or reads those that it got from elsewhere."""
+
+
 class Judge:
     """Judges one program."""
 
@@ -85,8 +89,12 @@ class Judge:
         if read is not None:
             self._key(read, self._keys.verdict(read, types.get(read.value_at), lying=lying))
             return
+        if one.rule in _HARMLESS:
+            return
         argument = self._arguments.told(one)
         if argument is not None:
+            if not argument.certain and not argument.telling:
+                return
             into = self._mistakes if argument.certain else self._doubts
             self._add(into, argument.at, argument.rule, argument.wrong, argument.right)
             return
@@ -101,6 +109,9 @@ class Judge:
         self._add(self._doubts, at, one.rule, self._readable(one.message))
 
     def _key(self, read: Read, verdict: Verdict) -> None:
+        if read.put and not verdict.certain:
+            # The program sees to it that the key is there.
+            return
         into = self._mistakes if verdict.certain else self._doubts
         self._add(into, read.key_at, verdict.rule, verdict.wrong, verdict.right)
 

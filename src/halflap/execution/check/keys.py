@@ -91,6 +91,11 @@ class Keys:
 
     def _of_records(self, read: Read, records: Sequence[Record], *, certain: bool) -> Verdict:
         known = list(dict.fromkeys(key for one in records for key in one.keys))
+        if read.key in known:
+            shown = f"`{read.shown}`" if read.shown else "the value"
+            return Verdict(
+                certain, "unknown-key", f"{shown} may also be something without {_shown(read.key)}."
+            )
         near = nearest(read.key, known)
         where = " or ".join(dict.fromkeys(self.describe(one.name) for one in records))
         thought = "" if all(one.source == "declared" for one in records) else ", as far as is known"
@@ -121,7 +126,8 @@ class Keys:
             return name
         if record.source == "input":
             return f"the argument {visible(record.path, _LONGEST_KEY)} of {record.tool}"
-        place = f"{visible(record.path, _LONGEST_KEY)} of " if record.path else ""
+        path = visible(record.path, _LONGEST_KEY)
+        place = {"": "", "[]": "an item of ", "{}": "a value of "}.get(path, f"{path} of ")
         return f"{place}the result of {record.tool}"
 
 
