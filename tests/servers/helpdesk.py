@@ -287,18 +287,22 @@ TOOLS = [
 
 
 def build(book: Book) -> Server[dict[str, Any]]:
-    declared = {one.name: one.output_schema for one in TOOLS}
+    tools = {one.name: one for one in TOOLS}
 
     async def list_tools(_c: Context, _p: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=TOOLS)
 
     async def call_tool(_c: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         answer: Callable[..., Any] = getattr(book, params.name)
+        arguments = params.arguments or {}
         try:
-            value = answer(**(params.arguments or {}))
+            unknown = arguments.keys() - tools[params.name].input_schema["properties"].keys()
+            if unknown:
+                raise RefusedError(f"Unknown arguments: {', '.join(sorted(unknown))}.")  # noqa: TRY301
+            value = answer(**arguments)
         except RefusedError as refusal:
             return types.CallToolResult(content=[types.TextContent(text=str(refusal))], is_error=True)
-        schema = declared[params.name]
+        schema = tools[params.name].output_schema
         if schema is None:
             text = value if isinstance(value, str) else json.dumps(value)
             return types.CallToolResult(content=[types.TextContent(text=text)])

@@ -9,6 +9,7 @@ from typing import Any
 TODAY = date(2026, 6, 30)
 RATES = {"EUR": 1.0, "USD": 1.1, "GBP": 0.85}
 SLA = {"low": 72.0, "normal": 24.0, "high": 8.0, "urgent": 1.5}
+ANYBODY = "*"
 STATUSES = ("open", "pending", "closed")
 PRIORITIES = ("low", "normal", "high", "urgent")
 TITLES = (
@@ -92,16 +93,16 @@ class Book:
         self,
         status: str | None = None,
         priority: str | None = None,
+        assignee: str | None = ANYBODY,
         limit: int = 20,
         cursor: str | None = None,
-        **wanted: Any,
     ) -> dict[str, Any]:
         found = [
             one
             for one in self.tickets
             if status in {None, one["status"]}
             and priority in {None, one["priority"]}
-            and wanted.get("assignee", one["assignee"]) == one["assignee"]
+            and assignee in {ANYBODY, one["assignee"]}
         ]
         start = int((cursor or "at-0").removeprefix("at-"))
         end = start + limit
