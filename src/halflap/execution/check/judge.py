@@ -30,11 +30,10 @@ _ON_AWAITABLE = re.compile(
 )
 _PASSED = re.compile(r"Argument to function `(\w+)` is incorrect: Expected `.*`, found `(.*)`\Z", re.DOTALL)
 _OPERANDS = re.compile(r"between objects of type `(.*)` and `(.*)`\Z", re.DOTALL)
-_LYING = (
-    "Argument to bound method `list.",
-    "Argument to bound method `dict.",
-    "Argument to bound method `set.",
+_LYING = re.compile(
+    r"bound method `[^`]*\.(?:append|appendleft|extend|insert|update|setdefault|add|put|put_nowait|__setitem__)`"
 )
+"""What ty says when a program puts something into a container that is of another type than it takes that to be."""
 
 
 _HARMLESS = frozenset({"invalid-typed-dict-key", "non-literal-typed-dict-key"})
@@ -69,7 +68,8 @@ class Judge:
     def judge(self, diagnostics: Sequence[Diagnostic], types: Mapping[Place, str]) -> Checked:
         """Judge what ty said, and what the text alone says."""
         lying = any(
-            one.rule in {"invalid-assignment", "non-literal-typed-dict-key"} or one.message.startswith(_LYING)
+            one.rule in {"invalid-assignment", "non-literal-typed-dict-key"}
+            or _LYING.search(one.message) is not None
             for one in diagnostics
         )
         for found in self._arguments.literal():

@@ -34,7 +34,7 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
                 "value_at": tree.place(node.value),
                 "shown": _shown(node.value),
                 "guarded": _is_guarded(tree, node),
-                "put": key in put,
+                "put": key in put or not put.isdisjoint(_through(node.value)),
                 "made": key in made,
                 "awaited": _is_of_awaited(tree, node.value),
             }
@@ -47,7 +47,7 @@ def _keys(tree: Tree) -> tuple[set[str], set[str]]:
     put, made = set(), set()
     for node in tree.nodes:
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            put |= _texts(node.slice)
+            put |= _texts(node.slice) or _listed(tree)
         elif isinstance(node, ast.Compare) and any(isinstance(one, ast.In | ast.NotIn) for one in node.ops):
             put |= _texts(node.left)
         elif isinstance(node, ast.Dict):
@@ -61,6 +61,26 @@ def _keys(tree: Tree) -> tuple[set[str], set[str]]:
                     for part in ast.walk(one):
                         put |= _texts(part)
     return put, made
+
+
+def _listed(tree: Tree) -> set[str]:
+    """Give the texts in lists and the like: one of them may be the key that is put under a name of its own."""
+    groups = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Assign)
+    return {
+        text
+        for node in tree.nodes
+        if isinstance(node, ast.Constant) and isinstance(tree.parents[node], groups)
+        for text in _texts(node)
+    }
+
+
+def _through(node: ast.expr) -> set[str]:
+    """Give the keys by which one comes to a value."""
+    keys = set()
+    while isinstance(node, ast.Subscript):
+        keys |= _texts(node.slice)
+        node = node.value
+    return keys
 
 
 def _texts(node: ast.AST) -> set[str]:
