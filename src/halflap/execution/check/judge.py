@@ -25,10 +25,12 @@ __all__ = ["Judge"]
 _UNDEFINED = re.compile(r"Name `(\w+)` used when not defined")
 _ON_AWAITABLE = re.compile(
     r"(?:Cannot subscript object|Object|Cannot delete subscript on object) of type `(?P<type>.*?)` "
-    r"(?:with no|has no attribute|is not iterable|is not async-iterable|is not callable)",
+    r"(?:with no|has no attribute|is not iterable|is not async-iterable|is not callable|is not assignable)",
     re.DOTALL,
 )
-_PASSED = re.compile(r"Argument to function `(\w+)` is incorrect: Expected `.*`, found `(.*)`\Z", re.DOTALL)
+_PASSED = re.compile(
+    r"Argument to (?:[a-z ]+)?`(?P<to>[\w.]+)` is incorrect: Expected `.*`, found `(?P<type>.*)`\Z", re.DOTALL
+)
 _OPERANDS = re.compile(r"between objects of type `(.*)` and `(.*)`\Z", re.DOTALL)
 _LYING = re.compile(
     r"bound method `[^`]*\.(?:append|appendleft|extend|insert|update|setdefault|add|put|put_nowait|__setitem__)`"
@@ -63,12 +65,15 @@ class Judge:
 
     def unclear(self, diagnostics: Sequence[Diagnostic]) -> list[Place]:
         """Give the values of which the judge wants to know all that they may be."""
-        return [read.value_at for one in diagnostics if (read := self._keys.asked(one)) is not None]
+        reads = [read for one in diagnostics if (read := self._keys.asked(one)) is not None]
+        bases = [read.base_at for read in reads if read.base_at is not None]
+        return list(dict.fromkeys([*(read.value_at for read in reads), *bases]))
 
     def judge(self, diagnostics: Sequence[Diagnostic], types: Mapping[Place, str]) -> Checked:
         """Judge what ty said, and what the text alone says."""
         lying = any(
-            one.rule in {"invalid-assignment", "non-literal-typed-dict-key"}
+            (one.rule == "invalid-assignment" and not self._is_unawaited(one, lying=False))
+            or one.rule == "non-literal-typed-dict-key"
             or _LYING.search(one.message) is not None
             for one in diagnostics
         )
@@ -87,7 +92,7 @@ class Judge:
         at = place_of(one)
         read = self._keys.asked(one)
         if read is not None:
-            self._key(read, self._keys.verdict(read, types.get(read.value_at), lying=lying))
+            self._key(read, self._keys.verdict(read, types, lying=lying))
             return
         if one.rule in _HARMLESS:
             return
@@ -109,7 +114,7 @@ class Judge:
         self._add(self._doubts, at, one.rule, self._readable(one.message))
 
     def _key(self, read: Read, verdict: Verdict) -> None:
-        if read.put and not verdict.certain:
+        if (read.put or read.through) and not verdict.certain:
             # The program sees to it that the key is there.
             return
         into = self._mistakes if verdict.certain else self._doubts
@@ -124,8 +129,9 @@ class Judge:
         kinds = []
         if (found := _ON_AWAITABLE.match(one.message)) is not None:
             kinds = [found.group("type")]
-        elif (found := _PASSED.match(one.message)) is not None and found.group(1) not in self._seen.defined:
-            kinds = [found.group(2)]
+        elif (found := _PASSED.match(one.message)) is not None:
+            # What a function of the program itself says that it takes, it need not mean.
+            kinds = [] if found.group("to").split(".")[0] in self._seen.defined else [found.group("type")]
         elif one.rule == "unsupported-operator" and (found := _OPERANDS.search(one.message)) is not None:
             kinds = [found.group(1), found.group(2)]
         return any(all(map(is_awaitable, members(kind))) for kind in kinds)

@@ -59,8 +59,9 @@ class Keys:
             return self._by_whole.get(place)
         return self._by_value.get(place) if one.message.startswith(_GETITEM) else None
 
-    def verdict(self, read: Read, kind: str | None, *, lying: bool) -> Verdict:
-        """Judge a key that ty says is not there, given all that the value may be."""
+    def verdict(self, read: Read, types: Mapping[Place, str], *, lying: bool) -> Verdict:
+        """Judge a key that ty says is not there, given all that values may be."""
+        kind = types.get(read.value_at)
         choices = members(kind) if kind else []
         records = [self._records[one] for one in choices if one in self._records]
         others = [one for one in choices if one not in self._records]
@@ -75,14 +76,20 @@ class Keys:
         fails = bool(choices) and all(kind_of(one) not in {None, "object"} for one in others)
         fails = fails and all(self._lacks(read.key, one, records) for one in records)
         fails = fails and not (others and not records and set(others) == {"None"})
-        certain = (
-            fails and not read.guarded and not read.put and not (lying and (read.made or not read.awaited))
-        )
+        certain = fails and not read.guarded and not read.through
+        certain = certain and not (lying and (read.made or not read.awaited))
         if not records:
             # What the program says of its own values a checker believes; it may be wrong.
-            believed = self._seen.annotated and not _OURS.search(kind or "")
+            believed = self._seen.annotated and not self._is_of_tool(kind or "", types, read)
             return self._of_other(read, others, certain=certain and not believed)
-        return self._of_records(read, records, certain=certain)
+        return self._of_records(read, records, certain=certain and not read.put)
+
+    def _is_of_tool(self, kind: str, types: Mapping[Place, str], read: Read) -> bool:
+        """Say whether a tool declares what the value is, or what it is a part of."""
+        if _OURS.search(kind):
+            return True
+        base = types.get(read.base_at) if read.base_at is not None else None
+        return base is not None and all(one in self._records for one in members(base))
 
     def _lacks(self, key: str, record: Record, beside: Sequence[Record]) -> bool:
         if key in record.keys or record.open or record.source != "declared":

@@ -39,11 +39,11 @@ def _alike(key: str, known: str) -> float:
     if _is_part(mine, its) or _is_part(its, mine):
         return 90.0
     short, long = sorted((len(key), len(known)))
+    lower = key.casefold(), known.casefold()
+    if long >= _SHORTEST and OSA.distance(*lower, score_cutoff=1) <= 1:
+        return 95.0
     if short < _SHORTEST:
         return 0.0
-    lower = key.casefold(), known.casefold()
-    if OSA.distance(*lower, score_cutoff=1) <= 1:
-        return 95.0
     return fuzz.ratio(*lower) if long - short <= short // 2 else 0.0
 
 

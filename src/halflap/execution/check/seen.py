@@ -74,11 +74,15 @@ class Read:
     at: Place
     key_at: Place
     value_at: Place
+    base_at: Place | None
+    """Where the value is the part of another one, `base[…]["key"]`, that."""
     shown: str
     guarded: bool
     """The program is prepared for it not to be there."""
     put: bool
     """The program may put that key somewhere itself, or looks first whether it is there."""
+    through: bool
+    """The same of a key by which one comes to the value."""
     made: bool
     """The program makes objects with that key."""
     awaited: bool
@@ -155,9 +159,11 @@ def _read(one: Any) -> Read:
         at=_place(one, "at"),
         key_at=_place(one, "key_at"),
         value_at=_place(one, "value_at"),
+        base_at=None if one.get("base_at") is None else _place(one, "base_at"),
         shown=_text(one, "shown"),
         guarded=_flag(one, "guarded"),
         put=_flag(one, "put"),
+        through=_flag(one, "through"),
         made=_flag(one, "made"),
         awaited=_flag(one, "awaited"),
     )

@@ -11,7 +11,10 @@ _KINDS = {
     "str": "string", "LiteralString": "string", "int": "integer", "float": "number", "bool": "boolean",
     "None": "null", "list": "array", "tuple": "array", "dict": "object",
 }  # fmt: skip
-_ODD = ("set", "frozenset", "bytes", "complex", "range", "dict_keys", "dict_values", "dict_items")
+_ODD = (
+    "set", "frozenset", "bytes", "complex", "range", "dict_keys", "dict_values", "dict_items", "BaseException",
+    "Exception",
+)  # fmt: skip
 """What no argument of a tool can be, and what has no keys."""
 _HEAD = re.compile(r"[A-Za-z_][\w.]*")
 AWAITABLE = ("CoroutineType", "Coroutine", "Future", "Task")

@@ -32,9 +32,11 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
                 "at": tree.place(node),
                 "key_at": tree.place(node.slice),
                 "value_at": tree.place(node.value),
+                "base_at": tree.place(node.value.value) if isinstance(node.value, ast.Subscript) else None,
                 "shown": _shown(node.value),
                 "guarded": _is_guarded(tree, node),
-                "put": key in put or not put.isdisjoint(_through(node.value)),
+                "put": key in put,
+                "through": not put.isdisjoint(_through(node.value)),
                 "made": key in made,
                 "awaited": _is_of_awaited(tree, node.value),
             }
@@ -59,7 +61,8 @@ def _keys(tree: Tree) -> tuple[set[str], set[str]]:
                 put |= named
                 for one in node.args:
                     for part in ast.walk(one):
-                        put |= _texts(part)
+                        if not isinstance(tree.parents[part], ast.Subscript):
+                            put |= _texts(part)
     return put, made
 
 

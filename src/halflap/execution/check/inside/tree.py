@@ -82,6 +82,20 @@ class Tree:
         return {node.name for node in self.nodes if isinstance(node, kinds)}
 
     @cached_property
+    def modules(self) -> set[str]:
+        """The names that stand for modules of the same name, and for nothing else."""
+        return {
+            name
+            for name, bound in self.bindings.items()
+            if all(
+                isinstance(one.node, ast.alias)
+                and one.node.name == name
+                and isinstance(self.parents[one.node], ast.Import)
+                for one in bound
+            )
+        }
+
+    @cached_property
     def loads(self) -> dict[str, list[ast.Name]]:
         """Every place where a name is read."""
         found: dict[str, list[ast.Name]] = {}

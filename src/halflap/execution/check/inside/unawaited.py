@@ -15,11 +15,17 @@ __all__ = ["never_awaited"]
 _READERS = frozenset(
     {
         "print", "len", "str", "repr", "int", "float", "sorted", "sum", "min", "max", "list", "tuple", "set",
-        "dict", "enumerate", "zip", "reversed", "any", "all",
+        "dict", "enumerate", "zip", "reversed", "any", "all", "isinstance", "round", "abs",
     }
 )  # fmt: skip
 """Functions to which something that was not awaited is of no use."""
-_WRITERS = frozenset({"dumps", "dump", "pprint", "pformat"})
+_MODULES = frozenset(
+    {
+        "base64", "csv", "datetime", "decimal", "difflib", "hashlib", "html", "io", "json", "math", "pprint", "re",
+        "statistics", "string", "textwrap", "urllib", "xml",
+    }
+)  # fmt: skip
+"""Modules that have to do with values alone."""
 _OF_AWAITABLES = frozenset(
     {
         "send", "throw", "close", "cr_await", "cr_code", "cr_frame", "cr_running", "cr_origin", "cr_suspended",
@@ -107,6 +113,9 @@ def _is_wasted(tree: Tree, node: ast.expr, kind: str) -> bool:
             wasted = any(isinstance(target, ast.Tuple | ast.List) for target in targets)
         case ast.Call() as call:
             wasted = call.func is not node and _is_useless_to(tree, call)
+        case ast.keyword() as named:
+            call = tree.parents[named]
+            wasted = isinstance(call, ast.Call) and (is_tool(call) or _is_useless_to(tree, call))
     return wasted
 
 
@@ -115,9 +124,8 @@ def _is_useless_to(tree: Tree, call: ast.Call) -> bool:
         return call.func.id in _READERS and call.func.id not in tree.bindings
     return (
         isinstance(call.func, ast.Attribute)
-        and call.func.attr in _WRITERS
         and isinstance(call.func.value, ast.Name)
-        and call.func.value.id in {"json", "pprint"}
+        and call.func.value.id in _MODULES & tree.modules
     )
 
 
