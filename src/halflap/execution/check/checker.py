@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from halflap.calls import aside
 from halflap.errors import ToolNotFoundError
+from halflap.execution.check.edited import Edited
 from halflap.execution.check.finding import Checked, Finding
+from halflap.execution.check.inferred import OWN_NAMES, return_types
 from halflap.execution.check.judge import Judge
 from halflap.execution.check.reading import CheckSkipped
-from halflap.execution.check.reveal import asking, revealed
 from halflap.execution.check.seen import read_facts
 from halflap.execution.named import PREFIXES, names_in
 from halflap.schema import parse_schema
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Snapshot
     from halflap.execution.check.examiner import Examiner
-    from halflap.execution.check.seen import Seen
+    from halflap.execution.check.reading import Diagnostic
+    from halflap.execution.check.seen import Place, Seen
     from halflap.schema import ToolSchema
     from halflap.schema.stub import Record, Stub
     from halflap.values import Tool
@@ -60,7 +62,7 @@ class Checker:
     async def check(self, code: str) -> Checked:
         """Say what is wrong with a program, what may be, or why that could not be found out."""
         known = await self._known(code)
-        text = write_stubs(stub for _, stub in known.values())
+        text = f"{write_stubs(stub for _, stub in known.values())}\n{OWN_NAMES}"
         key = sha256(f"{len(text)} {text}{code}".encode(errors="replace")).digest()
         if key in self._kept:
             self._kept.move_to_end(key)
@@ -106,24 +108,44 @@ class Checker:
         seen = read_facts(examined.facts)
         if seen.syntax_error is not None:
             return Checked([_syntax(code, seen)])
+        records = _records(known)
+        limit = began + _SECONDS
+        put = await self._returned(code, text, seen, records, limit)
+        diagnostics = examined.diagnostics
+        if put:
+            edited = Edited(code, put=put)
+            diagnostics = edited.original(await self._ask(edited, text, limit)) or diagnostics
         judge = Judge(
             code,
             seen,
             schemas={name: schema for name, (schema, _) in known.items()},
-            records=_records(known),
+            records=records,
             suggest=self._suggest,
         )
-        places = judge.unclear(examined.diagnostics)
+        places = judge.unclear(diagnostics)
         types = {}
         if places:
-            asked, expected = asking(code, places)
-            try:
-                async with asyncio.timeout_at(began + _SECONDS):
-                    types = revealed((await self.examiner.examine(asked, text)).diagnostics, expected)
-            except (CheckSkipped, TimeoutError):
-                # What is not known for certain stops nobody.
-                types = {}
-        return await asyncio.to_thread(judge.judge, examined.diagnostics, types)
+            edited = Edited(code, asked=places, put=put)
+            types = edited.revealed(await self._ask(edited, text, limit))
+        return await asyncio.to_thread(judge.judge, diagnostics, types)
+
+    async def _returned(
+        self, code: str, text: str, seen: Seen, records: Mapping[str, Record], limit: float
+    ) -> dict[Place, str]:
+        """Find out what the program's own async functions return, where that is something of a tool's."""
+        values = [value for one in seen.returning for value in one.values]
+        if not values or not records:
+            return {}
+        edited = Edited(code, asked=values)
+        return return_types(seen.returning, edited.revealed(await self._ask(edited, text, limit)), records)
+
+    async def _ask(self, edited: Edited, text: str, limit: float) -> tuple[Diagnostic, ...]:
+        """Have another text read; what is not known in time stops nobody."""
+        try:
+            async with asyncio.timeout_at(limit):
+                return (await self.examiner.examine(edited.text, text)).diagnostics
+        except (CheckSkipped, TimeoutError):
+            return ()
 
     def _suggest(self, name: str) -> str | None:
         """Say what may be meant by a name that means nothing; None if it is probably no tool."""

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["Argument", "Call", "Never", "Place", "Read", "Seen", "SyntaxTrouble", "place_of", "read_facts"]
+__all__ = [
+    "Argument",
+    "Call",
+    "Never",
+    "Place",
+    "Read",
+    "Returning",
+    "Seen",
+    "SyntaxTrouble",
+    "place_of",
+    "read_facts",
+]
 
 _MISSING = object()
 _NUMBERS = 4
@@ -98,6 +109,15 @@ class Never:
 
 
 @dataclass(frozen=True, slots=True)
+class Returning:
+    """An async function that does not say what it returns: its colon, and the values."""
+
+    colon: Place
+    values: tuple[Place, ...]
+    yields: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SyntaxTrouble:
     """Why the text is no program."""
 
@@ -119,6 +139,7 @@ class Seen:
     calls: tuple[Call, ...] = ()
     reads: tuple[Read, ...] = ()
     never: tuple[Never, ...] = ()
+    returning: tuple[Returning, ...] = ()
 
 
 def read_facts(facts: Mapping[str, Any]) -> Seen:
@@ -134,6 +155,7 @@ def read_facts(facts: Mapping[str, Any]) -> Seen:
         calls=tuple(_each(facts, "calls", _call)),
         reads=tuple(_each(facts, "reads", _read)),
         never=tuple(_each(facts, "never", lambda one: Never(_text(one, "name"), _place(one, "at")))),
+        returning=tuple(_each(facts, "returns", _returning)),
     )
 
 
@@ -169,6 +191,10 @@ def _read(one: Any) -> Read:
     )
 
 
+def _returning(one: Any) -> Returning:
+    return Returning(_place(one, "colon"), tuple(_each(one, "values", _place_in)), _flag(one, "yields"))
+
+
 def _each(source: Any, key: str, read: Callable[[Any], T]) -> list[T]:
     listed = _get(source, key)
     if not isinstance(listed, list) or len(listed) > _MOST:
@@ -177,7 +203,10 @@ def _each(source: Any, key: str, read: Callable[[Any], T]) -> list[T]:
 
 
 def _place(source: Any, key: str) -> Place:
-    numbers = _get(source, key)
+    return _place_in(_get(source, key))
+
+
+def _place_in(numbers: Any) -> Place:
     if not isinstance(numbers, list) or len(numbers) != _NUMBERS:
         raise _unreadable()
     return Place(*(_is_number(one) for one in numbers))

@@ -103,20 +103,24 @@ def _is_wasted(tree: Tree, node: ast.expr, kind: str) -> bool:
             wasted = value is node
         case ast.Attribute(attr=attribute):
             wasted = attribute not in _OF_AWAITABLES
-        case ast.For(iter=iterated) | ast.comprehension(iter=iterated):
-            wasted = iterated is node
+        case ast.For(iter=needed) | ast.comprehension(iter=needed):
+            wasted = needed is node
         case ast.Compare(ops=operators):
             wasted = not any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in operators)
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            wasted = test is node
+        case ast.If(test=needed) | ast.While(test=needed) | ast.IfExp(test=needed):
+            wasted = needed is node
         case ast.Assign(targets=targets):
             wasted = any(isinstance(target, ast.Tuple | ast.List) for target in targets)
-        case ast.Call() as call:
-            wasted = call.func is not node and _is_useless_to(tree, call)
-        case ast.keyword() as named:
-            call = tree.parents[named]
-            wasted = isinstance(call, ast.Call) and (is_tool(call) or _is_useless_to(tree, call))
+        case ast.Call() | ast.keyword() as place:
+            wasted = _is_useless_argument(tree, node, place)
     return wasted
+
+
+def _is_useless_argument(tree: Tree, node: ast.expr, place: ast.Call | ast.keyword) -> bool:
+    if isinstance(place, ast.Call):
+        return place.func is not node and _is_useless_to(tree, place)
+    call = tree.parents[place]
+    return isinstance(call, ast.Call) and (is_tool(call) or _is_useless_to(tree, call))
 
 
 def _is_useless_to(tree: Tree, call: ast.Call) -> bool:
