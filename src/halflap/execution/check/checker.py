@@ -12,7 +12,7 @@ from halflap.calls import aside
 from halflap.errors import ToolNotFoundError
 from halflap.execution.check.edited import Edited
 from halflap.execution.check.finding import Checked, Finding
-from halflap.execution.check.inferred import OWN_NAMES, return_types
+from halflap.execution.check.inferred import OWN_NAMES, written_types
 from halflap.execution.check.judge import Judge
 from halflap.execution.check.reading import CheckSkipped
 from halflap.execution.check.seen import read_facts
@@ -39,6 +39,8 @@ _MOST_STUBS = 2_000
 _MOST_KEPT = 500
 _MOST_NAMED = 10
 _SECONDS = 2.0
+_ROUNDS = 2
+"""What one function returns may be what another one is called with."""
 
 
 class Checker:
@@ -110,11 +112,13 @@ class Checker:
             return Checked([_syntax(code, seen)])
         records = _records(known)
         limit = began + _SECONDS
-        put = await self._returned(code, text, seen, records, limit)
+        put = await self._inferred(code, text, seen, records, limit)
         diagnostics = examined.diagnostics
         if put:
             edited = Edited(code, put=put)
-            diagnostics = edited.original(await self._ask(edited, text, limit)) or diagnostics
+            told = await self._ask(edited, text, limit)
+            put = put if told else {}
+            diagnostics = edited.original(told) if told else diagnostics
         judge = Judge(
             code,
             seen,
@@ -129,15 +133,22 @@ class Checker:
             types = edited.revealed(await self._ask(edited, text, limit))
         return await asyncio.to_thread(judge.judge, diagnostics, types)
 
-    async def _returned(
+    async def _inferred(
         self, code: str, text: str, seen: Seen, records: Mapping[str, Record], limit: float
     ) -> dict[Place, str]:
-        """Find out what the program's own async functions return, where that is something of a tool's."""
-        values = [value for one in seen.returning for value in one.values]
-        if not values or not records:
-            return {}
-        edited = Edited(code, asked=values)
-        return return_types(seen.returning, edited.revealed(await self._ask(edited, text, limit)), records)
+        """Find out what the program's own functions take and return, where that is something of a tool's."""
+        put: dict[Place, str] = {}
+        for _ in range(_ROUNDS if records else 0):
+            open_ = [slot for slot in seen.slots if slot.at not in put]
+            if not open_:
+                break
+            edited = Edited(code, asked=[value for slot in open_ for value in slot.values], put=put)
+            types = edited.revealed(await self._ask(edited, text, limit))
+            found = written_types(open_, types, records)
+            if not found:
+                break
+            put |= found
+        return put
 
     async def _ask(self, edited: Edited, text: str, limit: float) -> tuple[Diagnostic, ...]:
         """Have another text read; what is not known in time stops nobody."""

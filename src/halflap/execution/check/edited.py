@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Edited"]
 
-_ASK, _END = "reveal_type(", ")"
+# Two brackets: what is asked for may be several values, `return one, two`.
+_ASK, _END = "reveal_type((", "))"
 _RULE, _OWN = "revealed-type", frozenset({"revealed-type", "undefined-reveal"})
 _SAID = re.compile(r"`(.*)`", re.DOTALL)
 

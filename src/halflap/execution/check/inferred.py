@@ -1,4 +1,4 @@
-"""Say for ty what the async functions of a program return: what it has found out of the values that they return."""
+"""Say for ty what a program's own functions take and return: what it has found out of the values there."""
 
 from __future__ import annotations
 
@@ -8,38 +8,42 @@ from typing import TYPE_CHECKING
 from halflap.execution.check.typetext import is_awaitable, members
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
-    from halflap.execution.check.seen import Place, Returning
+    from halflap.execution.check.seen import Place, Slot
 
-__all__ = ["OWN_NAMES", "return_types"]
+__all__ = ["OWN_NAMES", "written_types"]
 
 OWN_NAMES = """\
 from collections.abc import AsyncIterator, Coroutine
-_AsyncIterator: TypeAlias = AsyncIterator
-_Coroutine: TypeAlias = Coroutine
-_Any: TypeAlias = Any
+from typing import TypeVar
+Halflap_T = TypeVar("Halflap_T")
+class Halflap_AsyncIterator(AsyncIterator[Halflap_T]): ...
+class Halflap_Coroutine(Coroutine[Any, Any, Halflap_T]): ...
+Halflap_Any: TypeAlias = Any
 """
-"""What the types are written with, for the stubs: a program has no such names."""
+"""What the types are written with, for the stubs; ty hides an alias there that begins with an underscore."""
 
 _NAME = re.compile(r"[^\W\d][\w.]*")
 _LITERAL = re.compile(r"""Literal\[(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\]"'])*\]""")
 _PLAIN = frozenset(
     {"list", "dict", "tuple", "set", "frozenset", "str", "int", "float", "bool", "bytes", "object", "None"}
 )
+_FORMS = {"returns": ' -> "{}"', "yields": ' -> "Halflap_AsyncIterator[{}]"', "takes": ': "{}"'}
 _LONGEST = 2_000
 
 
-def return_types(
-    returning: Sequence[Returning], types: Mapping[Place, str], records: Collection[str]
+def written_types(
+    slots: Iterable[Slot], types: Mapping[Place, str], records: Collection[str]
 ) -> dict[Place, str]:
-    """Give what to write at the colon of each function whose values say something."""
+    """Give what to write at each place whose values have to do with what tools give."""
     found = {}
-    for one in returning:
-        kinds = [types.get(value, "Unknown") for value in one.values]
+    for slot in slots:
+        kinds = [types.get(value, "Unknown") for value in slot.values]
         written = " | ".join(dict.fromkeys(_written(kind, records) for kind in kinds))
-        if len(written) <= _LONGEST and any(name in records for name in _NAME.findall(written)):
-            found[one.colon] = f' -> "{f"_AsyncIterator[{written}]" if one.yields else written}"'
+        names = set(_NAME.findall(written))
+        if len(written) <= _LONGEST and names & ({*records} | {"Halflap_Coroutine"}):
+            found[slot.at] = _FORMS[slot.form].format(written)
     return found
 
 
@@ -48,13 +52,13 @@ def _written(kind: str, records: Collection[str]) -> str:
     parts = []
     for member in members(kind):
         if is_awaitable(member):
-            parts.append("_Coroutine[_Any, _Any, _Any]")
+            parts.append("Halflap_Coroutine[Halflap_Any]")
             continue
         plain = _LITERAL.sub(_kind_of_literal, member)
         names = _NAME.findall(plain)
         known = all(name in _PLAIN or name in records or name == "Unknown" for name in names)
         is_simple = known and not set(plain) - set("[], |.") - set("".join(names))
-        parts.append(re.sub(r"\bUnknown\b", "_Any", plain) if is_simple else "_Any")
+        parts.append(re.sub(r"\bUnknown\b", "Halflap_Any", plain) if is_simple else "Halflap_Any")
     return " | ".join(dict.fromkeys(parts))
 
 

@@ -74,6 +74,7 @@ class Judge:
         lying = any(
             (one.rule == "invalid-assignment" and not self._is_unawaited(one, lying=False))
             or one.rule == "non-literal-typed-dict-key"
+            or self._is_of_own_function(one)
             or _LYING.search(one.message) is not None
             for one in diagnostics
         )
@@ -119,6 +120,11 @@ class Judge:
             return
         into = self._mistakes if verdict.certain else self._doubts
         self._add(into, read.key_at, verdict.rule, verdict.wrong, verdict.right)
+
+    def _is_of_own_function(self, one: Diagnostic) -> bool:
+        """Say whether a function of the program is called with something else than it is taken to be called with."""
+        found = _PASSED.match(one.message)
+        return found is not None and found.group("to").split(".")[0] in self._seen.defined
 
     def _is_unawaited(self, one: Diagnostic, *, lying: bool) -> bool:
         """Say whether a diagnostic comes of an await that is not there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from halflap.execution.check.reading import CheckSkipped
 
@@ -20,8 +20,8 @@ __all__ = [
     "Never",
     "Place",
     "Read",
-    "Returning",
     "Seen",
+    "Slot",
     "SyntaxTrouble",
     "place_of",
     "read_facts",
@@ -109,12 +109,12 @@ class Never:
 
 
 @dataclass(frozen=True, slots=True)
-class Returning:
-    """An async function that does not say what it returns: its colon, and the values."""
+class Slot:
+    """Where a function of the program could say a type: the place, and the values that it is the type of."""
 
-    colon: Place
+    at: Place
     values: tuple[Place, ...]
-    yields: bool
+    form: Literal["returns", "yields", "takes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Seen:
     calls: tuple[Call, ...] = ()
     reads: tuple[Read, ...] = ()
     never: tuple[Never, ...] = ()
-    returning: tuple[Returning, ...] = ()
+    slots: tuple[Slot, ...] = ()
 
 
 def read_facts(facts: Mapping[str, Any]) -> Seen:
@@ -155,7 +155,7 @@ def read_facts(facts: Mapping[str, Any]) -> Seen:
         calls=tuple(_each(facts, "calls", _call)),
         reads=tuple(_each(facts, "reads", _read)),
         never=tuple(_each(facts, "never", lambda one: Never(_text(one, "name"), _place(one, "at")))),
-        returning=tuple(_each(facts, "returns", _returning)),
+        slots=tuple(_each(facts, "slots", _slot)),
     )
 
 
@@ -191,8 +191,12 @@ def _read(one: Any) -> Read:
     )
 
 
-def _returning(one: Any) -> Returning:
-    return Returning(_place(one, "colon"), tuple(_each(one, "values", _place_in)), _flag(one, "yields"))
+def _slot(one: Any) -> Slot:
+    form = _text(one, "form")
+    if form not in {"returns", "yields", "takes"}:
+        raise _unreadable()
+    values = tuple(_each(one, "values", _place_in))
+    return Slot(_place(one, "at"), values, form)  # type: ignore[arg-type]  # looked at above
 
 
 def _each(source: Any, key: str, read: Callable[[Any], T]) -> list[T]:

@@ -17,7 +17,7 @@ _ODD = (
 )  # fmt: skip
 """What no argument of a tool can be, and what has no keys."""
 _HEAD = re.compile(r"[A-Za-z_][\w.]*")
-AWAITABLE = ("CoroutineType", "Coroutine", "Future", "Task")
+AWAITABLE = ("CoroutineType", "Coroutine", "Future", "Task", "Halflap_Coroutine")
 
 
 def members(text: str) -> list[str]:

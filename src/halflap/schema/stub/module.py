@@ -24,7 +24,7 @@ __all__ = ["Stub", "make_stub", "write_stubs"]
 
 _LONGEST_TEXT = 4_000
 _LONGEST_LINE = 300
-_TYPING = ("Any", "Literal", "NotRequired", "TypeAlias", "TypedDict")
+_TYPING = ("Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "overload")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Stub:
 
     tool: str
     text: str
+    returns: str
+    """The type of its value, as it stands there."""
     records: tuple[Record, ...]
     """The classes of objects, which begin with an underscore and the tool's name."""
 
@@ -53,13 +55,20 @@ def make_stub(
     # The result first: its records have the better names.
     result = name("Any") if given is None else writer.annotation(given, "", source)
     function = _function(schema, writer, result, described=described)
-    return Stub(schema.tool_name, _unparse([*writer.nodes, function]), tuple(writer.records))
+    return Stub(
+        schema.tool_name,
+        _unparse([*writer.nodes, function]),
+        ast.unparse(result),
+        tuple(writer.records),
+    )
 
 
 def write_stubs(stubs: Iterable[Stub]) -> str:
     """Put stubs together to a module: what a checker takes for the builtins of a program."""
     typing = ast.ImportFrom(module="typing", names=[ast.alias(one) for one in _TYPING], level=0)
-    return "\n".join([_unparse([typing, *_PROGRAMS_OWN]), *(one.text for one in stubs)])
+    listed = list(stubs)
+    own = [typing, *_PROGRAMS_OWN, *_call_tool(listed)]
+    return "\n".join([_unparse(own), *(one.text for one in listed)])
 
 
 def _function(schema: ToolSchema, writer: Writer, result: ast.expr, *, described: bool) -> ast.stmt:
@@ -140,25 +149,42 @@ def _own() -> list[ast.stmt]:
     return [
         ast.ClassDef(name="ToolError", bases=[name("Exception")], keywords=[], body=dots, decorator_list=[]),
         ast.FunctionDef(
-            name="show", args=_taking("value", "object"), body=dots, decorator_list=[], returns=constant(None)
-        ),
-        ast.AsyncFunctionDef(
-            name="call_tool",
-            args=_taking("name", "str", others="Any"),
+            name="show",
+            args=_taking("value", name("object")),
             body=dots,
             decorator_list=[],
-            returns=name("Any"),
+            returns=constant(None),
         ),
     ]
 
 
-def _taking(first: str, kind: str, others: str | None = None) -> ast.arguments:
+def _call_tool(stubs: list[Stub]) -> list[ast.stmt]:
+    """Write the function that calls a tool by a text: what that gives depends on the text."""
+    known = [(_of_text(one.tool), ast.parse(one.returns, mode="eval").body) for one in stubs]
+    several = [name("overload")] if known else []
+    return [
+        ast.AsyncFunctionDef(
+            name="call_tool",
+            args=_taking("name", kind, others=name("Any")),
+            body=[ast.Expr(ast.Constant(...))],
+            decorator_list=[*several],
+            returns=result,
+        )
+        for kind, result in [*known, (name("str"), name("Any"))]
+    ]
+
+
+def _of_text(tool: str) -> ast.expr:
+    return ast.Subscript(value=name("Literal"), slice=text(tool))
+
+
+def _taking(first: str, kind: ast.expr, others: ast.expr | None = None) -> ast.arguments:
     return ast.arguments(
-        posonlyargs=[ast.arg(first, name(kind))],
+        posonlyargs=[ast.arg(first, kind)],
         args=[],
         kwonlyargs=[],
         kw_defaults=[],
-        kwarg=None if others is None else ast.arg("arguments", name(others)),
+        kwarg=None if others is None else ast.arg("arguments", others),
         defaults=[],
     )
 

@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from halflap.execution.check.inside.reads import reads_in
-from halflap.execution.check.inside.returns import returns_in
+from halflap.execution.check.inside.slots import slots_in
 from halflap.execution.check.inside.toolcalls import calls_in
 from halflap.execution.check.inside.tree import Tree
 from halflap.execution.check.inside.unawaited import never_awaited
@@ -37,7 +37,7 @@ def gather(code: str) -> dict[str, Any]:
         "calls": calls_in(tree)[:_MOST],
         "reads": reads_in(tree)[:_MOST],
         "never": never_awaited(tree)[:_MOST],
-        "returns": returns_in(tree, code)[:_MOST],
+        "slots": slots_in(tree, code)[:_MOST],
     }
 
 

@@ -18,7 +18,7 @@ _CHANGING = frozenset({"setdefault", "update", "pop", "__setitem__"})
 
 def reads_in(tree: Tree) -> list[dict[str, Any]]:
     """Give every place where a value is asked for a key that the program names."""
-    put, made = _keys(tree)
+    put, asked, made = _keys(tree)
     found = []
     for node in tree.nodes:
         if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
@@ -35,7 +35,7 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
                 "base_at": tree.place(node.value.value) if isinstance(node.value, ast.Subscript) else None,
                 "shown": _shown(node.value),
                 "guarded": _is_guarded(tree, node),
-                "put": key in put,
+                "put": key in put or key in asked,
                 "through": not put.isdisjoint(_through(node.value)),
                 "made": key in made,
                 "awaited": _is_of_awaited(tree, node.value),
@@ -44,14 +44,14 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
     return found
 
 
-def _keys(tree: Tree) -> tuple[set[str], set[str]]:
-    """Give the keys that the program may put into what it did not make, or asks for first; and those that it makes."""
-    put, made = set(), set()
+def _keys(tree: Tree) -> tuple[set[str], set[str], set[str]]:
+    """Give the keys that the program may put into what it did not make, that it asks for first, and that it makes."""
+    put, asked, made = set(), set(), set()
     for node in tree.nodes:
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             put |= _texts(node.slice) or _listed(tree)
         elif isinstance(node, ast.Compare) and any(isinstance(one, ast.In | ast.NotIn) for one in node.ops):
-            put |= _texts(node.left)
+            asked |= _texts(node.left)
         elif isinstance(node, ast.Dict):
             made |= {text for key in node.keys if key is not None for text in _texts(key)}
         elif isinstance(node, ast.Call):
@@ -63,7 +63,7 @@ def _keys(tree: Tree) -> tuple[set[str], set[str]]:
                     for part in ast.walk(one):
                         if not isinstance(tree.parents[part], ast.Subscript):
                             put |= _texts(part)
-    return put, made
+    return put, asked, made
 
 
 def _listed(tree: Tree) -> set[str]:

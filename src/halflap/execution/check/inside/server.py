@@ -21,6 +21,7 @@ from halflap.execution.check.inside import child, words
 __all__ = ["main"]
 
 _LONGEST_INSTRUCTIONS = 1 << 20
+_SETTINGS = """[analysis]\nreturn-type-inference = "always"\n"""
 
 
 def main(descriptor: int) -> NoReturn:
@@ -46,7 +47,7 @@ def _prepare(orders: dict[str, Any]) -> tuple[child.Plan, str, list[str], dict[s
     place = tempfile.mkdtemp(prefix="halflap-check-", dir=orders["temporary"])
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     Path(place, "none", "lib", f"python{version}", "site-packages").mkdir(parents=True)
-    Path(place, "none", "ty.toml").touch()
+    Path(place, "none", "ty.toml").write_text(_SETTINGS, encoding="ascii")
     plan = child.Plan(
         executable=orders["executable"],
         arguments=(

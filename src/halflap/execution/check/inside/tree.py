@@ -46,7 +46,7 @@ class Tree:
                 self.parents[child] = node
                 waiting.append(child)
 
-    def place(self, node: ast.expr | ast.keyword | ast.stmt) -> Place:
+    def place(self, node: ast.expr | ast.keyword | ast.stmt | ast.arg) -> Place:
         """Say where a node stands."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
