@@ -13,12 +13,13 @@ import socket
 import sys
 import sysconfig
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.check.inside import words
 from halflap.execution.check.reading import CheckSkipped, Examined, read_answer
+from halflap.execution.jail.users import private_user
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +42,17 @@ class Orders:
     """How examinations are to be confined."""
 
     seconds: float = 2.0
+    memory_bytes: int = 768 * 1024 * 1024
+    cpu_seconds: int = 3
+    namespaces: bool = True
+    landlock: bool = True
+    seccomp: bool = True
+    lockdown: bool = True
+    """False only in the tests that show what an attack would do without locks."""
+    command: tuple[str, ...] = ()
+    """In tests: what is run in place of ty, with its first arguments."""
+    also: tuple[str, ...] = ()
+    """In tests: the files and folders that it needs."""
 
 
 def find_ty() -> str:
@@ -67,6 +79,7 @@ class Helper:
     is_lost: bool = False
     _process: asyncio.subprocess.Process | None = None
     _control: socket.socket | None = None
+    _place: str | None = None
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     async def start(self) -> None:
@@ -90,7 +103,7 @@ class Helper:
         if "trouble" in answer:
             await self.close()
             raise OSError(answer["trouble"])
-        self.layers, self.missing = answer["layers"], answer["missing"]
+        self.layers, self.missing, self._place = answer["layers"], answer["missing"], answer["place"]
         # It says nothing more: what can be read from here on is its end.
         loop.add_reader(control, self._lose)
 
@@ -110,9 +123,13 @@ class Helper:
             theirs.close()
 
     def _instructions(self) -> dict[str, Any]:
-        return {
-            "executable": find_ty(),
-            "temporary": tempfile.gettempdir(),
+        orders = asdict(self.orders)
+        return orders | {
+            "executable": self.orders.command[0] if self.orders.command else find_ty(),
+            "user": private_user(),
+            # In memory where there is such a folder: it is faster, and nothing is left by a crash of the machine.
+            "temporary": ["/dev/shm", tempfile.gettempdir()],  # noqa: S108 -- a folder of its own is made in it
+            "file_bytes": max(words.LARGEST_CODE, words.LARGEST_STUBS),
             "seconds": self.orders.seconds + _GRACE_SECONDS,
         }
 
@@ -204,3 +221,6 @@ class Helper:
                 with contextlib.suppress(ProcessLookupError):
                     process.send_signal(signal.SIGKILL)
                 await process.wait()
+        if self._place is not None:
+            # It clears away its folder itself, unless it was killed.
+            await asyncio.to_thread(shutil.rmtree, self._place, ignore_errors=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["CheckSkipped", "Diagnostic", "Examined", "read_answer"]
 
@@ -65,8 +67,9 @@ def read_answer(body: bytes) -> Examined:
 def _diagnostic(one: Any) -> Diagnostic:
     if not isinstance(one, list) or len(one) != _PARTS:
         raise CheckSkipped("its answer could not be read")
-    rule, *places, message = one
+    rule, line, column, end_line, end_column, message = one
     is_text = isinstance(rule, str) and isinstance(message, str)
+    places = (line, column, end_line, end_column)
     if not is_text or not all(type(place) is int and 1 <= place <= _LARGEST_NUMBER for place in places):
         raise CheckSkipped("its answer could not be read")
-    return Diagnostic(rule[:_LONGEST_RULE], *places, message[:_LONGEST_MESSAGE])
+    return Diagnostic(rule[:_LONGEST_RULE], line, column, end_line, end_column, message[:_LONGEST_MESSAGE])

@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from halflap.execution.check.inside import locks as lock
 from halflap.execution.check.inside import words
 from halflap.execution.check.inside.facts import gather
 from halflap.execution.check.inside.report import diagnostics
@@ -19,7 +20,6 @@ __all__ = ["Plan", "main"]
 _PROGRAM, _STUBS = "program.py", "__builtins__.pyi"
 _MOST_PRINTED = 4 * 1024 * 1024
 _FOUND_SOMETHING = 1
-_CRASHED = 101
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,18 @@ class Plan:
     executable: int | str
     arguments: tuple[str, ...]
     environment: dict[str, str]
+    locks: lock.Locks
 
 
 def main(channel: int, folder: str, plan: Plan) -> NoReturn:
-    """Examine what comes over the channel, answer, and end."""
-    with socket.socket(fileno=channel) as talk:
+    """Lock, examine what comes over the channel, answer, and end."""
+    with socket.socket(fileno=channel, family=socket.AF_UNIX, type=socket.SOCK_STREAM, proto=0) as talk:
         try:
-            answer = _examine(talk, folder, plan)
+            os.mkdir(folder, 0o700)  # noqa: PTH102 -- the server has no more of the library in memory than it needs
+            os.chdir(folder)
+            # A layer that the server reported is put on, or nothing is examined.
+            lock.lock_examination(plan.locks)
+            answer = _examine(talk, plan)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway hears of it and goes on
             answer = {"trouble": f"{type(error).__name__}: {error}"[:500]}
         with contextlib.suppress(OSError):
@@ -43,10 +48,8 @@ def main(channel: int, folder: str, plan: Plan) -> NoReturn:
     os._exit(0)
 
 
-def _examine(talk: socket.socket, folder: str, plan: Plan) -> dict[str, Any]:
+def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
     code, stubs = _question(talk)
-    os.mkdir(folder, 0o700)  # noqa: PTH102 -- here and below: each file of the library less is a page less to copy
-    os.chdir(folder)
     _write(_PROGRAM, code)
     _write(_STUBS, stubs)
     pid, printed = _start(plan)
@@ -91,14 +94,14 @@ def _write(name: str, body: bytes) -> None:
 def _start(plan: Plan) -> tuple[int, int]:
     """Start ty, and give where its report comes from."""
     printed, write = os.pipe()
+    own = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
+            lock.die_with(own)
             os.dup2(write, 1)
-            nothing = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nothing, 0)
-            os.dup2(nothing, 2)
-            os.execve(plan.executable, list(plan.arguments), plan.environment)
+            lock.lock_ty(plan.locks)
+            os.execve(plan.executable, plan.arguments, plan.environment)  # noqa: S606 -- the whole point
         finally:
             os._exit(127)
     os.close(write)

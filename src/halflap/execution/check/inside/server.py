@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import select
 import shutil
 import signal
 import socket
-import sys
-import tempfile
 import time
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.execution.check.inside import child, words
+from halflap.execution.check.inside.locks import die_with
+from halflap.execution.check.inside.prepare import prepare
+
+if TYPE_CHECKING:
+    from halflap.execution.check.inside.place import Place
 
 __all__ = ["main"]
 
@@ -30,49 +31,46 @@ def main(descriptor: int) -> NoReturn:
     os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
     orders = json.loads(_line(control))
     try:
-        plan, place, layers, missing = _prepare(orders)
+        plan, place, found = prepare(orders)
     except OSError as error:
         _say(control, {"trouble": str(error)})
         os._exit(1)
     try:
-        _say(control, {"layers": layers, "missing": missing})
+        kept = None if place.is_private else place.root
+        _say(control, {"layers": found.layers, "missing": found.missing, "place": kept})
         _Server(control, plan, place, orders["seconds"]).serve()
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        _clear(place)
         os._exit(0)
 
 
-def _prepare(orders: dict[str, Any]) -> tuple[child.Plan, str, list[str], dict[str, str]]:
-    place = tempfile.mkdtemp(prefix="halflap-check-", dir=orders["temporary"])
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    Path(place, "none", "lib", f"python{version}", "site-packages").mkdir(parents=True)
-    Path(place, "none", "ty.toml").touch()
-    plan = child.Plan(
-        executable=orders["executable"],
-        arguments=(
-            "ty", "check", "--project", ".", "--config-file", "../none/ty.toml", "--python", "../none",
-            "--python-version", version, "--no-progress", "--color", "never", "--output-format", "gitlab",
-            "program.py",
-        ),
-        environment={"HOME": f"{place}/none", "TY_MAX_PARALLELISM": "1"},
-    )  # fmt: skip
-    child.get_ready()
-    gc.collect()
-    gc.freeze()
-    return plan, place, [], {}
+def _clear(place: Place) -> None:
+    """Leave nothing behind; what is private is gone with us."""
+    if not place.is_private:
+        with contextlib.suppress(OSError):
+            os.chmod(place.folders, 0o700)  # noqa: PTH101 -- see child
+        shutil.rmtree(place.root, ignore_errors=True)
+
+
+class _Child(NamedTuple):
+    pid: int
+    folder: str
+    until: float
 
 
 class _Server:
-    def __init__(self, control: socket.socket, plan: child.Plan, place: str, seconds: float) -> None:
+    def __init__(self, control: socket.socket, plan: child.Plan, place: Place, seconds: float) -> None:
         self._control = control
         self._plan = plan
         self._place = place
         self._seconds = seconds
-        self._children: dict[int, tuple[int, float]] = {}
+        self._children: dict[int, _Child] = {}
+        self._pid = os.getpid()
+        self._wakers = os.pipe()
 
     def serve(self) -> None:
         """Fork what is asked for, kill what takes too long, and clear away what is left."""
-        wake, waker = os.pipe()
+        wake, waker = self._wakers
         os.set_blocking(wake, False)
         os.set_blocking(waker, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -90,12 +88,12 @@ class _Server:
                     return
             self._bury()
             now = time.monotonic()
-            for number, (_, until) in list(self._children.items()):
-                if until < now:
+            for number, one in list(self._children.items()):
+                if one.until < now:
                     self._kill(number)
 
     def _patience(self) -> float | None:
-        untils = [until for _, until in self._children.values()]
+        untils = [one.until for one in self._children.values()]
         return max(min(untils) - time.monotonic(), 0) * 1000 + 1 if untils else None
 
     def _obey(self) -> bool:
@@ -113,6 +111,8 @@ class _Server:
         return True
 
     def _fork(self, number: int, channel: int) -> None:
+        # Nobody can list the folders, so nobody who cannot guess this gets to one.
+        folder = f"{self._place.folders}/{os.urandom(12).hex()}"
         try:
             pid = os.fork()
         except OSError:
@@ -121,35 +121,36 @@ class _Server:
             return
         if pid == 0:
             signal.set_wakeup_fd(-1)
+            for own in (self._control.fileno(), *self._wakers):
+                os.close(own)
             os.setpgid(0, 0)
-            os.closerange(3, channel)
-            os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
-            child.main(channel, f"{self._place}/{number}", self._plan)
+            die_with(self._pid)
+            child.main(channel, folder, self._plan)
         os.close(channel)
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-        self._children[number] = (pid, time.monotonic() + self._seconds)
+        self._children[number] = _Child(pid, folder, time.monotonic() + self._seconds)
 
     def _kill(self, number: int) -> None:
         if number in self._children:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._children[number][0], signal.SIGKILL)
+                os.killpg(self._children[number].pid, signal.SIGKILL)
 
     def _bury(self) -> None:
-        while self._children:
+        while True:
             try:
                 pid, _ = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            for number, (known, _) in list(self._children.items()):
-                if known == pid:
+            for number, one in list(self._children.items()):
+                if one.pid == pid:
+                    del self._children[number]
                     # ty may be left, if its parent went first.
                     with contextlib.suppress(OSError):
                         os.killpg(pid, signal.SIGKILL)
-                    del self._children[number]
-                    shutil.rmtree(f"{self._place}/{number}", ignore_errors=True)
+                    shutil.rmtree(one.folder, ignore_errors=True)
 
 
 def _line(control: socket.socket) -> bytes:

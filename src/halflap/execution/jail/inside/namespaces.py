@@ -8,10 +8,12 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from halflap.execution.jail.inside import privileges
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["add_folder", "leave_the_files", "unshare"]
+__all__ = ["add_folder", "continue_as_first_process", "leave_the_files", "unshare"]
 
 _NEWNS, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
     0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
@@ -38,6 +40,22 @@ def unshare() -> None:
     (own / "setgroups").write_text("deny", encoding="ascii")
     (own / "uid_map").write_text(f"{user} {user} 1", encoding="ascii")
     (own / "gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+
+
+def continue_as_first_process() -> None:
+    """Fork: the child, the first process of its namespace, goes on; we wait for it, and go with it.
+
+    When the first process of a namespace ends, the kernel ends all others in it.
+    """
+    first = os.fork()
+    if first == 0:
+        privileges.die_with_parent()
+        return
+    os.closerange(0, os.sysconf("SC_OPEN_MAX"))
+    while True:
+        _, status = os.waitpid(first, 0)
+        if not os.WIFSTOPPED(status):
+            os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def leave_the_files(

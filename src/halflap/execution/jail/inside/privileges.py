@@ -9,11 +9,13 @@ import os
 import platform
 import signal
 import struct
+from pathlib import Path
 from typing import Any
 
 __all__ = [
     "adopt_orphans",
     "allow_no_more",
+    "be_first_to_go",
     "become_nobody",
     "die_with_parent",
     "drop_capabilities",
@@ -58,6 +60,12 @@ def show() -> None:
 def adopt_orphans() -> None:
     """Become the parent of whatever our children leave behind."""
     _prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def be_first_to_go() -> None:
+    """Tell the kernel whom to end first when memory runs out: a program, not the gateway."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def die_with_parent() -> None:
