@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halflap.execution.check.helper import Helper, Orders
 from halflap.execution.check.inside.words import LARGEST_CODE, LARGEST_STUBS
-from halflap.execution.check.reading import CheckSkipped, Diagnostic, Examined
+from halflap.execution.check.reading import CheckSkipped, Diagnostic, Examined, HelperGone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,8 +57,11 @@ class Examiner:
         self._waiting += 1
         try:
             async with asyncio.timeout(self._orders.seconds), self._places:
-                helper = await self._current()
-                return await helper.examine(program, declared)
+                try:
+                    return await (await self._current()).examine(program, declared)
+                except HelperGone:
+                    # It may have ended since we last heard of it; the next is asked once.
+                    return await (await self._current()).examine(program, declared)
         except TimeoutError:
             raise CheckSkipped(f"it took longer than {self._orders.seconds:g} s") from None
         finally:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.check.inside import words
-from halflap.execution.check.reading import CheckSkipped, Examined, read_answer
+from halflap.execution.check.reading import CheckSkipped, Examined, HelperGone, read_answer
 from halflap.execution.jail.users import private_user
 
 if TYPE_CHECKING:
@@ -195,13 +195,13 @@ class Helper:
                 await asyncio.sleep(0.001)
             except OSError:
                 self._lose()
-                raise CheckSkipped("its process is gone") from None
+                raise HelperGone from None
             else:
                 return
 
     def _tell(self, kind: bytes, number: int, channel: socket.socket | None = None) -> None:
         if self._control is None or self.is_lost:
-            raise CheckSkipped("its process is gone")
+            raise HelperGone
         descriptors = [] if channel is None else [channel.fileno()]
         socket.send_fds(self._control, [words.ORDER.pack(kind, number)], descriptors)
 

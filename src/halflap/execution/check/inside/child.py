@@ -54,15 +54,14 @@ def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
     _write(_STUBS, stubs)
     pid, printed = _start(plan)
     facts = gather(code.decode("utf-8", "surrogatepass"))
-    broken = facts["syntax_error"] is not None
-    if broken:
+    if facts["syntax_error"] is not None:
         # Python has the last word on what is Python. ty ends with us.
         return {"facts": facts, "diagnostics": []}
     output = _read_all(printed)
     _, status = os.waitpid(pid, 0)
     ended = os.waitstatus_to_exitcode(status)
     if len(output) < _MOST_PRINTED and ended not in {0, _FOUND_SOMETHING}:
-        return {"trouble": f"ty ended with {ended}"}
+        return {"ended": ended}
     return {"facts": facts, "diagnostics": diagnostics(output, compiles=True)}
 
 

@@ -78,7 +78,7 @@ class Place:
         """What ty is called with: nothing is left for it to discover."""
         none = f"{self.root}/none"
         return (
-            "ty", "check", "--project", ".", "--config-file", f"{none}/ty.toml", "--python", none,
+            "check", "--project", ".", "--config-file", f"{none}/ty.toml", "--python", none,
             "--python-version", _VERSION, "--no-respect-ignore-files", "--no-progress", "--color", "never",
             "--output-format", "gitlab", "program.py",
         )  # fmt: skip

@@ -50,7 +50,7 @@ def prepare(orders: dict[str, Any]) -> tuple[child.Plan, Place, Confinement]:
     examination, ty = found.filters
     plan = child.Plan(
         executable=tool.descriptor if os.execve in os.supports_fd else tool.path,
-        arguments=(*orders["command"], *place.arguments),
+        arguments=(*(orders["command"] or ["ty"]), *place.arguments),
         environment=place.environment,
         locks=Locks(
             lockdown=orders["lockdown"],

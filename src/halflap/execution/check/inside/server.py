@@ -83,14 +83,21 @@ class _Server:
                 if descriptor == wake:
                     os.read(wake, 4096)
                 elif not self._obey():
-                    for number in list(self._children):
-                        self._kill(number)
+                    self._end()
                     return
             self._bury()
             now = time.monotonic()
             for number, one in list(self._children.items()):
                 if one.until < now:
                     self._kill(number)
+
+    def _end(self) -> None:
+        """Kill all children, and wait until none can write any more."""
+        for number in self._children:
+            self._kill(number)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
 
     def _patience(self) -> float | None:
         untils = [one.until for one in self._children.values()]
@@ -120,12 +127,16 @@ class _Server:
             os.close(channel)
             return
         if pid == 0:
-            signal.set_wakeup_fd(-1)
-            for own in (self._control.fileno(), *self._wakers):
-                os.close(own)
-            os.setpgid(0, 0)
-            die_with(self._pid)
-            child.main(channel, folder, self._plan)
+            try:
+                signal.set_wakeup_fd(-1)
+                for own in (self._control.fileno(), *self._wakers):
+                    os.close(own)
+                os.setpgid(0, 0)
+                die_with(self._pid)
+                child.main(channel, folder, self._plan)
+            finally:
+                # Whatever goes wrong, a child never goes on as the server.
+                os._exit(1)
         os.close(channel)
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
