@@ -171,7 +171,21 @@ class Helper:
         finally:
             self.under_way -= 1
             ours.close()
+        if not body and self._has_ended():
+            raise HelperGone
         return read_answer(body)
+
+    def _has_ended(self) -> bool:
+        """Say whether the server is gone, also if the loop has not told us yet."""
+        if self._control is not None and not self.is_lost:
+            try:
+                if not self._control.recv(1, socket.MSG_PEEK):
+                    self._lose()
+            except BlockingIOError:
+                return False
+            except OSError:
+                self._lose()
+        return self.is_lost
 
     async def _hear(self, ours: socket.socket) -> bytes:
         loop, body = asyncio.get_running_loop(), bytearray()

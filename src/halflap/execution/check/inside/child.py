@@ -118,6 +118,8 @@ def _read_all(printed: int) -> bytes:
 
 def get_ready() -> None:
     """Do once before any fork what each child would do for the first time."""
-    gather("x = 1")
+    # A name beyond ASCII, a character by its name, a mistake: each has the parser import something.
+    gather("é = '\\N{BULLET}'")
+    gather("é = (")
     diagnostics(b"[]", compiles=True)
     json.dumps({"trouble": sys.version})

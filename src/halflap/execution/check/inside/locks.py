@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import signal
@@ -98,6 +97,9 @@ def _limit(name: str, value: int) -> None:
         return
     _, hard = resource.getrlimit(limit)
     most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    # The one system without a limit to address space refuses to set it; the layer is then not reported.
-    with contextlib.suppress(ValueError if not IS_LINUX else ()):
+    try:
         resource.setrlimit(limit, (most, most))
+    except (OSError, ValueError):
+        # Other systems have limits that they do not let be set.
+        if IS_LINUX:
+            raise

@@ -36,6 +36,8 @@ class Confinement:
 
 def prepare(orders: dict[str, Any]) -> tuple[child.Plan, Place, Confinement]:
     """Confine this process as far as its children have to be, and say how they go on, and where."""
+    # First, while there is a library to import from.
+    child.get_ready()
     tool = find_tool(orders["executable"], tuple(orders["also"]))
     memory = _address_space() + orders["memory_bytes"]
     found = Confinement()
@@ -64,7 +66,6 @@ def prepare(orders: dict[str, Any]) -> tuple[child.Plan, Place, Confinement]:
             readable=tuple(place.readable),
         ),
     )
-    child.get_ready()
     gc.collect()
     # What is there now never becomes garbage; so the children share its pages.
     gc.freeze()

@@ -32,8 +32,8 @@ def main(descriptor: int) -> NoReturn:
     orders = json.loads(_line(control))
     try:
         plan, place, found = prepare(orders)
-    except OSError as error:
-        _say(control, {"trouble": str(error)})
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the gateway is to hear of it
+        _say(control, {"trouble": str(error) or type(error).__name__})
         os._exit(1)
     try:
         kept = None if place.is_private else place.root

@@ -1,0 +1,18 @@
+"""One examiner for all tests of this folder: on a loop of its own, in a thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from execution.check.room import Room
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def room() -> Iterator[Room]:
+    with Room() as opened:
+        yield opened

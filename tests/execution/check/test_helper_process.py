@@ -1,0 +1,172 @@
+"""The check's server as a process: started once, replaced when it is gone, and gone when the gateway is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from execution.check.room import PATIENT, Room
+from halflap.execution.check import examiner as module
+from halflap.execution.check.examiner import CheckSkipped, Examiner
+from support import ROOT, children_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLACES = (Path("/dev/shm"), Path("/tmp"))
+
+
+def folders() -> set[Path]:
+    return {path for place in PLACES for path in place.glob("halflap-check-*")}
+
+
+def soon(true: Callable[[], bool]) -> bool:
+    for _ in range(100):
+        if true():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_it_starts_once_for_all_that_ask_at_once(run: Callable[[Any], Any]) -> None:
+    async def counted() -> int:
+        examiner = Examiner(PATIENT)
+        await asyncio.gather(*(examiner.examine("x = 1", "") for _ in range(6)))
+        assert examiner._helper is not None
+        examined = examiner._helper.examined
+        await examiner.close()
+        return examined
+
+    assert run(counted()) == 6
+
+
+def test_another_is_started_when_it_was_killed() -> None:
+    with Room() as room:
+        room.examine("x = 1")
+        first = room.pid
+        os.kill(first, signal.SIGKILL)
+        assert room.examine("x = 1").diagnostics == ()
+        assert room.pid != first
+
+
+def test_who_gives_up_waiting_leaves_nothing_running() -> None:
+    with Room(replace(PATIENT, command=("/bin/sh", "-c", "while :; do :; done"))) as room:
+        room.do(room.examiner.ready())
+        few = len(children_of(room.pid))
+
+        async def give_up() -> None:
+            work = asyncio.create_task(room.examiner.examine("x = 1", ""))
+            while len(await asyncio.to_thread(children_of, room.pid)) < few + 2:
+                await asyncio.sleep(0.01)
+            work.cancel()
+            await asyncio.wait([work])
+
+        room.do(give_up())
+        assert soon(lambda: len(children_of(room.pid)) == few)
+
+
+def test_it_is_replaced_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_EXAMINED", 2)
+    with Room() as room:
+        room.examine("x = 1")
+        first = room.pid
+        for _ in range(20):
+            room.examine("x = (")
+        assert soon(lambda: room.pid != first)
+        assert soon(lambda: not Path(f"/proc/{first}").exists())
+
+
+@pytest.mark.parametrize("namespaces", [True, False])
+def test_nothing_is_left_when_it_is_closed(namespaces: bool) -> None:
+    before, descriptors = folders(), len([*Path("/proc/self/fd").iterdir()])
+    with Room(replace(PATIENT, namespaces=namespaces)) as room:
+        for _ in range(5):
+            room.examine("x: int = 'a'")
+        pid = room.pid
+        if not namespaces:
+            (place,) = folders() - before
+            assert soon(lambda: not [*(place / "work").iterdir()])
+    assert folders() == before
+    assert not Path(f"/proc/{pid}").exists()
+    assert len([*Path("/proc/self/fd").iterdir()]) == descriptors
+
+
+def test_nothing_is_left_when_it_was_killed() -> None:
+    before = folders()
+    with Room(replace(PATIENT, namespaces=False)) as room:
+        room.examine("x = 1")
+        os.kill(room.pid, signal.SIGKILL)
+    assert folders() == before
+
+
+_GATEWAY = """
+import asyncio, sys
+from execution.check.room import PATIENT
+from dataclasses import replace
+from halflap.execution.check.examiner import Examiner
+
+async def main():
+    examiner = Examiner(replace(PATIENT, namespaces=sys.argv[1] == "True"))
+    await examiner.ready()
+    work = asyncio.create_task(examiner.examine(sys.argv[2], ""))
+    await asyncio.sleep(0.3)
+    print(examiner._helper._process.pid, flush=True)
+    await work
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("namespaces", [True, False])
+def test_nothing_is_left_when_the_gateway_is_killed(namespaces: bool) -> None:
+    from execution.check.test_limits_of_examining import HANGS_TY  # noqa: PLC0415
+
+    before = folders()
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])}
+    with subprocess.Popen(
+        [sys.executable, "-c", _GATEWAY, str(namespaces), HANGS_TY],
+        stdout=subprocess.PIPE, text=True, env=environment,
+    ) as gateway:  # fmt: skip
+        assert gateway.stdout is not None
+        pid = int(gateway.stdout.readline())
+        family = [pid, *children_of(pid)]
+        assert len(family) >= 3
+        gateway.kill()
+    assert soon(lambda: not [one for one in family if Path(f"/proc/{one}/exe").exists()])
+    assert soon(lambda: folders() == before)
+
+
+def test_memory_does_not_grow_with_what_is_examined() -> None:
+    with Room() as room:
+        secret = "".join(chr(97 + number % 26) for number in range(5_000))
+
+        def resident() -> int:
+            server = max([room.pid, *children_of(room.pid)])
+            return int(Path(f"/proc/{server}/statm").read_text().split()[1])
+
+        room.examine("x = 1")
+        soon(lambda: len(children_of(room.pid)) <= 1)
+        before = resident()
+        for _ in range(20):
+            room.examine(f"x = '{secret}' + (")
+        soon(lambda: len(children_of(room.pid)) <= 1)
+        assert resident() - before < 64
+
+
+def test_after_close_nothing_is_examined(run: Callable[[Any], Any]) -> None:
+    async def closed() -> None:
+        examiner = Examiner(PATIENT)
+        await examiner.close()
+        await examiner.examine("x = 1", "")
+
+    with pytest.raises(CheckSkipped, match="closing"):
+        run(closed())
