@@ -60,9 +60,10 @@ def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
     output = _read_all(printed)
     _, status = os.waitpid(pid, 0)
     ended = os.waitstatus_to_exitcode(status)
-    if len(output) < _MOST_PRINTED and ended not in {0, _FOUND_SOMETHING}:
+    cut = len(output) >= _MOST_PRINTED
+    if not cut and ended not in {0, _FOUND_SOMETHING}:
         return {"ended": ended}
-    return {"facts": facts, "diagnostics": diagnostics(output, compiles=True)}
+    return {"facts": facts, "diagnostics": diagnostics(output, compiles=True, cut=cut)}
 
 
 def _question(talk: socket.socket) -> tuple[bytes, bytes]:

@@ -114,6 +114,8 @@ class _Server:
         if kind == words.KILL:
             self._kill(number)
         elif descriptors:
+            # What comes through a socket is not closed by itself when ty is executed.
+            os.set_inheritable(descriptors[0], False)
             self._fork(number, descriptors[0])
         return True
 

@@ -1,0 +1,126 @@
+"""What a ty that a program has taken over could reach: nothing outside its folder, and nothing written in it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from execution.check.room import PATIENT, Room
+from security.stand_in import Seen, StandIn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _pytest.fixtures import SubRequest
+
+    from security.attack import Loot
+
+MODES: dict[str, dict[str, bool]] = {
+    "all-layers": {},
+    "no-namespaces": {"namespaces": False},
+    "no-landlock": {"landlock": False},
+    "seccomp-alone": {"namespaces": False, "landlock": False},
+    "limits-alone": {"namespaces": False, "landlock": False, "seccomp": False},
+}
+CONTROL = MODES["limits-alone"] | {"lockdown": False}
+DEADLY = (
+    "trace", "read another's memory", "set up io_uring", "load a program into the kernel", "make namespaces",
+    "mount", "use the kernel's keys",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stand_in(loot: Loot) -> Iterator[StandIn]:
+    private = loot.folder / "private"
+    private.write_text("private")
+    private.chmod(0o600)
+    made = StandIn()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def control(stand_in: StandIn, loot: Loot) -> dict[str, Seen]:
+    return {attacks: stand_in.attack(attacks, loot, **CONTROL) for attacks in ("reading", "reaching")}
+
+
+@pytest.fixture(scope="module", params=["all-layers", "no-namespaces", "no-landlock", "seccomp-alone"])
+def reached(request: SubRequest, stand_in: StandIn, loot: Loot) -> Seen:
+    """What is got behind seccomp and whatever else a mode has."""
+    return stand_in.attack("reaching", loot, **MODES[request.param])
+
+
+def test_it_reaches_nothing(reached: Seen) -> None:
+    # Signals that it sends itself are nobody else's business; but not even these are let through.
+    assert reached.got == {}
+    assert len(reached.refused) > 30
+
+
+def test_without_locks_it_reaches_much(control: dict[str, Seen]) -> None:
+    # What an unprivileged user of the machine cannot do anyway.
+    denied = {
+        "read a file of the gateway's user", "see the gateway", "become another", "see its parent's limits",
+        "change its parent's limits", "list the folders of others", "list the folders of others by their path",
+    }  # fmt: skip
+    assert set(control["reaching"].refused) <= denied | {"make a session", "leave its group"}
+
+
+@pytest.mark.parametrize("mode", ["all-layers", "no-namespaces", "no-landlock"])
+def test_the_files_of_the_machine_cannot_be_read(mode: str, stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.attack("reading", loot, **MODES[mode]).got == {}
+
+
+def test_without_locks_the_files_of_the_machine_are_read(control: dict[str, Seen]) -> None:
+    assert control["reading"].refused == {}
+
+
+def test_with_seccomp_alone_files_are_read_that_every_user_may_read(stand_in: StandIn, loot: Loot) -> None:
+    seen = stand_in.attack("reading", loot, **MODES["seccomp-alone"])
+    assert "read a file that all may read" in seen.got
+
+
+def test_it_has_three_descriptors_and_an_environment_of_ours(reached: Seen) -> None:
+    assert reached.facts["open"] == [0, 1, 2]
+    assert set(reached.facts["environment"]) <= {"HOME", "TY_MAX_PARALLELISM", "LD_LIBRARY_PATH", "LC_CTYPE"}
+    assert reached.facts["files"] == ["__builtins__.pyi", "program.py"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="an ordinary user's ty is that user")
+def test_for_root_it_is_another_user(reached: Seen) -> None:
+    assert 0 not in {reached.facts["user"], reached.facts["group"]}
+
+
+@pytest.mark.parametrize("name", DEADLY)
+def test_what_ty_never_does_ends_it(name: str, stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.ending(name, loot) == "ty crashed (SIGSYS)"
+
+
+@pytest.mark.parametrize("name", DEADLY)
+@pytest.mark.slow
+def test_without_locks_that_does_not_end_it(name: str, stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.ending(name, loot, **CONTROL) == ""
+
+
+def test_it_runs_nothing_else(stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.attack("shell", loot).refused == {"run a shell": "refused: ENOENT"}
+
+
+def test_without_namespaces_it_runs_nothing_else(stand_in: StandIn, loot: Loot) -> None:
+    seen = stand_in.attack("shell", loot, **MODES["no-namespaces"])
+    assert seen.refused == {"run a shell": "refused: EACCES"}
+
+
+def test_without_locks_it_runs_a_shell(stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.ending("shell", loot, **CONTROL) == "ty failed with status 77"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_ty_itself_works_in_every_mode_and_the_mode_is_told(mode: str) -> None:
+    switches: dict[str, Any] = MODES[mode]
+    with Room(PATIENT.__class__(seconds=20, cpu_seconds=20, **switches)) as room:
+        assert [one.rule for one in room.diagnostics("x: int = 'a'")] == ["invalid-assignment"]
+        off = {name for name, why in room.examiner.missing.items() if why == "switched off"}
+        assert off == set(switches)
+        assert not {layer.split()[0] for layer in room.examiner.layers} & off
