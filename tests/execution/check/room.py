@@ -1,22 +1,35 @@
-"""Where tests have programs examined: a loop in a thread, with an examiner on it. Needs nothing but Halflap."""
+"""Where tests have programs examined: a loop in a thread, with an examiner on it."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from halflap.execution.check.examiner import CheckSkipped, Examiner, Orders
+from support import children_of
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from halflap.execution.check.examiner import Diagnostic, Examined
 
-__all__ = ["PATIENT", "Room"]
+__all__ = ["PATIENT", "Room", "soon"]
 
 PATIENT = Orders(seconds=20.0, cpu_seconds=20)
 """On a busy machine an examination may take its time, where time is not what the test is about."""
+
+
+def soon(true: Callable[[], object]) -> bool:
+    """Say whether something becomes true within a few seconds."""
+    for _ in range(100):
+        if true():
+            return True
+        time.sleep(0.05)
+    return False
 
 
 class Room:
@@ -56,6 +69,15 @@ class Room:
 
     def diagnostics(self, code: str, stubs: str = "") -> list[Diagnostic]:
         return list(self.examine(code, stubs).diagnostics)
+
+    def running(self) -> list[int]:
+        """Give the processes in which ty, or what stands in for it, runs."""
+        found = []
+        for pid in children_of(self.pid):
+            with contextlib.suppress(OSError):
+                if b"--output-format" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(pid)
+        return found
 
     @property
     def pid(self) -> int:

@@ -68,7 +68,7 @@ TY = Rules(
 
 EXAMINATION = Rules(
     allowed=(
-        *_COMMON, "open", "openat", "pipe", "pipe2", "dup2", "dup3", "wait4", "close_range",
+        *_COMMON, "open", "openat", "pipe", "pipe2", "dup2", "dup3", "wait4", "close_range", "setitimer",
         # By these ty is confined further. None gives anything.
         "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import sys
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ class Plan:
     arguments: tuple[str, ...]
     environment: dict[str, str]
     locks: lock.Locks
+    seconds: float
 
 
 def main(channel: int, folder: str, plan: Plan) -> NoReturn:
@@ -50,6 +52,8 @@ def main(channel: int, folder: str, plan: Plan) -> NoReturn:
 
 def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
     code, stubs = _question(talk)
+    # Whatever runs then, Python or C: the signal ends this process, and ty with it.
+    signal.setitimer(signal.ITIMER_REAL, plan.seconds)
     _write(_PROGRAM, code)
     _write(_STUBS, stubs)
     pid, printed = _start(plan)

@@ -54,6 +54,7 @@ def prepare(orders: dict[str, Any]) -> tuple[child.Plan, Place, Confinement]:
         executable=tool.descriptor if os.execve in os.supports_fd else tool.path,
         arguments=(*(orders["command"] or ["ty"]), *place.arguments),
         environment=place.environment,
+        seconds=orders["seconds"],
         locks=Locks(
             lockdown=orders["lockdown"],
             memory_bytes=memory,

@@ -9,7 +9,6 @@ import select
 import shutil
 import signal
 import socket
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.execution.check.inside import child, words
@@ -29,16 +28,15 @@ def main(descriptor: int) -> NoReturn:
     control = socket.socket(fileno=descriptor)
     os.closerange(3, descriptor)
     os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
-    orders = json.loads(_line(control))
     try:
-        plan, place, found = prepare(orders)
+        plan, place, found = prepare(json.loads(_line(control)))
     except Exception as error:  # noqa: BLE001 -- whatever it is, the gateway is to hear of it
         _say(control, {"trouble": str(error) or type(error).__name__})
         os._exit(1)
     try:
         kept = None if place.is_private else place.root
         _say(control, {"layers": found.layers, "missing": found.missing, "place": kept})
-        _Server(control, plan, place, orders["seconds"]).serve()
+        _Server(control, plan, place).serve()
     finally:
         _clear(place)
         os._exit(0)
@@ -55,21 +53,19 @@ def _clear(place: Place) -> None:
 class _Child(NamedTuple):
     pid: int
     folder: str
-    until: float
 
 
 class _Server:
-    def __init__(self, control: socket.socket, plan: child.Plan, place: Place, seconds: float) -> None:
+    def __init__(self, control: socket.socket, plan: child.Plan, place: Place) -> None:
         self._control = control
         self._plan = plan
         self._place = place
-        self._seconds = seconds
         self._children: dict[int, _Child] = {}
         self._pid = os.getpid()
         self._wakers = os.pipe()
 
     def serve(self) -> None:
-        """Fork what is asked for, kill what takes too long, and clear away what is left."""
+        """Fork and kill what is asked for, and clear away what is left."""
         wake, waker = self._wakers
         os.set_blocking(wake, False)
         os.set_blocking(waker, False)
@@ -79,17 +75,13 @@ class _Server:
         poll.register(self._control, select.POLLIN)
         poll.register(wake, select.POLLIN)
         while True:
-            for descriptor, _ in poll.poll(self._patience()):
+            for descriptor, _ in poll.poll():
                 if descriptor == wake:
                     os.read(wake, 4096)
                 elif not self._obey():
                     self._end()
                     return
             self._bury()
-            now = time.monotonic()
-            for number, one in list(self._children.items()):
-                if one.until < now:
-                    self._kill(number)
 
     def _end(self) -> None:
         """Kill all children, and wait until none can write any more."""
@@ -98,10 +90,6 @@ class _Server:
         with contextlib.suppress(ChildProcessError):
             while True:
                 os.waitpid(-1, 0)
-
-    def _patience(self) -> float | None:
-        untils = [one.until for one in self._children.values()]
-        return max(min(untils) - time.monotonic(), 0) * 1000 + 1 if untils else None
 
     def _obey(self) -> bool:
         try:
@@ -142,7 +130,7 @@ class _Server:
         os.close(channel)
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-        self._children[number] = _Child(pid, folder, time.monotonic() + self._seconds)
+        self._children[number] = _Child(pid, folder)
 
     def _kill(self, number: int) -> None:
         if number in self._children:
