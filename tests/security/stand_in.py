@@ -40,6 +40,15 @@ class Seen:
     refused: dict[str, str]
 
 
+def seen(told: dict[str, str]) -> Seen:
+    """Read what the probe said, by rule."""
+    return Seen(
+        json.loads(told["facts"]),
+        {name: said for name, said in told.items() if said.startswith("got")},
+        {name: said for name, said in told.items() if said.startswith("refused")},
+    )
+
+
 class StandIn:
     """An interpreter with as little as the probe needs."""
 
@@ -85,12 +94,7 @@ class StandIn:
         """Have it examine a program, and read what it says of what it got."""
         with Room(self.orders(attacks, loot, **switches)) as room:
             told = {one.rule: one.message for one in room.diagnostics("x = 1")}
-        facts = json.loads(told.pop("facts"))
-        return Seen(
-            facts,
-            {name: said for name, said in told.items() if said.startswith("got")},
-            {name: said for name, said in told.items() if said.startswith("refused")},
-        )
+        return seen(told)
 
     def ending(self, attacks: str, loot: Loot, **switches: bool) -> str:
         """Say how it ended, if it did not end well."""

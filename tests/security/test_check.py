@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from execution.check.room import PATIENT, Room
-from security.stand_in import Seen, StandIn
+from halflap.execution.check.helper import find_ty
+from security.stand_in import Seen, StandIn, seen
+from security.user import USER, OrdinaryUser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +39,8 @@ def stand_in(loot: Loot) -> Iterator[StandIn]:
     private = loot.folder / "private"
     private.write_text("private")
     private.chmod(0o600)
+    if os.getuid() == 0:
+        os.chown(private, USER, USER)
     made = StandIn()
     yield made
     made.close()
@@ -124,3 +129,43 @@ def test_ty_itself_works_in_every_mode_and_the_mode_is_told(mode: str) -> None:
         off = {name for name, why in room.examiner.missing.items() if why == "switched off"}
         assert off == set(switches)
         assert not {layer.split()[0] for layer in room.examiner.layers} & off
+
+
+# An ordinary user's gateway ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def user() -> Iterator[OrdinaryUser]:
+    if os.getuid() != 0:
+        pytest.skip("the tests run as an ordinary user already: the other tests are as that user")
+    made = OrdinaryUser("security.inspector", needs=())
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_ordinary_users_ty_works_in_every_mode(mode: str, user: OrdinaryUser) -> None:
+    orders = asdict(PATIENT) | MODES[mode] | {"command": (user.lend(find_ty()),)}
+    answer = user.ask({"orders": orders, "code": "x: int = 'a'"})
+    assert [one["rule"] for one in answer.get("diagnostics", [])] == ["invalid-assignment"], answer
+    assert {name for name, why in answer["missing"].items() if why == "switched off"} == set(MODES[mode])
+
+
+@pytest.mark.parametrize(
+    ("mode", "got"),
+    [
+        ("all-layers", set()),
+        ("no-namespaces", set()),
+        ("no-landlock", set()),
+        # Then it is that user, and nothing but the filter is in the way.
+        ("seccomp-alone", {"read a file of the gateway's user"}),
+    ],
+)
+def test_what_an_ordinary_users_ty_reaches(
+    mode: str, got: set[str], user: OrdinaryUser, stand_in: StandIn, loot: Loot
+) -> None:
+    orders = asdict(stand_in.orders("reaching", loot, **MODES[mode]))
+    answer = user.ask({"orders": orders, "code": "x = 1"})
+    told = {one["rule"]: one["message"] for one in answer.get("diagnostics", [])}
+    assert "facts" in told, answer
+    assert set(seen(told).got) == got
