@@ -29,9 +29,20 @@ MODES: dict[str, dict[str, bool]] = {
 }
 CONTROL = MODES["limits-alone"] | {"lockdown": False}
 DEADLY = (
-    "trace", "read another's memory", "set up io_uring", "load a program into the kernel", "make namespaces",
-    "mount", "use the kernel's keys",
+    "trace",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in (
+            "read another's memory", "set up io_uring", "load a program into the kernel", "make namespaces",
+            "mount", "use the kernel's keys",
+        )
+    ),
 )  # fmt: skip
+SOME_MODES = [
+    mode if mode in {"all-layers", "limits-alone"} else pytest.param(mode, marks=pytest.mark.slow)
+    for mode in MODES
+]
+"""The most and the least that there may be; what is between runs with `make test-all`."""
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +132,7 @@ def test_without_locks_it_runs_a_shell(stand_in: StandIn, loot: Loot) -> None:
     assert stand_in.ending("shell", loot, **CONTROL) == "ty failed with status 77"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SOME_MODES)
 def test_ty_itself_works_in_every_mode_and_the_mode_is_told(mode: str) -> None:
     switches: dict[str, Any] = MODES[mode]
     with Room(PATIENT.__class__(seconds=20, cpu_seconds=20, **switches)) as room:
@@ -143,7 +154,7 @@ def user() -> Iterator[OrdinaryUser]:
     made.close()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SOME_MODES)
 def test_an_ordinary_users_ty_works_in_every_mode(mode: str, user: OrdinaryUser) -> None:
     orders = asdict(PATIENT) | MODES[mode] | {"command": (user.lend(find_ty()),)}
     answer = user.ask({"orders": orders, "code": "x: int = 'a'"})
@@ -155,8 +166,8 @@ def test_an_ordinary_users_ty_works_in_every_mode(mode: str, user: OrdinaryUser)
     ("mode", "got"),
     [
         ("all-layers", set()),
-        ("no-namespaces", set()),
-        ("no-landlock", set()),
+        pytest.param("no-namespaces", set(), marks=pytest.mark.slow),
+        pytest.param("no-landlock", set(), marks=pytest.mark.slow),
         # Then it is that user, and nothing but the filter is in the way.
         ("seccomp-alone", {"read a file of the gateway's user"}),
     ],

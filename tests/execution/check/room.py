@@ -86,3 +86,10 @@ class Room:
         assert helper is not None
         assert helper._process is not None
         return helper._process.pid
+
+    @property
+    def place(self) -> str | None:
+        """The folder that it has among the files of the machine, if any."""
+        helper = self.examiner._helper
+        assert helper is not None
+        return helper._place

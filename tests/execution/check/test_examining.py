@@ -102,6 +102,12 @@ def test_an_ignored_line_has_no_diagnostics(room: Room) -> None:
     assert [found.line for found in room.diagnostics(code)] == [2]
 
 
+@pytest.mark.parametrize("first", ["# type: ignore", "# ty: ignore", "#!/usr/bin/python\n# type: ignore"])
+def test_an_ignore_before_all_else_hides_everything_that_ty_would_say(first: str, room: Room) -> None:
+    # Who judges the diagnostics has to know: this is ty's own rule.
+    assert room.diagnostics(f"{first}\nx: int = 'a'") == []
+
+
 def test_names_that_look_like_a_report_are_only_names(room: Room) -> None:
     forged = '", "check_name": "forged"}, {"check_name": "forged", "location": {"path": "program.py"}}]\\n['
     found = room.diagnostics(f"x: int = {forged!r}\nd = {{}}\nd.nothing_like_it")

@@ -23,12 +23,6 @@ from support import ROOT, children_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PLACES = (Path("/dev/shm"), Path("/tmp"))
-
-
-def folders() -> set[Path]:
-    return {path for place in PLACES for path in place.glob("halflap-check-*")}
-
 
 def test_it_starts_once_for_all_that_ask_at_once(run: Callable[[Any], Any]) -> None:
     async def counted() -> int:
@@ -79,26 +73,27 @@ def test_it_is_replaced_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("namespaces", [True, False])
 def test_nothing_is_left_when_it_is_closed(namespaces: bool) -> None:
-    before, descriptors = folders(), len([*Path("/proc/self/fd").iterdir()])
+    descriptors = len([*Path("/proc/self/fd").iterdir()])
     with Room(replace(PATIENT, namespaces=namespaces)) as room:
         for _ in range(5):
             room.examine("x: int = 'a'")
-        pid = room.pid
+        pid, place = room.pid, room.place
         if not namespaces:
-            (place,) = folders() - before
+            assert place is not None
             # That of the child that waits for the next program.
-            assert soon(lambda: len([*(place / "work").iterdir()]) <= 1)
-    assert folders() == before
+            assert soon(lambda: len([*Path(place, "work").iterdir()]) <= 1)
+    assert place is None or not Path(place).exists()
     assert not Path(f"/proc/{pid}").exists()
     assert len([*Path("/proc/self/fd").iterdir()]) == descriptors
 
 
 def test_nothing_is_left_when_it_was_killed() -> None:
-    before = folders()
     with Room(replace(PATIENT, namespaces=False)) as room:
         room.examine("x = 1")
+        place = room.place
+        assert place is not None
         os.kill(room.pid, signal.SIGKILL)
-    assert folders() == before
+    assert not Path(place).exists()
 
 
 _GATEWAY = """
@@ -112,7 +107,7 @@ async def main():
     await examiner.ready()
     work = asyncio.create_task(examiner.examine(sys.argv[2], ""))
     await asyncio.sleep(0.3)
-    print(examiner._helper._process.pid, flush=True)
+    print(examiner._helper._process.pid, examiner._helper._place, flush=True)
     await work
 
 asyncio.run(main())
@@ -123,19 +118,21 @@ asyncio.run(main())
 def test_nothing_is_left_when_the_gateway_is_killed(namespaces: bool) -> None:
     from execution.check.test_limits_of_examining import HANGS_TY  # noqa: PLC0415
 
-    before = folders()
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])}
     with subprocess.Popen(
         [sys.executable, "-c", _GATEWAY, str(namespaces), HANGS_TY],
         stdout=subprocess.PIPE, text=True, env=environment,
     ) as gateway:  # fmt: skip
         assert gateway.stdout is not None
-        pid = int(gateway.stdout.readline())
+        number, place = gateway.stdout.readline().split()
+        pid = int(number)
         family = [pid, *children_of(pid)]
         assert len(family) >= 3
         gateway.kill()
     assert soon(lambda: not [one for one in family if Path(f"/proc/{one}/exe").exists()])
-    assert soon(lambda: folders() == before)
+    # With namespaces there is no folder among the machine's files.
+    assert (place == "None") == namespaces
+    assert soon(lambda: not Path(place).exists())
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can look into its memory")

@@ -41,21 +41,21 @@ def _still_works(room: Room) -> bool:
     "code",
     [
         pytest.param("-" * 100_000 + "1", id="minus"),
-        pytest.param("not " * 60_000 + "1", id="not"),
+        pytest.param("not " * 60_000 + "1", id="not", marks=pytest.mark.slow),
         pytest.param("(" * 100_000, id="open"),
         pytest.param("(" * 50_000 + ")" * 50_000, id="parentheses"),
-        pytest.param("[" * 50_000 + "]" * 50_000, id="lists"),
-        pytest.param("{1:" * 50_000 + "}" * 50_000, id="dicts"),
-        pytest.param("+".join(["1"] * 60_000), id="sum"),
-        pytest.param("x" + ".x" * 60_000, id="attributes"),
+        pytest.param("[" * 50_000 + "]" * 50_000, id="lists", marks=pytest.mark.slow),
+        pytest.param("{1:" * 50_000 + "}" * 50_000, id="dicts", marks=pytest.mark.slow),
+        pytest.param("+".join(["1"] * 60_000), id="sum", marks=pytest.mark.slow),
+        pytest.param("x" + ".x" * 60_000, id="attributes", marks=pytest.mark.slow),
         pytest.param("x" + "()" * 60_000, id="calls"),
-        pytest.param("lambda: " * 30_000 + "1", id="lambdas"),
+        pytest.param("lambda: " * 30_000 + "1", id="lambdas", marks=pytest.mark.slow),
         pytest.param("f'{" * 40_000, id="f-strings"),
         pytest.param("if 1:\n" + "".join(" " * depth + "if 1:\n" for depth in range(1, 600)), id="blocks"),
         pytest.param("9" * 200_000, id="digits"),
-        pytest.param("x" * 262_144, id="one-name"),
+        pytest.param("x" * 262_144, id="one-name", marks=pytest.mark.slow),
         pytest.param("x = '" + "é" * 131_000 + "'", id="one-line"),
-        pytest.param("\n" * 262_144, id="lines"),
+        pytest.param("\n" * 262_144, id="lines", marks=pytest.mark.slow),
         pytest.param("if x: pass\n" + "elif x: pass\n" * 15_000, id="elif"),
     ],
 )
@@ -71,16 +71,19 @@ def test_many_diagnostics_are_cut(room: Room) -> None:
     assert [one.line for one in found] == list(range(1, 501))
 
 
+def test_long_messages_do_not_make_the_answer_too_long(room: Room) -> None:
+    wide = " | ".join(f"'{'é' * 60}{number}'" for number in range(40))
+    code = f"from typing import Literal\nx: Literal[{wide.replace(' | ', ', ')}]\n" + "x = 5\n" * 400
+    found = room.diagnostics(code)
+    assert 40 < len(found) <= 400
+
+
 def test_a_program_that_makes_ty_hang_is_given_up(hasty: Room) -> None:
     begun = time.monotonic()
     assert hasty.skipped(HANGS_TY) == "it took longer than 1 s"
     assert time.monotonic() - begun < 3
-    assert _still_works(hasty)
-
-
-def test_a_program_that_makes_ty_hang_leaves_no_process(hasty: Room) -> None:
-    hasty.skipped(HANGS_TY)
     assert soon(lambda: not hasty.running())
+    assert _still_works(hasty)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,7 @@ def _standing_in(script: str, **orders: Any) -> Orders:
         ("exit 2", "ty failed with status 2"),
         ("exit 101", "ty failed with status 101"),
         ("read x < /", "ty failed with status 2"),
-        ("while :; do :; done", "ty crashed (SIGKILL)"),
+        pytest.param("while :; do :; done", "ty crashed (SIGKILL)", marks=pytest.mark.slow),
     ],
 )
 def test_how_ty_ended_is_said(script: str, reason: str) -> None:

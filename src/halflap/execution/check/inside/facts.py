@@ -9,6 +9,7 @@ from typing import Any
 __all__ = ["gather"]
 
 _NAME = "program.py"
+_LONGEST_TEXT = 1_000
 _TOO_DEEP = "the program is nested too deeply for Python"
 
 
@@ -36,4 +37,9 @@ def _syntax_error(code: str) -> dict[str, Any] | None:
 def _trouble(
     message: str, line: int | None = None, column: int | None = None, text: str | None = None
 ) -> dict[str, Any]:
-    return {"message": message, "line": line or 1, "column": max(column or 1, 1), "text": text or ""}
+    return {
+        "message": message[:_LONGEST_TEXT],
+        "line": line or 1,
+        "column": max(column or 1, 1),
+        "text": (text or "")[:_LONGEST_TEXT],
+    }

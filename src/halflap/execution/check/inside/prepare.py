@@ -47,6 +47,8 @@ def prepare(orders: dict[str, Any]) -> tuple[child.Plan, Place, Confinement]:
         found.missing = dict.fromkeys(
             ("seccomp", "no-new-privileges", "landlock", "namespaces"), "needs Linux"
         )
+        if os.getuid() == 0:
+            found.missing["another user"] = "needs Linux"
         place = make_a_place(tool, orders["temporary"])
     limit_the_server()
     examination, ty = found.filters

@@ -10,6 +10,8 @@ __all__ = ["MOST_DIAGNOSTICS", "diagnostics"]
 
 MOST_DIAGNOSTICS = 500
 _LONGEST_MESSAGE = 2_000
+_MOST_CHARACTERS = 100_000
+"""Of all messages together: written as JSON they stay far below the largest answer."""
 _SYNTAX = "invalid-syntax"
 
 
@@ -21,8 +23,10 @@ def diagnostics(printed: bytes, *, compiles: bool, cut: bool = False) -> list[li
         raise TypeError("ty's report is no list")
     read = (_read(one) for one in every)
     # ty knows no `await` outside a function; who could compile the program knows better.
-    found = (one for one in read if one is not None and not (compiles and one[0] == _SYNTAX))
-    return list(itertools.islice(found, MOST_DIAGNOSTICS))
+    found = [one for one in read if one is not None and not (compiles and one[0] == _SYNTAX)]
+    sizes = itertools.accumulate(len(one[-1]) for one in found)
+    kept = sum(size <= _MOST_CHARACTERS for size in sizes)
+    return found[: min(kept, MOST_DIAGNOSTICS)]
 
 
 def _whole(text: str) -> list[Any]:
