@@ -9,6 +9,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,6 +185,18 @@ def _status(pid: int) -> dict[str, str]:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     status = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
     return status | {"oom_score_adj": Path(f"/proc/{pid}/oom_score_adj").read_text().strip()}
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="for an ordinary user every file of its own can be read")
+def test_where_namespaces_are_of_no_use_it_does_without_and_says_so() -> None:
+    # What it cannot read it cannot take along: as on a machine that lets it enter namespaces but not mount.
+    with (
+        tempfile.NamedTemporaryFile() as private,
+        Room(replace(PATIENT, also=(private.name,))) as room,
+    ):
+        assert len(room.diagnostics("x: int = 'a'")) == 1
+        assert "Permission denied" in room.examiner.missing["namespaces"]
+        assert "namespaces" not in room.examiner.layers
 
 
 def test_after_close_nothing_is_examined(run: Callable[[Any], Any]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.execution.check.helper import Helper, Orders
+from halflap.execution.check.helper import Helper, NamespacesUnusableError, Orders
 from halflap.execution.check.inside.words import LARGEST_CODE, LARGEST_STUBS
 from halflap.execution.check.reading import CheckSkipped, Diagnostic, Examined, HelperGone
 
@@ -94,9 +95,8 @@ class Examiner:
         return task
 
     async def _start(self) -> Helper:
-        helper = Helper(self._orders)
         try:
-            await helper.start()
+            helper = await self._started()
         except OSError as error:
             reason = f"its process could not be started: {error}"
             self._trouble = (time.monotonic(), reason)
@@ -109,6 +109,17 @@ class Examiner:
             task = asyncio.create_task(_retire(former), name="check")
             self._retiring.add(task)
             task.add_done_callback(self._retiring.discard)
+        return helper
+
+    async def _started(self) -> Helper:
+        helper = Helper(self._orders)
+        try:
+            await helper.start()
+        except NamespacesUnusableError as unusable:
+            # Said, like every layer that is missing.
+            helper = Helper(replace(self._orders, namespaces=False))
+            await helper.start()
+            helper.missing["namespaces"] = str(unusable)
         return helper
 
     async def close(self) -> None:

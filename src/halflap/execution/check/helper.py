@@ -22,9 +22,9 @@ from halflap.execution.check.reading import CheckSkipped, Examined, HelperGone, 
 from halflap.execution.jail.users import private_user
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-__all__ = ["Helper", "Orders", "find_ty"]
+__all__ = ["Helper", "NamespacesUnusableError", "Orders", "find_ty"]
 
 _START_SECONDS = 30.0
 _CLOSE_SECONDS = 3.0
@@ -35,6 +35,10 @@ _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from halflap.execution.check.inside.server import main; main(int(sys.argv[2]))"
 )
+
+
+class NamespacesUnusableError(OSError):
+    """Where examinations take place could not be made within namespaces; it may be without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class Helper:
 
     orders: Orders
     layers: Sequence[str] = ()
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
     examined: int = 0
     under_way: int = 0
     is_lost: bool = False
@@ -101,8 +105,10 @@ class Helper:
         except BaseException:
             await self.close()
             raise
-        if "trouble" in answer:
+        if "layers" not in answer:
             await self.close()
+            if "without_namespaces" in answer:
+                raise NamespacesUnusableError(answer["without_namespaces"])
             raise OSError(answer["trouble"])
         self.layers, self.missing, self._place = answer["layers"], answer["missing"], answer["place"]
         # It says nothing more: what can be read from here on is its end.

@@ -17,10 +17,14 @@ from halflap.execution.jail.inside import landlock, namespaces, privileges, secc
 if TYPE_CHECKING:
     from halflap.execution.check.inside.place import Place, Tool
 
-__all__ = ["Confinement", "prepare"]
+__all__ = ["Confinement", "NamespaceTrouble", "prepare"]
 
 _SWITCHED_OFF = "switched off"
 _PROCESSES = 64
+
+
+class NamespaceTrouble(Exception):  # noqa: N818 -- it is no failure of the check: it goes on without
+    """Namespaces could be entered, but are of no use here."""
 
 
 @dataclass
@@ -130,7 +134,11 @@ def _settle(tool: Tool, orders: dict[str, Any], found: Confinement) -> Place:
         else:
             namespaces.continue_as_first_process()
             found.layers.append("namespaces")
-            return leave_for_a_place(tool)
+            try:
+                return leave_for_a_place(tool)
+            except OSError as error:
+                # There is no way back out of them: only another process can do without.
+                raise NamespaceTrouble(str(error)) from error
     # Where no namespace ends what our children leave behind, we do.
     privileges.adopt_orphans()
     return make_a_place(tool, orders["temporary"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.execution.check.inside import child, words
 from halflap.execution.check.inside.locks import die_with
-from halflap.execution.check.inside.prepare import prepare
+from halflap.execution.check.inside.prepare import NamespaceTrouble, prepare
 
 if TYPE_CHECKING:
     from halflap.execution.check.inside.place import Place
@@ -30,6 +30,9 @@ def main(descriptor: int) -> NoReturn:
     os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
     try:
         plan, place, found = prepare(json.loads(_line(control)))
+    except NamespaceTrouble as trouble:
+        _say(control, {"without_namespaces": str(trouble)})
+        os._exit(1)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the gateway is to hear of it
         _say(control, {"trouble": str(error) or type(error).__name__})
         os._exit(1)
