@@ -12,7 +12,7 @@ import socket
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.execution.check.inside import child, words
-from halflap.execution.check.inside.locks import die_with
+from halflap.execution.check.inside.locks import IS_LINUX, die_with
 from halflap.execution.check.inside.prepare import NamespaceTrouble, prepare
 
 if TYPE_CHECKING:
@@ -151,9 +151,10 @@ class _Server:
             for number, one in list(self._children.items()):
                 if one.pid == pid:
                     del self._children[number]
-                    # ty may be left, if its parent went first.
-                    with contextlib.suppress(OSError):
-                        os.killpg(pid, signal.SIGKILL)
+                    if not IS_LINUX:
+                        # There ty does not die with its parent.
+                        with contextlib.suppress(OSError):
+                            os.killpg(pid, signal.SIGKILL)
                     shutil.rmtree(one.folder, ignore_errors=True)
 
 
