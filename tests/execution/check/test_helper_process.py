@@ -19,6 +19,7 @@ import pytest
 from execution.check.room import PATIENT, Room, soon
 from halflap.execution.check import examiner as module
 from halflap.execution.check.examiner import CheckSkipped, Examiner
+from halflap.execution.check.inside.place import Tool, make_a_place
 from support import ROOT, children_of
 
 if TYPE_CHECKING:
@@ -95,6 +96,12 @@ def test_nothing_is_left_when_it_was_killed() -> None:
         assert place is not None
         os.kill(room.pid, signal.SIGKILL)
     assert not Path(place).exists()
+
+
+def test_nothing_is_left_when_it_cannot_start(tmp_path: Path) -> None:
+    with Path("/bin/sh").open("rb") as opened, pytest.raises(OSError, match="/nowhere"):
+        make_a_place(Tool("/bin/sh", opened.fileno(), {}, also=("/nowhere",)), [str(tmp_path)])
+    assert not [*tmp_path.glob("halflap-check-*")]
 
 
 _GATEWAY = """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -73,6 +75,13 @@ class Place:
         """Where the folders of the examinations are."""
         return f"{self.root}/work"
 
+    def clear(self) -> None:
+        """Leave nothing behind; what is private is gone with us."""
+        if not self.is_private:
+            with contextlib.suppress(OSError):
+                Path(self.folders).chmod(0o700)
+            shutil.rmtree(self.root, ignore_errors=True)
+
     @property
     def arguments(self) -> tuple[str, ...]:
         """What ty is called with: nothing is left for it to discover."""
@@ -126,10 +135,14 @@ def make_a_place(tool: Tool, candidates: list[str]) -> Place:
         break
     else:
         raise OSError(f"no folder can be made in {' or '.join(candidates)}")
-    _make_none(f"{root}/none")
-    Path(root, "work").mkdir(mode=0o300)
     place = Place(root, _environment(root, ""))
-    _allow(place, tool, [*tool.libraries.values(), *tool.also])
+    try:
+        _make_none(f"{root}/none")
+        Path(root, "work").mkdir(mode=0o300)
+        _allow(place, tool, [*tool.libraries.values(), *tool.also])
+    except BaseException:
+        place.clear()
+        raise
     return place
 
 

@@ -41,16 +41,8 @@ def main(descriptor: int) -> NoReturn:
         _say(control, {"layers": found.layers, "missing": found.missing, "place": kept})
         _Server(control, plan, place).serve()
     finally:
-        _clear(place)
+        place.clear()
         os._exit(0)
-
-
-def _clear(place: Place) -> None:
-    """Leave nothing behind; what is private is gone with us."""
-    if not place.is_private:
-        with contextlib.suppress(OSError):
-            os.chmod(place.folders, 0o700)  # noqa: PTH101 -- see child
-        shutil.rmtree(place.root, ignore_errors=True)
 
 
 class _Child(NamedTuple):
