@@ -62,7 +62,15 @@ def control(stand_in: StandIn, loot: Loot) -> dict[str, Seen]:
     return {attacks: stand_in.attack(attacks, loot, **CONTROL) for attacks in ("reading", "reaching")}
 
 
-@pytest.fixture(scope="module", params=["all-layers", "no-namespaces", "no-landlock", "seccomp-alone"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        "all-layers",
+        pytest.param("no-namespaces", marks=pytest.mark.slow),
+        pytest.param("no-landlock", marks=pytest.mark.slow),
+        "seccomp-alone",
+    ],
+)
 def reached(request: SubRequest, stand_in: StandIn, loot: Loot) -> Seen:
     """What is got behind seccomp and whatever else a mode has."""
     return stand_in.attack("reaching", loot, **MODES[request.param])
@@ -83,7 +91,9 @@ def test_without_locks_it_reaches_much(control: dict[str, Seen]) -> None:
     assert set(control["reaching"].refused) <= denied | {"make a session", "leave its group"}
 
 
-@pytest.mark.parametrize("mode", ["all-layers", "no-namespaces", "no-landlock"])
+@pytest.mark.parametrize(
+    "mode", ["all-layers", "no-namespaces", pytest.param("no-landlock", marks=pytest.mark.slow)]
+)
 def test_the_files_of_the_machine_cannot_be_read(mode: str, stand_in: StandIn, loot: Loot) -> None:
     assert stand_in.attack("reading", loot, **MODES[mode]).got == {}
 
