@@ -11,7 +11,6 @@ import shutil
 import signal
 import socket
 import sys
-import sysconfig
 import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -60,15 +59,13 @@ class Orders:
 
 
 def find_ty() -> str:
-    """Give the path of the ty that was installed with us."""
-    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
-        path = Path(folder, "ty")
-        if os.access(path, os.X_OK):
-            return str(path)
-    found = shutil.which("ty")
-    if found is None:
-        raise FileNotFoundError("ty is not installed")
-    return found
+    """Give the path of the ty that was installed with us, and of no other."""
+    try:
+        from ty import find_ty_bin  # noqa: PLC0415 -- without it there is no check, but a gateway
+
+        return find_ty_bin()
+    except (ImportError, FileNotFoundError):
+        raise FileNotFoundError("ty is not installed") from None
 
 
 @dataclass(slots=True, eq=False)
