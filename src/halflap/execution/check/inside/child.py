@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from halflap.execution.check.inside import locks as lock
 from halflap.execution.check.inside import words
@@ -51,18 +51,19 @@ def main(channel: int, folder: str, plan: Plan) -> NoReturn:
 
 
 def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
+    ty = _start(talk, plan)
     code, stubs = _question(talk)
     # Whatever runs then, Python or C: the signal ends this process, and ty with it.
     signal.setitimer(signal.ITIMER_REAL, plan.seconds)
     _write(_PROGRAM, code)
     _write(_STUBS, stubs)
-    pid, printed = _start(plan)
+    os.write(ty.go, b"!")
     facts = gather(code.decode("utf-8", "surrogatepass"))
     if facts["syntax_error"] is not None:
         # Python has the last word on what is Python. ty ends with us.
         return {"facts": facts, "diagnostics": []}
-    output = _read_all(printed)
-    _, status = os.waitpid(pid, 0)
+    output = _read_all(ty.printed)
+    _, status = os.waitpid(ty.pid, 0)
     ended = os.waitstatus_to_exitcode(status)
     cut = len(output) >= _MOST_PRINTED
     if not cut and ended not in {0, _FOUND_SOMETHING}:
@@ -95,21 +96,34 @@ def _write(name: str, body: bytes) -> None:
         os.close(descriptor)
 
 
-def _start(plan: Plan) -> tuple[int, int]:
-    """Start ty, and give where its report comes from."""
+class _Ty(NamedTuple):
+    pid: int
+    go: int
+    """Where it is told that its folder is ready."""
+    printed: int
+    """Where its report comes from."""
+
+
+def _start(talk: socket.socket, plan: Plan) -> _Ty:
+    """Fork the process that will be ty, and have it lock itself while there is nothing else to do."""
     printed, write = os.pipe()
+    ready, go = os.pipe()
     own = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
             lock.die_with(own)
+            talk.close()
+            os.close(go)
             os.dup2(write, 1)
             lock.lock_ty(plan.locks)
-            os.execve(plan.executable, plan.arguments, plan.environment)  # noqa: S606 -- the whole point
+            if os.read(ready, 1):
+                os.execve(plan.executable, plan.arguments, plan.environment)  # noqa: S606 -- the whole point
         finally:
             os._exit(127)
     os.close(write)
-    return pid, printed
+    os.close(ready)
+    return _Ty(pid, go, printed)
 
 
 def _read_all(printed: int) -> bytes:
