@@ -15,27 +15,29 @@ from typing import Any
 from security.keeper import Got
 from support import ROOT
 
-_USER = 54_321
+USER = 54_321
 _NOT_NEEDED = shutil.ignore_patterns(
     "site-packages", "test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3", "config-*", "turtledemo"
 )
 
 
 class OrdinaryUser:
-    """A warden that runs as somebody without any privilege."""
+    """A process that runs as somebody without any privilege, and does what it is asked: a warden, if nothing else."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, module: str = "security.warden", needs: tuple[str, ...] = ("security/keeper.py",)
+    ) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="halflap-user-"))
         self._home.chmod(0o755)
         shutil.copytree(ROOT / "src", self._home / "src", ignore=shutil.ignore_patterns("__pycache__"))
-        (self._home / "src" / "security").mkdir()
-        for name in ("keeper.py", "warden.py"):
-            shutil.copy(ROOT / "tests" / "security" / name, self._home / "src" / "security")
+        for name in (module.replace(".", "/") + ".py", *needs):
+            (self._home / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / "tests" / name, self._home / "src" / name)
         self._python, libraries = self._interpreter()
         self._process = subprocess.Popen(
-            [self._python, "-B", "-S", "-m", "security.warden"],
+            [self._python, "-B", "-S", "-m", module],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/",
-            user=_USER, group=_USER, extra_groups=[],
+            user=USER, group=USER, extra_groups=[],
             env={"PYTHONPATH": str(self._home / "src")} | libraries,
         )  # fmt: skip
 
@@ -44,7 +46,7 @@ class OrdinaryUser:
         own = [os.path.realpath(sys.executable), "-I", "-S", "-c", "import asyncio"]
         try:
             if (
-                subprocess.run(own, user=_USER, group=_USER, extra_groups=[], check=False, cwd="/").returncode
+                subprocess.run(own, user=USER, group=USER, extra_groups=[], check=False, cwd="/").returncode
                 == 0
             ):
                 return own[0], {}
@@ -59,6 +61,13 @@ class OrdinaryUser:
         for shared in Path(sys.base_prefix, "lib").glob("libpython*.so*"):
             shutil.copy(shared, prefix / "lib")
         return str(prefix / "bin" / name), {"LD_LIBRARY_PATH": str(prefix / "lib")}
+
+    def lend(self, path: str) -> str:
+        """Give a path at which the user finds a file of ours."""
+        target = self._home / Path(path).name
+        if not target.exists():
+            _link(path, str(target))
+        return str(target)
 
     def ask(self, order: dict[str, Any]) -> Any:
         """Put a question to the warden."""

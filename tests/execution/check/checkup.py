@@ -55,7 +55,8 @@ TOOLS = (
     tool("tree", _object(), {"$ref": "#/$defs/node", "$defs": {"node": _object(
         "id", "children", closed=True, id=_TEXT, children={"type": "array", "items": {"$ref": "#/$defs/node"}})}}),
     tool("anything", _object("q", q=_TEXT)),
-    tool("odd", _object("from", "user-id", **{"from": _TEXT, "user-id": _TEXT, "n": _WHOLE})),
+    tool("odd", {"type": "object", "properties": {"from": _TEXT, "user-id": _TEXT, "n": _WHOLE},
+                 "required": ["from", "user-id"]}),
     tool("free", {"type": "object", "additionalProperties": True}),
 )  # fmt: skip
 """Tools that declare what they take and give in the ways that tools do."""

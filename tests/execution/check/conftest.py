@@ -1,4 +1,4 @@
-"""One gateway in front of all servers of the corpus, for all tests of this folder."""
+"""One gateway in front of all servers of the corpus, and one examiner, for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from execution.check.room import Room
 from execution.check.world import open_world
 
 if TYPE_CHECKING:
@@ -19,3 +20,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """Give a desk in front of every server of the corpus that can be started here."""
     with open_world(tmp_path_factory.mktemp("world")) as desk:
         yield desk
+
+
+@pytest.fixture(scope="session")
+def room() -> Iterator[Room]:
+    with Room() as opened:
+        yield opened

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.execution.check.helper import Helper, Orders
+from halflap.execution.check.helper import Helper, NamespacesUnusableError, Orders
 from halflap.execution.check.inside.words import LARGEST_CODE, LARGEST_STUBS
-from halflap.execution.check.reading import CheckSkipped, Diagnostic, Examined
+from halflap.execution.check.reading import CheckSkipped, Diagnostic, Examined, HelperGone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,8 +58,11 @@ class Examiner:
         self._waiting += 1
         try:
             async with asyncio.timeout(self._orders.seconds), self._places:
-                helper = await self._current()
-                return await helper.examine(program, declared)
+                try:
+                    return await (await self._current()).examine(program, declared)
+                except HelperGone:
+                    # It may have ended since we last heard of it; the next is asked once.
+                    return await (await self._current()).examine(program, declared)
         except TimeoutError:
             raise CheckSkipped(f"it took longer than {self._orders.seconds:g} s") from None
         finally:
@@ -91,9 +95,8 @@ class Examiner:
         return task
 
     async def _start(self) -> Helper:
-        helper = Helper(self._orders)
         try:
-            await helper.start()
+            helper = await self._started()
         except OSError as error:
             reason = f"its process could not be started: {error}"
             self._trouble = (time.monotonic(), reason)
@@ -106,6 +109,17 @@ class Examiner:
             task = asyncio.create_task(_retire(former), name="check")
             self._retiring.add(task)
             task.add_done_callback(self._retiring.discard)
+        return helper
+
+    async def _started(self) -> Helper:
+        helper = Helper(self._orders)
+        try:
+            await helper.start()
+        except NamespacesUnusableError as unusable:
+            # Said, like every layer that is missing.
+            helper = Helper(replace(self._orders, namespaces=False))
+            await helper.start()
+            helper.missing["namespaces"] = str(unusable)
         return helper
 
     async def close(self) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import signal
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["CheckSkipped", "Diagnostic", "Examined", "read_answer"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CheckSkipped", "Diagnostic", "Examined", "HelperGone", "read_answer"]
 
 _MOST_DIAGNOSTICS = 500
 _LONGEST_RULE = 100
 _LONGEST_MESSAGE = 2_000
 _LARGEST_NUMBER = 10_000_000
+_LONGEST_TROUBLE = 200
 _PARTS = 6
 
 
@@ -22,6 +26,13 @@ class CheckSkipped(Exception):  # noqa: N818 -- nothing failed for the caller: t
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class HelperGone(CheckSkipped):
+    """There was nobody to put the question to; another may be started."""
+
+    def __init__(self) -> None:
+        super().__init__("its process is gone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +65,29 @@ def read_answer(body: bytes) -> Examined:
         raise CheckSkipped("its answer could not be read") from None
     if not isinstance(answer, dict):
         raise CheckSkipped("its answer could not be read")
-    if isinstance(answer.get("trouble"), str):
-        raise CheckSkipped(answer["trouble"][:200])
+    if isinstance(trouble := answer.get("trouble"), str):
+        raise CheckSkipped(f"its process failed: {trouble[:_LONGEST_TROUBLE]}")
+    if isinstance(ended := answer.get("ended"), int):
+        raise CheckSkipped(_ending(ended))
     facts, found = answer.get("facts"), answer.get("diagnostics")
     if not isinstance(facts, dict) or not isinstance(found, list):
         raise CheckSkipped("its answer could not be read")
     return Examined(facts, tuple(_diagnostic(one) for one in found[:_MOST_DIAGNOSTICS]))
 
 
+def _ending(code: int) -> str:
+    try:
+        return f"ty crashed ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"ty failed with status {code}"
+
+
 def _diagnostic(one: Any) -> Diagnostic:
     if not isinstance(one, list) or len(one) != _PARTS:
         raise CheckSkipped("its answer could not be read")
-    rule, *places, message = one
+    rule, line, column, end_line, end_column, message = one
     is_text = isinstance(rule, str) and isinstance(message, str)
+    places = (line, column, end_line, end_column)
     if not is_text or not all(type(place) is int and 1 <= place <= _LARGEST_NUMBER for place in places):
         raise CheckSkipped("its answer could not be read")
-    return Diagnostic(rule[:_LONGEST_RULE], *places, message[:_LONGEST_MESSAGE])
+    return Diagnostic(rule[:_LONGEST_RULE], line, column, end_line, end_column, message[:_LONGEST_MESSAGE])

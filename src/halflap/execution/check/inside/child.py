@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import sys
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from halflap.execution.check.inside import locks as lock
 from halflap.execution.check.inside import words
 from halflap.execution.check.inside.facts import gather
 from halflap.execution.check.inside.report import diagnostics
@@ -19,7 +21,6 @@ __all__ = ["Plan", "main"]
 _PROGRAM, _STUBS = "program.py", "__builtins__.pyi"
 _MOST_PRINTED = 4 * 1024 * 1024
 _FOUND_SOMETHING = 1
-_CRASHED = 101
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,19 @@ class Plan:
     executable: int | str
     arguments: tuple[str, ...]
     environment: dict[str, str]
+    locks: lock.Locks
+    seconds: float
 
 
 def main(channel: int, folder: str, plan: Plan) -> NoReturn:
-    """Examine what comes over the channel, answer, and end."""
-    with socket.socket(fileno=channel) as talk:
+    """Lock, examine what comes over the channel, answer, and end."""
+    with socket.socket(fileno=channel, family=socket.AF_UNIX, type=socket.SOCK_STREAM, proto=0) as talk:
         try:
-            answer = _examine(talk, folder, plan)
+            os.mkdir(folder, 0o700)  # noqa: PTH102 -- the server has no more of the library in memory than it needs
+            os.chdir(folder)
+            # A layer that the server reported is put on, or nothing is examined.
+            lock.lock_examination(plan.locks)
+            answer = _examine(talk, plan)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway hears of it and goes on
             answer = {"trouble": f"{type(error).__name__}: {error}"[:500]}
         with contextlib.suppress(OSError):
@@ -43,24 +50,25 @@ def main(channel: int, folder: str, plan: Plan) -> NoReturn:
     os._exit(0)
 
 
-def _examine(talk: socket.socket, folder: str, plan: Plan) -> dict[str, Any]:
+def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
+    ty = _start(talk, plan)
     code, stubs = _question(talk)
-    os.mkdir(folder, 0o700)  # noqa: PTH102 -- here and below: each file of the library less is a page less to copy
-    os.chdir(folder)
+    # Whatever runs then, Python or C: the signal ends this process, and ty with it.
+    signal.setitimer(signal.ITIMER_REAL, plan.seconds)
     _write(_PROGRAM, code)
     _write(_STUBS, stubs)
-    pid, printed = _start(plan)
+    os.write(ty.go, b"!")
     facts = gather(code.decode("utf-8", "surrogatepass"))
-    broken = facts["syntax_error"] is not None
-    if broken:
+    if facts["syntax_error"] is not None:
         # Python has the last word on what is Python. ty ends with us.
         return {"facts": facts, "diagnostics": []}
-    output = _read_all(printed)
-    _, status = os.waitpid(pid, 0)
+    output = _read_all(ty.printed)
+    _, status = os.waitpid(ty.pid, 0)
     ended = os.waitstatus_to_exitcode(status)
-    if len(output) < _MOST_PRINTED and ended not in {0, _FOUND_SOMETHING}:
-        return {"trouble": f"ty ended with {ended}"}
-    return {"facts": facts, "diagnostics": diagnostics(output, compiles=True)}
+    cut = len(output) >= _MOST_PRINTED
+    if not cut and ended not in {0, _FOUND_SOMETHING}:
+        return {"ended": ended}
+    return {"facts": facts, "diagnostics": diagnostics(output, compiles=True, cut=cut)}
 
 
 def _question(talk: socket.socket) -> tuple[bytes, bytes]:
@@ -88,21 +96,34 @@ def _write(name: str, body: bytes) -> None:
         os.close(descriptor)
 
 
-def _start(plan: Plan) -> tuple[int, int]:
-    """Start ty, and give where its report comes from."""
+class _Ty(NamedTuple):
+    pid: int
+    go: int
+    """Where it is told that its folder is ready."""
+    printed: int
+    """Where its report comes from."""
+
+
+def _start(talk: socket.socket, plan: Plan) -> _Ty:
+    """Fork the process that will be ty, and have it lock itself while there is nothing else to do."""
     printed, write = os.pipe()
+    ready, go = os.pipe()
+    own = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
+            lock.die_with(own)
+            talk.close()
+            os.close(go)
             os.dup2(write, 1)
-            nothing = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nothing, 0)
-            os.dup2(nothing, 2)
-            os.execve(plan.executable, list(plan.arguments), plan.environment)
+            lock.lock_ty(plan.locks)
+            if os.read(ready, 1):
+                os.execve(plan.executable, plan.arguments, plan.environment)  # noqa: S606 -- the whole point
         finally:
             os._exit(127)
     os.close(write)
-    return pid, printed
+    os.close(ready)
+    return _Ty(pid, go, printed)
 
 
 def _read_all(printed: int) -> bytes:
@@ -116,6 +137,8 @@ def _read_all(printed: int) -> bytes:
 
 def get_ready() -> None:
     """Do once before any fork what each child would do for the first time."""
-    gather("x = 1")
+    # A name beyond ASCII, a character by its name, a mistake: each has the parser import something.
+    gather("é = '\\N{BULLET}'")
+    gather("é = (")
     diagnostics(b"[]", compiles=True)
     json.dumps({"trouble": sys.version})

@@ -17,6 +17,7 @@ from halflap.execution.check.inside.unawaited import never_awaited
 __all__ = ["gather"]
 
 _NAME = "program.py"
+_LONGEST_TEXT = 1_000
 _TOO_DEEP = "the program is nested too deeply for Python"
 _OURS = ("mcp__", "script__", "_mcp__", "_script__")
 _MOST = 2_000
@@ -64,7 +65,12 @@ def _parse(code: str) -> tuple[dict[str, Any] | None, ast.Module | None]:
 def _trouble(
     message: str, line: int | None = None, column: int | None = None, text: str | None = None
 ) -> dict[str, Any]:
-    return {"message": message, "line": line or 1, "column": max(column or 1, 1), "text": text or ""}
+    return {
+        "message": message[:_LONGEST_TEXT],
+        "line": line or 1,
+        "column": max(column or 1, 1),
+        "text": (text or "")[:_LONGEST_TEXT],
+    }
 
 
 def _ignored_lines(code: str) -> list[int]:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import select
 import shutil
 import signal
 import socket
-import sys
-import tempfile
-import time
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.execution.check.inside import child, words
+from halflap.execution.check.inside.locks import IS_LINUX, die_with
+from halflap.execution.check.inside.prepare import NamespaceTrouble, prepare
+
+if TYPE_CHECKING:
+    from halflap.execution.check.inside.place import Place
 
 __all__ = ["main"]
 
 _LONGEST_INSTRUCTIONS = 1 << 20
-_SETTINGS = """[analysis]\nreturn-type-inference = "always"\n"""
 
 
 def main(descriptor: int) -> NoReturn:
@@ -29,51 +28,40 @@ def main(descriptor: int) -> NoReturn:
     control = socket.socket(fileno=descriptor)
     os.closerange(3, descriptor)
     os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
-    orders = json.loads(_line(control))
     try:
-        plan, place, layers, missing = _prepare(orders)
-    except OSError as error:
-        _say(control, {"trouble": str(error)})
+        plan, place, found = prepare(json.loads(_line(control)))
+    except NamespaceTrouble as trouble:
+        _say(control, {"without_namespaces": str(trouble)})
+        os._exit(1)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the gateway is to hear of it
+        _say(control, {"trouble": str(error) or type(error).__name__})
         os._exit(1)
     try:
-        _say(control, {"layers": layers, "missing": missing})
-        _Server(control, plan, place, orders["seconds"]).serve()
+        kept = None if place.is_private else place.root
+        _say(control, {"layers": found.layers, "missing": found.missing, "place": kept})
+        _Server(control, plan, place).serve()
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        place.clear()
         os._exit(0)
 
 
-def _prepare(orders: dict[str, Any]) -> tuple[child.Plan, str, list[str], dict[str, str]]:
-    place = tempfile.mkdtemp(prefix="halflap-check-", dir=orders["temporary"])
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    Path(place, "none", "lib", f"python{version}", "site-packages").mkdir(parents=True)
-    Path(place, "none", "ty.toml").write_text(_SETTINGS, encoding="ascii")
-    plan = child.Plan(
-        executable=orders["executable"],
-        arguments=(
-            "ty", "check", "--project", ".", "--config-file", "../none/ty.toml", "--python", "../none",
-            "--python-version", version, "--no-progress", "--color", "never", "--output-format", "gitlab",
-            "program.py",
-        ),
-        environment={"HOME": f"{place}/none", "TY_MAX_PARALLELISM": "1"},
-    )  # fmt: skip
-    child.get_ready()
-    gc.collect()
-    gc.freeze()
-    return plan, place, [], {}
+class _Child(NamedTuple):
+    pid: int
+    folder: str
 
 
 class _Server:
-    def __init__(self, control: socket.socket, plan: child.Plan, place: str, seconds: float) -> None:
+    def __init__(self, control: socket.socket, plan: child.Plan, place: Place) -> None:
         self._control = control
         self._plan = plan
         self._place = place
-        self._seconds = seconds
-        self._children: dict[int, tuple[int, float]] = {}
+        self._children: dict[int, _Child] = {}
+        self._pid = os.getpid()
+        self._wakers = os.pipe()
 
     def serve(self) -> None:
-        """Fork what is asked for, kill what takes too long, and clear away what is left."""
-        wake, waker = os.pipe()
+        """Fork and kill what is asked for, and clear away what is left."""
+        wake, waker = self._wakers
         os.set_blocking(wake, False)
         os.set_blocking(waker, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -82,22 +70,21 @@ class _Server:
         poll.register(self._control, select.POLLIN)
         poll.register(wake, select.POLLIN)
         while True:
-            for descriptor, _ in poll.poll(self._patience()):
+            for descriptor, _ in poll.poll():
                 if descriptor == wake:
                     os.read(wake, 4096)
                 elif not self._obey():
-                    for number in list(self._children):
-                        self._kill(number)
+                    self._end()
                     return
             self._bury()
-            now = time.monotonic()
-            for number, (_, until) in list(self._children.items()):
-                if until < now:
-                    self._kill(number)
 
-    def _patience(self) -> float | None:
-        untils = [until for _, until in self._children.values()]
-        return max(min(untils) - time.monotonic(), 0) * 1000 + 1 if untils else None
+    def _end(self) -> None:
+        """Kill all children, and wait until none can write any more."""
+        for number in self._children:
+            self._kill(number)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
 
     def _obey(self) -> bool:
         try:
@@ -110,10 +97,14 @@ class _Server:
         if kind == words.KILL:
             self._kill(number)
         elif descriptors:
+            # What comes through a socket is not closed by itself when ty is executed.
+            os.set_inheritable(descriptors[0], False)
             self._fork(number, descriptors[0])
         return True
 
     def _fork(self, number: int, channel: int) -> None:
+        # Nobody can list the folders, so nobody who cannot guess this gets to one.
+        folder = f"{self._place.folders}/{os.urandom(12).hex()}"
         try:
             pid = os.fork()
         except OSError:
@@ -121,36 +112,42 @@ class _Server:
             os.close(channel)
             return
         if pid == 0:
-            signal.set_wakeup_fd(-1)
-            os.setpgid(0, 0)
-            os.closerange(3, channel)
-            os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
-            child.main(channel, f"{self._place}/{number}", self._plan)
+            try:
+                signal.set_wakeup_fd(-1)
+                for own in (self._control.fileno(), *self._wakers):
+                    os.close(own)
+                os.setpgid(0, 0)
+                die_with(self._pid)
+                child.main(channel, folder, self._plan)
+            finally:
+                # Whatever goes wrong, a child never goes on as the server.
+                os._exit(1)
         os.close(channel)
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-        self._children[number] = (pid, time.monotonic() + self._seconds)
+        self._children[number] = _Child(pid, folder)
 
     def _kill(self, number: int) -> None:
         if number in self._children:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._children[number][0], signal.SIGKILL)
+                os.killpg(self._children[number].pid, signal.SIGKILL)
 
     def _bury(self) -> None:
-        while self._children:
+        while True:
             try:
                 pid, _ = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            for number, (known, _) in list(self._children.items()):
-                if known == pid:
-                    # ty may be left, if its parent went first.
-                    with contextlib.suppress(OSError):
-                        os.killpg(pid, signal.SIGKILL)
+            for number, one in list(self._children.items()):
+                if one.pid == pid:
                     del self._children[number]
-                    shutil.rmtree(f"{self._place}/{number}", ignore_errors=True)
+                    if not IS_LINUX:
+                        # There ty does not die with its parent.
+                        with contextlib.suppress(OSError):
+                            os.killpg(pid, signal.SIGKILL)
+                    shutil.rmtree(one.folder, ignore_errors=True)
 
 
 def _line(control: socket.socket) -> bytes:

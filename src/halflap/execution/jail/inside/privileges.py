@@ -9,10 +9,13 @@ import os
 import platform
 import signal
 import struct
+from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "adopt_orphans",
     "allow_no_more",
+    "be_first_to_go",
     "become_nobody",
     "die_with_parent",
     "drop_capabilities",
@@ -22,6 +25,7 @@ __all__ = [
 ]
 
 _SET_PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _SET_NO_NEW_PRIVS, _CAP_AMBIENT = 1, 4, 24, 38, 47
+_SET_CHILD_SUBREAPER = 36
 _AMBIENT_CLEAR_ALL = 4
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -51,6 +55,17 @@ def hide() -> None:
 def show() -> None:
     """Let our own entries in /proc belong to us again: after a change of user they don't."""
     _prctl(_SET_DUMPABLE, 1)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of whatever our children leave behind."""
+    _prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def be_first_to_go() -> None:
+    """Tell the kernel whom to end first when memory runs out: a program, not the gateway."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def die_with_parent() -> None:
@@ -92,6 +107,9 @@ def drop_capabilities() -> None:
         _prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
     libc = ctypes.CDLL(None, use_errno=True)
     header, nothing = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), bytes(24)
-    if libc.syscall(ctypes.c_long(_CAPSET[platform.machine()]), header, nothing) != 0:
+    call = _CAPSET.get(platform.machine())
+    if call is None:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {platform.machine()}")
+    if libc.syscall(ctypes.c_long(call), header, nothing) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

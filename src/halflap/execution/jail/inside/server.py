@@ -47,7 +47,7 @@ def _prepare(orders: dict[str, Any]) -> tuple[child.Locks, list[str], dict[str, 
     sys.argv = ["program.py"]
     child.get_ready()
     filtered = seccomp.build(platform.machine())
-    _be_first_to_go()
+    privileges.be_first_to_go()
     base = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
     layers, missing = ["seccomp", "no-new-privileges", "rlimits"], {}
     privileges.allow_no_more()
@@ -60,7 +60,7 @@ def _prepare(orders: dict[str, Any]) -> tuple[child.Locks, list[str], dict[str, 
         except OSError as error:
             missing["namespaces"] = str(error)
         else:
-            _continue_as_first_process()
+            namespaces.continue_as_first_process()
             namespaces.leave_the_files()
             layers.append("namespaces")
     else:
@@ -96,28 +96,6 @@ def _close_the_rest(kept: int) -> None:
     most = os.sysconf("SC_OPEN_MAX")
     os.closerange(0, kept)
     os.closerange(kept + 1, most)
-
-
-def _be_first_to_go() -> None:
-    """Tell the kernel whom to end first when memory runs out: a program, not the gateway."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-
-
-def _continue_as_first_process() -> None:
-    """Fork: the child, the first process of its namespace, goes on; we wait for it, and go with it.
-
-    When the first process of a namespace ends, the kernel ends all others in it.
-    """
-    first = os.fork()
-    if first == 0:
-        privileges.die_with_parent()
-        return
-    os.closerange(0, os.sysconf("SC_OPEN_MAX"))
-    while True:
-        _, status = os.waitpid(first, 0)
-        if not os.WIFSTOPPED(status):
-            os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def _serve(control: socket.socket, locks: child.Locks) -> None:

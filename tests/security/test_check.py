@@ -1,0 +1,192 @@
+"""What a ty that a program has taken over could reach: nothing outside its folder, and nothing written in it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from execution.check.room import PATIENT, Room
+from halflap.execution.check.helper import find_ty
+from security.stand_in import Seen, StandIn, seen
+from security.user import USER, OrdinaryUser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _pytest.fixtures import SubRequest
+
+    from security.attack import Loot
+
+MODES: dict[str, dict[str, bool]] = {
+    "all-layers": {},
+    "no-namespaces": {"namespaces": False},
+    "no-landlock": {"landlock": False},
+    "seccomp-alone": {"namespaces": False, "landlock": False},
+    "limits-alone": {"namespaces": False, "landlock": False, "seccomp": False},
+}
+CONTROL = MODES["limits-alone"] | {"lockdown": False}
+DEADLY = (
+    "trace",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in (
+            "read another's memory", "set up io_uring", "load a program into the kernel", "make namespaces",
+            "mount", "use the kernel's keys",
+        )
+    ),
+)  # fmt: skip
+SOME_MODES = [
+    mode if mode in {"all-layers", "limits-alone"} else pytest.param(mode, marks=pytest.mark.slow)
+    for mode in MODES
+]
+"""The most and the least that there may be; what is between runs with `make test-all`."""
+
+
+@pytest.fixture(scope="module")
+def stand_in(loot: Loot) -> Iterator[StandIn]:
+    private = loot.folder / "private"
+    private.write_text("private")
+    private.chmod(0o600)
+    if os.getuid() == 0:
+        os.chown(private, USER, USER)
+    made = StandIn()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def control(stand_in: StandIn, loot: Loot) -> dict[str, Seen]:
+    return {attacks: stand_in.attack(attacks, loot, **CONTROL) for attacks in ("reading", "reaching")}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "all-layers",
+        pytest.param("no-namespaces", marks=pytest.mark.slow),
+        pytest.param("no-landlock", marks=pytest.mark.slow),
+        "seccomp-alone",
+    ],
+)
+def reached(request: SubRequest, stand_in: StandIn, loot: Loot) -> Seen:
+    """What is got behind seccomp and whatever else a mode has."""
+    return stand_in.attack("reaching", loot, **MODES[request.param])
+
+
+def test_it_reaches_nothing(reached: Seen) -> None:
+    # Signals that it sends itself are nobody else's business; but not even these are let through.
+    assert reached.got == {}
+    assert len(reached.refused) > 30
+
+
+def test_without_locks_it_reaches_much(control: dict[str, Seen]) -> None:
+    # What an unprivileged user of the machine cannot do anyway.
+    denied = {
+        "read a file of the gateway's user", "see the gateway", "become another", "see its parent's limits",
+        "change its parent's limits", "list the folders of others", "list the folders of others by their path",
+    }  # fmt: skip
+    assert set(control["reaching"].refused) <= denied | {"make a session", "leave its group"}
+
+
+@pytest.mark.parametrize(
+    "mode", ["all-layers", "no-namespaces", pytest.param("no-landlock", marks=pytest.mark.slow)]
+)
+def test_the_files_of_the_machine_cannot_be_read(mode: str, stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.attack("reading", loot, **MODES[mode]).got == {}
+
+
+def test_without_locks_the_files_of_the_machine_are_read(control: dict[str, Seen]) -> None:
+    assert control["reading"].refused == {}
+
+
+def test_with_seccomp_alone_files_are_read_that_every_user_may_read(stand_in: StandIn, loot: Loot) -> None:
+    seen = stand_in.attack("reading", loot, **MODES["seccomp-alone"])
+    assert "read a file that all may read" in seen.got
+
+
+def test_it_has_three_descriptors_and_an_environment_of_ours(reached: Seen) -> None:
+    assert reached.facts["open"] == [0, 1, 2]
+    assert set(reached.facts["environment"]) <= {"HOME", "TY_MAX_PARALLELISM", "LD_LIBRARY_PATH", "LC_CTYPE"}
+    assert reached.facts["files"] == ["__builtins__.pyi", "program.py"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="an ordinary user's ty is that user")
+def test_for_root_it_is_another_user(reached: Seen) -> None:
+    assert 0 not in {reached.facts["user"], reached.facts["group"]}
+
+
+@pytest.mark.parametrize("name", DEADLY)
+def test_what_ty_never_does_ends_it(name: str, stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.ending(name, loot) == "ty crashed (SIGSYS)"
+
+
+@pytest.mark.parametrize("name", DEADLY)
+@pytest.mark.slow
+def test_without_locks_that_does_not_end_it(name: str, stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.ending(name, loot, **CONTROL) == ""
+
+
+def test_it_runs_nothing_else(stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.attack("shell", loot).refused == {"run a shell": "refused: ENOENT"}
+
+
+def test_without_namespaces_it_runs_nothing_else(stand_in: StandIn, loot: Loot) -> None:
+    seen = stand_in.attack("shell", loot, **MODES["no-namespaces"])
+    assert seen.refused == {"run a shell": "refused: EACCES"}
+
+
+def test_without_locks_it_runs_a_shell(stand_in: StandIn, loot: Loot) -> None:
+    assert stand_in.ending("shell", loot, **CONTROL) == "ty failed with status 77"
+
+
+@pytest.mark.parametrize("mode", SOME_MODES)
+def test_ty_itself_works_in_every_mode_and_the_mode_is_told(mode: str) -> None:
+    switches: dict[str, Any] = MODES[mode]
+    with Room(PATIENT.__class__(seconds=20, cpu_seconds=20, **switches)) as room:
+        assert [one.rule for one in room.diagnostics("x: int = 'a'")] == ["invalid-assignment"]
+        off = {name for name, why in room.examiner.missing.items() if why == "switched off"}
+        assert off == set(switches)
+        assert not {layer.split()[0] for layer in room.examiner.layers} & off
+
+
+# An ordinary user's gateway ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def user() -> Iterator[OrdinaryUser]:
+    if os.getuid() != 0:
+        pytest.skip("the tests run as an ordinary user already: the other tests are as that user")
+    made = OrdinaryUser("security.inspector", needs=())
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("mode", SOME_MODES)
+def test_an_ordinary_users_ty_works_in_every_mode(mode: str, user: OrdinaryUser) -> None:
+    orders = asdict(PATIENT) | MODES[mode] | {"command": (user.lend(find_ty()),)}
+    answer = user.ask({"orders": orders, "code": "x: int = 'a'"})
+    assert [one["rule"] for one in answer.get("diagnostics", [])] == ["invalid-assignment"], answer
+    assert {name for name, why in answer["missing"].items() if why == "switched off"} == set(MODES[mode])
+
+
+@pytest.mark.parametrize(
+    ("mode", "got"),
+    [
+        ("all-layers", set()),
+        pytest.param("no-namespaces", set(), marks=pytest.mark.slow),
+        pytest.param("no-landlock", set(), marks=pytest.mark.slow),
+        # Then it is that user, and nothing but the filter is in the way.
+        ("seccomp-alone", {"read a file of the gateway's user"}),
+    ],
+)
+def test_what_an_ordinary_users_ty_reaches(
+    mode: str, got: set[str], user: OrdinaryUser, stand_in: StandIn, loot: Loot
+) -> None:
+    orders = asdict(stand_in.orders("reaching", loot, **MODES[mode]))
+    answer = user.ask({"orders": orders, "code": "x = 1"})
+    told = {one["rule"]: one["message"] for one in answer.get("diagnostics", [])}
+    assert "facts" in told, answer
+    assert set(seen(told).got) == got
