@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from halflap.execution.check.reading import Diagnostic
     from halflap.execution.check.seen import Argument, Call, Place, Seen
     from halflap.schema import ToolSchema, Type
+    from halflap.schema.stub import Record
 
 __all__ = ["Arguments", "Told"]
 
@@ -43,8 +44,11 @@ class Told:
 class Arguments:
     """The calls of tools in a program, against what the tools take."""
 
-    def __init__(self, seen: Seen, schemas: Mapping[str, ToolSchema]) -> None:
+    def __init__(self, seen: Seen, schemas: Mapping[str, ToolSchema], records: Mapping[str, Record]) -> None:
         self._schemas = schemas
+        self._records = records
+        self.misnamed: list[Place] = []
+        """The calls in which an argument has the wrong name or none: another one is missing then."""
         self._calls = [call for call in seen.calls if call.name in schemas and call.name not in seen.bound]
         self._wrong: set[tuple[int, int]] = set()
         """Where an argument begins of which something has been said already."""
@@ -86,6 +90,7 @@ class Arguments:
         call, argument = self._argument(one, name)
         told = None
         if call is not None and one.rule == "too-many-positional-arguments":
+            self.misnamed.append(call.at)
             told = self._told(
                 call, "unnamed-argument", call.at, "arguments of tools are named.", certain=not call.spread
             )
@@ -120,6 +125,9 @@ class Arguments:
     def _unknown(self, call: Call, argument: Argument) -> Told:
         known = [one.name for one in self._schemas[call.name].parameters]
         near = nearest(argument.name, known)
+        given = {one.name for one in call.arguments}
+        if any(name not in given for name in near):
+            self.misnamed.append(call.at)
         return self._told(
             call,
             "unknown-argument",
@@ -134,7 +142,10 @@ class Arguments:
             return None
         schema = self._schemas[call.name]
         kind = _field_type(schema, argument.name)
-        failing = [kind is not None and _cannot_be(one, kind) for one in members(found.group(1))]
+        failing = [
+            kind is not None and _cannot_be("dict" if one in self._records else one, kind)
+            for one in members(found.group(1))
+        ]
         told = self._told(
             call,
             "wrong-argument",

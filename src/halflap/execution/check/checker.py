@@ -65,7 +65,9 @@ class Checker:
         """Say what is wrong with a program, what may be, or why that could not be found out."""
         known = await self._known(code)
         text = f"{write_stubs(stub for _, stub in known.values())}\n{OWN_NAMES}"
-        key = sha256(f"{len(text)} {text}{code}".encode(errors="replace")).digest()
+        # How sure a tool's types are does not stand in them.
+        sure = "".join("?" if self._is_doubtful(stub) else "!" for _, stub in known.values())
+        key = sha256(f"{sure} {len(text)} {text}{code}".encode(errors="replace")).digest()
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
@@ -83,6 +85,10 @@ class Checker:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return checked
+
+    @staticmethod
+    def _is_doubtful(stub: Stub) -> bool:
+        return any(record.source == "doubtful" for record in stub.records)
 
     async def _known(self, code: str) -> dict[str, tuple[ToolSchema, Stub]]:
         """Give the tools that a program names."""

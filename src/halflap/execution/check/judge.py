@@ -58,7 +58,7 @@ class Judge:
         self._seen = seen
         self._suggest = suggest
         self._keys = Keys(seen, records)
-        self._arguments = Arguments(seen, schemas)
+        self._arguments = Arguments(seen, schemas, records)
         self._records = records
         self._mistakes: dict[tuple[int, int, str], Finding] = {}
         self._doubts: dict[tuple[int, int, str], Finding] = {}
@@ -81,13 +81,19 @@ class Judge:
         for found in self._arguments.literal():
             self._add(self._mistakes, found.at, found.rule, found.wrong, found.right)
         for one in self._seen.never:
-            self._add(self._mistakes, one.at, "not-awaited", *_not_awaited(one.name))
+            self._add(self._mistakes, one.at, "not-awaited", *_not_awaited(f"{one.name}("))
         for diagnostic in diagnostics:
             self._one(diagnostic, types, lying=lying)
+        self._leave_out_the_obvious()
         mistakes = sorted(self._mistakes.values(), key=lambda one: (one.line, one.column))
         lines = {one.line for one in mistakes}
         doubts = [one for one in self._doubts.values() if one.line not in lines]
         return Checked(mistakes, sorted(doubts, key=lambda one: (one.line, one.column)))
+
+    def _leave_out_the_obvious(self) -> None:
+        """Of an argument that is there under another name, or without one, it need not be said that it is missing."""
+        for at in self._arguments.misnamed:
+            self._mistakes.pop((*at.begin, "missing-argument"), None)
 
     def _one(self, one: Diagnostic, types: Mapping[Place, str], *, lying: bool) -> None:
         at = place_of(one)
