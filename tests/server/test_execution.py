@@ -11,7 +11,7 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from cli.program import ECHO, configure
+from cli.program import SWIFT, configure
 from server.faces import FACES, client_of, face_id, served, stdio_face
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ async def connected(
 ) -> AsyncIterator[Client]:
     transport, mode = face
     if transport == "stdio":
-        config = configure(home, ECHO, **(more or {}))
+        config = configure(home, SWIFT, **(more or {}))
         async with stdio_face(config, home, mode=mode, errors=sys.stderr, **options) as client:
             yield client
     else:
-        with served(home, ECHO, **(more or {})) as server:
+        with served(home, SWIFT, **(more or {})) as server:
             async with client_of(server, mode, **options) as client:
                 yield client
 
