@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import halflap
+from cli.program import at_once, halflap
 from halflap.errors import StoreError, StoreTooNewError
 from halflap.store import open_store
 from store.rows import call, run_of
@@ -65,9 +65,10 @@ def test_a_store_that_cannot_be_opened_is_an_error(
     unusable: Path, command: tuple[str, ...], then: str
 ) -> None:
     message = f"The store {unusable / 'data' / 'halflap.db'} cannot be used: it is not a file. {then}"
-    done = halflap(*command, home=unusable)
+    runs = at_once({"text": command, "json": (*command, "--json")}, unusable)
+    done = runs["text"]
     assert (done.code, done.out, done.err) == (1, "", f"Error: {message}\n")
-    done = halflap(*command, "--json", home=unusable)
+    done = runs["json"]
     assert (done.code, done.err) == (1, "")
     assert done.json == {"error": True, "code": "store", "message": message}
 

@@ -12,7 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from cli.program import SWIFT, configure
-from server.faces import FACES, client_of, face_id, served, stdio_face
+from server.faces import FACES, ONE_FACE, client_of, face_id, served, stdio_face
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -63,7 +63,7 @@ async def refusal(work: Any) -> str:
 # One server and one client for each face; all is asked in turn, and looked at below. --------------------------
 
 
-@pytest.fixture(scope="module", params=FACES, ids=face_id)
+@pytest.fixture(scope="module", params=ONE_FACE, ids=face_id)
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     progress: list[str | None] = []
 
