@@ -56,7 +56,7 @@ def unusable(tmp_path: Path) -> Path:
     ("command", "then"),
     [
         (("runs",), "What is recorded in it cannot be read."),
-        (("runs", "show", RUN), "What is recorded in it cannot be read."),
+        pytest.param(("runs", "show", RUN), "What is recorded in it cannot be read.", marks=pytest.mark.slow),
         (PURGE, "Nothing was deleted."),
     ],
     ids=["list", "show", "purge"],
