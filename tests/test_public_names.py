@@ -38,4 +38,15 @@ def test_importing_the_gateway_loads_neither_the_protocol_nor_the_database() -> 
 
 
 def test_serving_over_stdio_does_not_load_the_database_before_it_answers() -> None:
-    assert "sqlalchemy" not in loaded_by("import halflap.server")
+    modules = loaded_by("import halflap.server")
+    assert "sqlalchemy" not in modules
+    assert not {"halflap.calls", "halflap.catalog", "halflap.schema", "halflap.scripts"} & modules
+
+
+def test_the_command_line_loads_no_command_before_it_is_asked_for() -> None:
+    modules = loaded_by("import halflap.cli.app")
+    assert {name for name in modules if name.startswith("halflap.cli.")} == {
+        "halflap.cli.app",
+        "halflap.cli.output",
+    }
+    assert not {"halflap.config", "halflap.gateway"} & modules

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-ECHO = python_server("echo", "echo.py")
+ECHO = python_server("echo", "swift.py", protocol="legacy")
 NAME = "mcp__echo__add"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-ECHO = python_server("echo", "echo.py")
+ECHO = python_server("echo", "swift.py", protocol="legacy")
 
 
 def served(folder: Path, *tools: dict[str, Any], **settings: Any) -> dict[str, Any]:

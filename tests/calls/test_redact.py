@@ -553,7 +553,14 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize(
+    "piece",
+    [
+        # Every third each time; all of them with `make test-all`.
+        pytest.param(piece, marks=[pytest.mark.slow] if number % 3 else [])
+        for number, piece in enumerate(HOSTILE)
+    ],
+)
 def test_no_text_however_made_takes_long(piece: str) -> None:
     text = piece * (500_000 // len(piece))
     began = time.perf_counter()

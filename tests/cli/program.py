@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 OLD = python_server("old", "legacy.py", protocol="legacy")
 ECHO = python_server("echo", "echo.py")
+SWIFT = python_server("echo", "swift.py", protocol="legacy")
 PLAIN = {
     "name": "plain",
     "command": sys.executable,

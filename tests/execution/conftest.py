@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """Give a gateway in front of the echo server, with the defaults."""
     folder = tmp_path_factory.mktemp("execution")
-    with Desk({"servers": [python_server("echo", "echo.py")]}, folder) as opened:
+    with Desk({"servers": [python_server("echo", "swift.py", protocol="legacy")]}, folder) as opened:
         yield opened
 
 
@@ -34,7 +34,7 @@ def desk_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...
         **execution: object,
     ) -> Desk:
         config: dict[str, object] = {
-            "servers": servers or [python_server("echo", "echo.py")],
+            "servers": servers or [python_server("echo", "swift.py", protocol="legacy")],
             "execution": execution,
         }
         if tools is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import halflap
+from cli.program import at_once, halflap
 from halflap.errors import StoreError, StoreTooNewError
 from halflap.store import open_store
 from store.rows import call, run_of
@@ -56,7 +56,7 @@ def unusable(tmp_path: Path) -> Path:
     ("command", "then"),
     [
         (("runs",), "What is recorded in it cannot be read."),
-        (("runs", "show", RUN), "What is recorded in it cannot be read."),
+        pytest.param(("runs", "show", RUN), "What is recorded in it cannot be read.", marks=pytest.mark.slow),
         (PURGE, "Nothing was deleted."),
     ],
     ids=["list", "show", "purge"],
@@ -65,9 +65,10 @@ def test_a_store_that_cannot_be_opened_is_an_error(
     unusable: Path, command: tuple[str, ...], then: str
 ) -> None:
     message = f"The store {unusable / 'data' / 'halflap.db'} cannot be used: it is not a file. {then}"
-    done = halflap(*command, home=unusable)
+    runs = at_once({"text": command, "json": (*command, "--json")}, unusable)
+    done = runs["text"]
     assert (done.code, done.out, done.err) == (1, "", f"Error: {message}\n")
-    done = halflap(*command, "--json", home=unusable)
+    done = runs["json"]
     assert (done.code, done.err) == (1, "")
     assert done.json == {"error": True, "code": "store", "message": message}
 

@@ -29,7 +29,8 @@ def config(*servers: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"servers": list(servers), **more}
 
 
-ECHO = python_server("echo", "echo.py")
+ECHO = python_server("echo", "swift.py", protocol="legacy")
+WITH_LIBRARY = python_server("echo", "echo.py")
 OLD = python_server("old", "legacy.py", protocol="legacy")
 
 
@@ -89,7 +90,9 @@ def test_a_server_that_hangs_is_marked_unavailable_with_the_reason(run: Run) -> 
 
 def test_a_server_that_stops_answering_after_its_greeting_does_not_hang_us(run: Run) -> None:
     async def scenario() -> None:
-        server = python_server("hang", "hang.py", "--after-initialize", start_timeout_seconds=4)
+        server = python_server(
+            "hang", "hang.py", "--after-initialize", start_timeout_seconds=1, protocol="legacy"
+        )
         async with Gateway.open(config(server)) as gateway:
             await gateway.refresh()
             assert "did not get ready" in gateway.unavailable()["hang"]
@@ -128,21 +131,14 @@ def test_a_folder_that_is_not_there_is_told_from_a_command_that_is_not(run: Run)
     run(scenario())
 
 
-def test_a_server_of_the_older_era_that_ignores_the_probe_is_greeted_again(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open(config(python_server("old", "legacy.py"))) as gateway:
-            assert (await gateway.call("mcp__old__hello")).text
-            (report,) = await gateway.reports()
-            assert report.status.protocol_version == "2024-11-05"
-
-    run(scenario())
-
-
-def test_the_era_is_remembered_so_that_the_next_start_is_quick(run: Run) -> None:
+def test_the_era_of_a_server_that_ignores_the_probe_is_found_and_remembered(run: Run) -> None:
     async def scenario() -> None:
         servers = config(python_server("old", "legacy.py"))
         async with Gateway.open(servers) as gateway:
-            await gateway.refresh()
+            assert (await gateway.call("mcp__old__hello")).text
+            (report,) = await gateway.reports()
+            assert report.status.protocol_version == "2024-11-05"
+        # The next start does not wait for an answer to the probe.
         began = time.perf_counter()
         async with Gateway.open(servers) as gateway:
             await gateway.call("mcp__old__hello")
@@ -154,7 +150,7 @@ def test_the_era_is_remembered_so_that_the_next_start_is_quick(run: Run) -> None
 @pytest.mark.parametrize(("protocol", "spoken"), [("legacy", "2025-11-25"), ("modern", "2026-07-28")])
 def test_both_eras_of_the_protocol_are_spoken(run: Run, protocol: str, spoken: str) -> None:
     async def scenario() -> None:
-        async with Gateway.open(config({**ECHO, "protocol": protocol})) as gateway:
+        async with Gateway.open(config({**WITH_LIBRARY, "protocol": protocol})) as gateway:
             assert (await gateway.call("mcp__echo__add", a=2, b=3)).structured_content == {"result": 5}
             (report,) = await gateway.reports()
             assert report.status.protocol_version == spoken
@@ -289,6 +285,22 @@ def test_an_argument_may_be_called_name_or_self(run: Run) -> None:
     run(scenario())
 
 
+def test_the_server_without_the_library_offers_what_the_one_with_it_does(run: Run) -> None:
+    async def definitions(server: dict[str, Any]) -> list[Any]:
+        async with Gateway.open(config(server)) as gateway:
+            await gateway.refresh()
+            return [
+                (tool.description, tool.input_schema, tool.output_schema)
+                for tool in gateway.snapshot.tools.values()
+            ]
+
+    async def scenario() -> None:
+        with_library = await definitions({**WITH_LIBRARY, "name": "library"})
+        assert await definitions(ECHO) == with_library
+
+    run(scenario())
+
+
 def test_a_server_that_dies_during_a_call_is_said_to_and_comes_back(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(ECHO)) as gateway:
@@ -390,7 +402,7 @@ def test_a_deadline_ends_a_call(run: Run) -> None:
 @pytest.mark.parametrize("protocol", ["legacy", "modern"])
 def test_cancelling_a_call_is_forwarded_to_the_server(run: Run, protocol: str) -> None:
     async def scenario() -> None:
-        async with Gateway.open(config({**ECHO, "protocol": protocol})) as gateway:
+        async with Gateway.open(config({**WITH_LIBRARY, "protocol": protocol})) as gateway:
             await gateway.call("mcp__echo__pid")
             call = asyncio.create_task(gateway.call("mcp__echo__sleep", seconds=30))
             await asyncio.sleep(0.3)
@@ -446,7 +458,7 @@ def test_tools_that_a_server_announces_are_there_at_once(run: Run, protocol: str
 @pytest.mark.parametrize("protocol", ["legacy", "modern"])
 def test_configured_roots_are_given_to_a_server_that_asks(run: Run, protocol: str, tmp_path: Path) -> None:
     async def scenario() -> None:
-        settings = config({**ECHO, "protocol": protocol}, roots=[str(tmp_path)])
+        settings = config({**WITH_LIBRARY, "protocol": protocol}, roots=[str(tmp_path)])
         async with Gateway.open(settings) as gateway:
             assert tmp_path.as_uri() in (await gateway.call("mcp__echo__roots")).text
 
@@ -563,12 +575,13 @@ def test_a_deadline_holds_while_waiting_for_other_calls(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config({**ECHO, "max_concurrent_calls": 1})) as gateway:
             await gateway.call("mcp__echo__pid")
-            slow = asyncio.create_task(gateway.call("mcp__echo__sleep", seconds=3))
+            slow = asyncio.create_task(gateway.call("mcp__echo__sleep", seconds=1.5))
             await asyncio.sleep(0.2)
             began = time.perf_counter()
-            context = CallContext(deadline=asyncio.get_running_loop().time() + 0.5)
+            context = CallContext(deadline=asyncio.get_running_loop().time() + 0.3)
             with pytest.raises(CallTimeoutError, match="it was not sent"):
                 await gateway.call_tool("mcp__echo__pid", {}, context)
+            assert not slow.done()
             assert time.perf_counter() - began < 2.0
             await slow
 

@@ -76,14 +76,20 @@ def answering(status: int, body: bytes = b"", **headers: str) -> Iterator[str]:
         server.server_close()
 
 
+@pytest.fixture(scope="module")
+def web() -> Iterator[str]:
+    """One server for all tests that leave it as it was; gives its URL."""
+    with listening("http") as url:
+        yield url
+
+
 @pytest.mark.parametrize("protocol", ["legacy", "modern"])
-def test_streamable_http_is_spoken_in_both_eras(run: Run, protocol: str) -> None:
+def test_streamable_http_is_spoken_in_both_eras(run: Run, web: str, protocol: str) -> None:
     async def scenario(url: str) -> None:
         async with Gateway.open(config(url, transport="http", protocol=protocol)) as gateway:
             assert (await gateway.call("mcp__web__add", a=20, b=22)).structured_content == {"result": 42}
 
-    with listening("http") as url:
-        run(scenario(url))
+    run(scenario(web))
 
 
 def test_the_older_http_with_sse_is_spoken(run: Run) -> None:
@@ -105,7 +111,7 @@ def test_a_url_without_transport_finds_the_one_that_the_server_speaks(run: Run, 
         run(scenario(url))
 
 
-def test_cancelling_reaches_a_server_over_http(run: Run) -> None:
+def test_cancelling_reaches_a_server_over_http(run: Run, web: str) -> None:
     async def scenario(url: str) -> None:
         async with Gateway.open(config(url, call_timeout_seconds=0.5)) as gateway:
             with pytest.raises(CallTimeoutError):
@@ -113,11 +119,10 @@ def test_cancelling_reaches_a_server_over_http(run: Run) -> None:
             await asyncio.sleep(0.3)
             assert (await gateway.call("mcp__web__cancelled_count")).text == "1"
 
-    with listening("http") as url:
-        run(scenario(url))
+    run(scenario(web))
 
 
-@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+@pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
 def test_a_server_that_was_restarted_is_found_again_and_the_call_succeeds(protocol: str) -> None:
     port = free_port()
 
@@ -205,25 +210,23 @@ def test_headers_are_sent_to_the_server(run: Run) -> None:
     assert set(seen) == {"Bearer abc"}
 
 
-def test_a_big_result_comes_through_whole(run: Run) -> None:
+def test_a_big_result_comes_through_whole(run: Run, web: str) -> None:
     async def scenario(url: str) -> None:
         async with Gateway.open(config(url)) as gateway:
             assert len((await gateway.call("mcp__web__big", bytes=3_000_000)).text) == 3_000_000
 
-    with listening("http") as url:
-        run(scenario(url))
+    run(scenario(web))
 
 
-def test_closing_leaves_no_connection_behind(run: Run) -> None:
+def test_closing_leaves_no_connection_behind(run: Run, web: str) -> None:
     async def scenario(url: str) -> None:
         async with Gateway.open(config(url)) as gateway:
             await gateway.call("mcp__web__pid")
         assert all(task is asyncio.current_task() for task in asyncio.all_tasks())
 
-    with listening("http") as url:
-        before = open_descriptors()
-        run(scenario(url))
-        assert eventually(lambda: open_descriptors() <= before + 1, 3)
+    before = open_descriptors()
+    run(scenario(web))
+    assert eventually(lambda: open_descriptors() <= before + 1, 3)
 
 
 class OddServer(http.server.BaseHTTPRequestHandler):

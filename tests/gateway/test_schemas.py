@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-ECHO = python_server("echo", "echo.py", protocol="legacy")
+ECHO = python_server("echo", "swift.py", protocol="legacy")
 CHANGING = python_server("changing", "changing.py", protocol="legacy")
 
 

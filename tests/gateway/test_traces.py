@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-ECHO = python_server("echo", "echo.py")
+ECHO = python_server("echo", "swift.py", protocol="legacy")
 
 
 async def ran(gateway: Gateway, principal: str, **more: Any) -> str:

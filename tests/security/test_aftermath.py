@@ -42,6 +42,14 @@ _ATTACKS = [
 ]
 
 
+_EVERY_TIME = ("all-layers", "seccomp-alone")
+_MODES = [
+    # The most and the least locks; what is between runs with `make test-all`.
+    mode if mode in _EVERY_TIME else pytest.param(mode, marks=pytest.mark.slow)
+    for mode in LOCKED
+]
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     """Compare processes and descriptors before and after. Who loses its parent becomes ours, and is seen."""
@@ -68,7 +76,7 @@ def _own_children() -> set[int]:
     return {pid for pid in children_of(os.getpid()) if _parent(pid) == os.getpid()}
 
 
-@pytest.mark.parametrize("mode", LOCKED)
+@pytest.mark.parametrize("mode", _MODES)
 def test_after_attacks_the_gateway_serves_and_nothing_is_left(mode: str, run: Callable[[Any], Any]) -> None:
     async def attacks() -> list[Got]:
         jail = new_jail(mode)
@@ -211,7 +219,7 @@ def test_a_fork_server_that_is_killed_ends_the_run_and_the_next_one_works(
     assert after.output == b"served\n"
 
 
-@pytest.mark.parametrize("mode", LOCKED)
+@pytest.mark.parametrize("mode", _MODES)
 def test_a_gateway_that_is_killed_leaves_no_process(mode: str) -> None:
     gateway = subprocess.Popen(
         [sys.executable, "-m", "security.gateway", mode],
@@ -227,7 +235,13 @@ def test_a_gateway_that_is_killed_leaves_no_process(mode: str) -> None:
     assert eventually(lambda: not any(map(alive, left)))
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 1.0])
+@pytest.mark.parametrize(
+    "delay",
+    [
+        *(0.0, 0.01, 0.1, 0.5),
+        *(pytest.param(delay, marks=pytest.mark.slow) for delay in (0.001, 0.3, 0.6, 0.7, 0.8, 1.0)),
+    ],
+)
 def test_the_first_run_can_be_given_up_at_any_moment(delay: float, run: Callable[[Any], Any]) -> None:
     async def given_up() -> bytes:
         jail = new_jail("all-layers")

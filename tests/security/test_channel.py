@@ -132,7 +132,13 @@ def test_half_a_frame_and_an_end_is_a_crash(forger: Attacker) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["os.close(3)", "channel.shutdown(2)", "channel.shutdown(socket.SHUT_WR)"], ids=lambda code: code
+    "code",
+    [
+        "os.close(3)",
+        pytest.param("channel.shutdown(2)", marks=pytest.mark.slow),
+        pytest.param("channel.shutdown(socket.SHUT_WR)", marks=pytest.mark.slow),
+    ],
+    ids=lambda code: code,
 )
 def test_a_closed_channel_ends_the_program(code: str, forger: Attacker) -> None:
     got = forger.run(code + _STAY)

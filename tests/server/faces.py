@@ -36,6 +36,9 @@ FACES: list[Any] = [
     pytest.param(("http", "auto"), marks=pytest.mark.slow),
 ]
 
+ONE_FACE = [FACES[0], *(pytest.param(face, marks=pytest.mark.slow) for face in [FACES[1]]), *FACES[2:]]
+"""For what is the same whoever asks: that every face passes answers on is tested with FACES."""
+
 
 def face_id(face: tuple[str, str]) -> str:
     """Name a face in a test's name."""

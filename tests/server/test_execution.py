@@ -11,8 +11,8 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from cli.program import ECHO, configure
-from server.faces import FACES, client_of, face_id, served, stdio_face
+from cli.program import SWIFT, configure
+from server.faces import FACES, ONE_FACE, client_of, face_id, served, stdio_face
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,11 +33,11 @@ async def connected(
 ) -> AsyncIterator[Client]:
     transport, mode = face
     if transport == "stdio":
-        config = configure(home, ECHO, **(more or {}))
+        config = configure(home, SWIFT, **(more or {}))
         async with stdio_face(config, home, mode=mode, errors=sys.stderr, **options) as client:
             yield client
     else:
-        with served(home, ECHO, **(more or {})) as server:
+        with served(home, SWIFT, **(more or {})) as server:
             async with client_of(server, mode, **options) as client:
                 yield client
 
@@ -63,7 +63,7 @@ async def refusal(work: Any) -> str:
 # One server and one client for each face; all is asked in turn, and looked at below. --------------------------
 
 
-@pytest.fixture(scope="module", params=FACES, ids=face_id)
+@pytest.fixture(scope="module", params=ONE_FACE, ids=face_id)
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     progress: list[str | None] = []
 

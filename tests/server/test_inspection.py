@@ -11,7 +11,7 @@ import pytest
 from cli.program import configure, definitions
 from halflap.calls.describe import NO_OUTPUT_SCHEMA
 from halflap.demo import demo_config
-from server.faces import FACES, client_of, face_id, served, stdio_face
+from server.faces import ONE_FACE, client_of, face_id, served, stdio_face
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module", params=FACES, ids=face_id)
+@pytest.fixture(scope="module", params=ONE_FACE, ids=face_id)
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Ask a real server about all of them, once for each face."""
     transport, mode = request.param

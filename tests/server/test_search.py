@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from cli.program import configure, halflap
+from cli.program import at_once, configure, halflap
 from halflap.demo import demo_config
-from server.faces import client_of, served, stdio_face
+from server.faces import ONE_FACE, client_of, face_id, served, stdio_face
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,10 +26,9 @@ ASKED: dict[str, dict[str, Any]] = {
     "too many": {"query": "x", "limit": 1000},
     "empty": {"query": "  "},
 }
-FACES = [("stdio", "auto"), ("http", "legacy")]
 
 
-@pytest.fixture(scope="module", params=FACES, ids="-".join)
+@pytest.fixture(scope="module", params=ONE_FACE, ids=face_id)
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     transport, mode = request.param
     home: Path = tmp_path_factory.mktemp("search")
@@ -112,9 +111,15 @@ def test_the_structured_content_is_the_text_and_fits_the_declared_schema(answers
 
 
 def test_the_command_finds_the_same(tmp_path: Path) -> None:
-    config = configure(tmp_path, *demo_config()["servers"])
+    config = configure(tmp_path, *(one for one in demo_config()["servers"] if one["name"] == "sales"))
     done = halflap("search", "-c", config, "top", "customers", "--json", "-n", "3", home=tmp_path)
     assert done.json[0]["name"] == "mcp__sales__sales_top_customers"
-    shown = halflap("search", "-c", config, "top", "customers", home=tmp_path)
-    assert "mcp__sales__sales_top_customers(period?: " in shown.out.splitlines()[0]
-    assert halflap("search", "-c", config, "zyzzyva", home=tmp_path).err.startswith("Nothing fits.")
+    runs = at_once(
+        {
+            "shown": ("search", "-c", config, "top", "customers"),
+            "nothing": ("search", "-c", config, "zyzzyva"),
+        },
+        tmp_path,
+    )
+    assert "mcp__sales__sales_top_customers(period?: " in runs["shown"].out.splitlines()[0]
+    assert runs["nothing"].err.startswith("Nothing fits.")

@@ -44,7 +44,7 @@ class Talk:
     stderr: str
 
 
-@pytest.fixture(scope="module", params=["auto", "legacy"])
+@pytest.fixture(scope="module", params=["auto", pytest.param("legacy", marks=pytest.mark.slow)])
 def talk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Talk:
     home = tmp_path_factory.mktemp("talk")
     config = configure(home, *({**OLD, "name": name} for name in ("zeta", "alpha")))
@@ -195,7 +195,7 @@ def test_closing_stdin_ends_it_in_order_with_all_its_servers(tmp_path: Path) -> 
         assert eventually(lambda: not any(alive(pid) for pid in children), 3)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_ends_it_in_order_with_all_its_servers(tmp_path: Path, number: signal.Signals) -> None:
     with wired(configure(tmp_path, OLD, {**OLD, "name": "other"}), tmp_path) as wire:
         children = busy(wire)

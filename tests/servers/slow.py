@@ -1,33 +1,35 @@
-"""A server that takes SECONDS to start and then has one tool."""
+"""A server that takes SECONDS to start and then has one tool; by hand, so that it takes no longer than that."""
 
+import json
 import sys
 import time
 from typing import Any
 
-import anyio
-import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-
-Context = ServerRequestContext[dict[str, Any]]
-
-
-async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    ok = types.Tool(name="ok", description="Say ok.", input_schema={"type": "object", "properties": {}})
-    return types.ListToolsResult(tools=[ok])
-
-
-async def call_tool(_: Context, __: types.CallToolRequestParams) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text="ok")])
+OK = {"name": "ok", "description": "Say ok.", "inputSchema": {"type": "object", "properties": {}}}
+RESULTS: dict[str, dict[str, Any]] = {
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "slow", "version": "1.0.0"},
+    },
+    "tools/list": {"tools": [OK]},
+    "tools/call": {"content": [{"type": "text", "text": "ok"}]},
+}
+METHOD_NOT_FOUND = -32601
 
 
-async def serve() -> None:
-    server = Server("slow", version="1.0.0", on_list_tools=list_tools, on_call_tool=call_tool)
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+def serve() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        result = RESULTS.get(request["method"])
+        unknown = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {request['method']}"}
+        answer = {"error": unknown} if result is None else {"result": result}
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
     time.sleep(float(sys.argv[1]))
-    anyio.run(serve)
+    serve()

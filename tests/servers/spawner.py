@@ -7,17 +7,10 @@ import argparse
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
-from typing import Any
-
-import anyio
-import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
 SLEEP = ["sleep", "1000"]
-Context = ServerRequestContext[dict[str, Any]]
 
 
 def start_child() -> int:
@@ -52,21 +45,6 @@ def start_daemon() -> int:
         return int(pipe.read())
 
 
-async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    ok = types.Tool(name="ok", description="Say ok.", input_schema={"type": "object", "properties": {}})
-    return types.ListToolsResult(tools=[ok])
-
-
-async def call_tool(_: Context, __: types.CallToolRequestParams) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text="ok")])
-
-
-async def serve() -> None:
-    server = Server("spawner", version="1.0.0", on_list_tools=list_tools, on_call_tool=call_tool)
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pids", type=Path, required=True, metavar="FILE")
@@ -76,7 +54,8 @@ def main() -> None:
     partial = file.with_name(file.name + ".partial")
     partial.write_text("".join(f"{pid}\n" for pid in pids), encoding="utf-8")
     partial.rename(file)
-    anyio.run(serve)
+    # It serves as one that takes no time to start; its pid stays.
+    os.execv(sys.executable, [sys.executable, str(Path(__file__).with_name("slow.py")), "0"])
 
 
 if __name__ == "__main__":

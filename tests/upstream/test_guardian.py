@@ -168,7 +168,14 @@ def test_a_server_that_ends_takes_its_children_along() -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param(signal.SIGSEGV, marks=pytest.mark.slow),
+    ],
+)
 def test_however_the_gateway_ends_no_process_is_left(number: signal.Signals) -> None:
     process, started = gateway(["sh", "-c", STUBBORN], ["cat"], ["sleep", "1002"])
     assert eventually(lambda: len(children_of(process.pid)) >= 9, 5)

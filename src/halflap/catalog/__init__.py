@@ -3,13 +3,12 @@
 from halflap.catalog.catalog import Catalog
 from halflap.catalog.finder import Finder, Hit
 from halflap.catalog.listing import PARTS, changed_parts
-from halflap.catalog.listings import FIRST_LISTING_SECONDS, Listings
+from halflap.catalog.listings import Listings
 from halflap.catalog.naming import namespaced
 from halflap.catalog.report import ServerReport, report
 from halflap.catalog.snapshot import Snapshot, matches
 
 __all__ = [
-    "FIRST_LISTING_SECONDS",
     "PARTS",
     "Catalog",
     "Finder",

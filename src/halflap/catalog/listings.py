@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from halflap.upstream import Pool, Upstream
     from halflap.values import Changes, Listing, Tool
 
-__all__ = ["FIRST_LISTING_SECONDS", "Listings"]
+__all__ = ["Listings"]
 
 logger = logging.getLogger(__name__)
 
-FIRST_LISTING_SECONDS = 10.0
-"""So long after it was asked for its tools, at most, an answer waits for a server never listed before."""
 QUIET_SECONDS = 2.0
 """When there is something to say, and for so long no further server has come up, the rest is left out."""
 

@@ -3,30 +3,73 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from halflap import __version__
-from halflap.cli.calling import call
-from halflap.cli.demo import demo
-from halflap.cli.doctor import doctor
-from halflap.cli.inspecting import inspect
-from halflap.cli.listing import list_tools
 from halflap.cli.output import note, print_json
-from halflap.cli.recorded import runs
-from halflap.cli.running import run as run_program
-from halflap.cli.schemas import schema
-from halflap.cli.scripts import scripts
-from halflap.cli.searching import search
-from halflap.cli.serving import serve
-from halflap.cli.trusting import trust
 
-__all__ = ["app", "run"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["COMMANDS", "app", "run"]
+
+COMMANDS = {
+    "demo": "demo.demo",
+    "serve": "serving.serve",
+    "doctor": "doctor.doctor",
+    "list": "listing.list_tools",
+    "search": "searching.search",
+    "inspect": "inspecting.inspect",
+    "call": "calling.call",
+    "run": "running.run",
+    "trust": "trusting.trust",
+    "runs": "recorded.runs",
+    "scripts": "scripts.scripts",
+    "schema": "schemas.schema",
+}
+"""Where each command is, a function or an app of several, in the order in which they are shown."""
+
+
+class _Commands(TyperGroup):
+    """The commands, each loaded when it is asked for: one does not wait for what another needs."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the library passes it
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | TyperGroup | None:
+        if cmd_name not in COMMANDS:
+            # All of them, for the library to suggest the one that was meant.
+            for name in COMMANDS:
+                self.get_command(ctx, name)
+            return None
+        if cmd_name not in self.commands:
+            self.add_command(_loaded(cmd_name), cmd_name)
+        found = self.commands[cmd_name]
+        assert isinstance(found, TyperCommand | TyperGroup)
+        return found
+
+
+def _loaded(name: str) -> TyperCommand | TyperGroup:
+    module, _, attribute = COMMANDS[name].partition(".")
+    found: typer.Typer | Callable[..., Any] = getattr(import_module(f"halflap.cli.{module}"), attribute)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        alone.command(name=name)(found)
+        found = alone
+    command = get_command(found)
+    assert isinstance(command, TyperCommand | TyperGroup)
+    return command
+
 
 app = typer.Typer(
     name="halflap",
+    cls=_Commands,
     help="One MCP server in front of all your others.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -66,17 +109,3 @@ def _main(
     ] = False,
 ) -> None:
     """One MCP server in front of all your others."""
-
-
-app.command()(demo)
-app.command()(serve)
-app.command()(doctor)
-app.command(name="list")(list_tools)
-app.command()(search)
-app.command()(inspect)
-app.command()(call)
-app.add_typer(runs)
-app.command(name="run")(run_program)
-app.add_typer(scripts)
-app.add_typer(schema)
-app.command()(trust)

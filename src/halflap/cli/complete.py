@@ -1,4 +1,7 @@
-"""What the shell offers when the user presses Tab: from the kept catalogue, starting nothing."""
+"""What the shell offers when the user presses Tab: from the kept catalogue, starting nothing.
+
+Every command that takes a name imports this, and few of them are completed: what it needs is loaded when it is used.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer  # noqa: TC002 -- typer reads the annotation when it runs
 
-from halflap.catalog import Catalog
-from halflap.config import load_config
 from halflap.errors import HalflapError
-from halflap.scripts import Folder
-from halflap.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -39,6 +38,8 @@ def run_ids(context: typer.Context, incomplete: str) -> list[str]:
 def _asked(
     context: typer.Context, question: Callable[[Config, Store], Awaitable[Sequence[str]]]
 ) -> Sequence[str]:
+    from halflap.config import load_config  # noqa: PLC0415 -- see the top
+
     with contextlib.suppress(HalflapError, OSError):
         return asyncio.run(_with_store(load_config(context.params.get("config")), question))
     return ()
@@ -46,6 +47,9 @@ def _asked(
 
 def script_names(context: typer.Context, incomplete: str) -> list[str]:
     """Give the saved scripts that begin so."""
+    from halflap.config import load_config  # noqa: PLC0415 -- see the top
+    from halflap.scripts import Folder  # noqa: PLC0415 -- see the top
+
     with contextlib.suppress(HalflapError, OSError):
         folder = Folder(load_config(context.params.get("config")).data_dir / "scripts")
         return [name for name in folder.read().scripts if name.startswith(incomplete)]
@@ -58,6 +62,8 @@ async def _with_store(
     place = config.store.url or config.store.path or config.data_dir / "halflap.db"
     if isinstance(place, Path) and not place.exists():
         return ()
+    from halflap.store import open_store  # noqa: PLC0415 -- see the top
+
     store = await open_store(place)
     try:
         return await question(config, store)
@@ -66,6 +72,8 @@ async def _with_store(
 
 
 async def _names(config: Config, store: Store) -> Sequence[str]:
+    from halflap.catalog import Catalog  # noqa: PLC0415 -- see the top
+
     catalog = Catalog(config, store)
     await catalog.load()
     return catalog.snapshot.callable

@@ -46,7 +46,10 @@ _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)\Z")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 runs = typer.Typer(
-    name="runs", help="The runs of programs: list, show and delete them.", rich_markup_mode=None
+    name="runs",
+    help="The runs of programs: list, show and delete them.",
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 

@@ -37,6 +37,7 @@ scripts = typer.Typer(
     name="scripts",
     help="Programs saved under a name: list, save, show and remove them.",
     invoke_without_command=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.catalog import PARTS
 from halflap.cli.complete import tool_names
 from halflap.cli.output import (
     ConfigOption,
@@ -196,6 +195,8 @@ def _show_change(name: str, snapshot: Snapshot) -> None:
             "openWorldHint": tool.annotations.open_world,
         },
     }
+    from halflap.catalog import PARTS  # noqa: PLC0415 -- much is loaded with it, and trusting a file needs none of it
+
     for key in (key for key, word in PARTS.items() if word in changed):
         note(f"  {key} was: {visible(_text(accepted.get(key))[:_LONGEST_PART])}")
         note(f"  {key} is:  {visible(_text(now[key])[:_LONGEST_PART])}")

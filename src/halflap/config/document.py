@@ -11,7 +11,6 @@ from typing import Any
 
 from halflap.config.jsonc import read_jsonc
 from halflap.config.nodes import DEEPEST, MOST_NODES, Node, Problems, broken_text
-from halflap.config.yaml12 import read_yaml
 
 __all__ = ["LARGEST_FILE", "document", "document_of", "file_bytes"]
 
@@ -52,7 +51,7 @@ def document(data: bytes, path: Path, problems: Problems) -> Node | None:
         return None
     named_json = path.suffix.lower() in {".json", ".jsonc"}
     as_json = named_json or text.lstrip().startswith(("{", "["))
-    root = (read_jsonc if as_json else read_yaml)(text, problems)
+    root = (read_jsonc if as_json else _read_yaml)(text, problems)
     if root is None:
         if as_json and not named_json and problems.found[-1].suggestion is None:
             hint = "A file that starts with `{` or `[` is read as JSON."
@@ -62,6 +61,12 @@ def document(data: bytes, path: Path, problems: Problems) -> Node | None:
         problems.add(root.line, f"the file must be a mapping of keys to values, not {root.kind}.")
         return None
     return root
+
+
+def _read_yaml(text: str, problems: Problems) -> Node | None:
+    from halflap.config.yaml12 import read_yaml  # noqa: PLC0415 -- most files are JSON, and its parser is large
+
+    return read_yaml(text, problems)
 
 
 def document_of(value: Any, problems: Problems) -> Node:

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rapidfuzz import fuzz, process
-
 from halflap.config.nodes import shown
 
 if TYPE_CHECKING:
@@ -161,6 +159,8 @@ class Choice(Kind):
         return f"{', '.join(self.options[:-1])} or {self.options[-1]}"
 
     def advice(self, node: Node) -> str | None:
+        from rapidfuzz import fuzz, process  # noqa: PLC0415 -- few make a mistake
+
         near = process.extractOne(str(node.value), self.options, scorer=fuzz.ratio, score_cutoff=60)
         return f"Did you mean `{near[0]}`?" if near else None
 

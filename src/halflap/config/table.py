@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rapidfuzz import fuzz, process
-
 from halflap.config.kinds import WRONG, Choice, Flag, Kind, ListOf, MapOf, Number, Text, Value
 from halflap.config.nodes import shown
 
@@ -218,6 +216,8 @@ TOP_LEVEL = ("mcpServers", "servers", "inputs", *SECTIONS, "roots")
 
 def guess(key: str, known: Collection[str]) -> str:
     """Suggest the key that was probably meant, else name those there are."""
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 -- few make a mistake
+
     found = process.extractOne(
         key.lower(), tuple(known), scorer=fuzz.ratio, processor=str.lower, score_cutoff=60
     )

@@ -1,4 +1,7 @@
-"""All of a person's tools in one place: what can be asked of a gateway."""
+"""All of a person's tools in one place: what can be asked of a gateway.
+
+What the answers need is loaded when the gateway is opened, and imported where it is used: see `parts`.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls import aside, describe
-from halflap.catalog import FIRST_LISTING_SECONDS, Hit, ServerReport, report
 from halflap.config import Config, load_config
 from halflap.errors import RunNotFoundError, StoreError
-from halflap.gateway.parts import Parts
-from halflap.schema import ToolSchema, parse_schema
-from halflap.schema.stub import make_stub, write_stubs
+from halflap.gateway.parts import FIRST_LISTING_SECONDS, Parts
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
+    from halflap.catalog import Hit, ServerReport
     from halflap.errors import ArgumentProblem
     from halflap.execution import Checked, Execution
+    from halflap.schema import ToolSchema
     from halflap.store import CallRecord, Purged, RunRecord
     from halflap.values import Result, Tool
 
@@ -93,6 +94,8 @@ class Gateway(Parts):
     async def inspect(self, name: str) -> dict[str, Any]:
         """Say what a tool takes and returns, who serves it, and what its server says of itself."""
         tool, _ = await self._look_up(name)
+        from halflap.calls import aside, describe  # noqa: PLC0415 -- see the top
+
         assert self._calls is not None
         unchecked = await self._calls.checks.unchecked(tool)
         work = partial(
@@ -116,19 +119,26 @@ class Gateway(Parts):
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Give a tool's schema, parsed. One past its time is given marked stale, and asked for anew behind."""
         tool, stale = await self._look_up(tool_name)
+        from halflap.calls import aside  # noqa: PLC0415 -- see the top
+
         return await aside(partial(_parsed, tool, stale=stale), tool.input_schema, tool.output_schema)
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
         """Give several; an unknown name raises `ToolNotFoundError` after all others are resolved."""
         names = list(dict.fromkeys(tool_names))
         found = await asyncio.gather(*(self.get_schema(name) for name in names), return_exceptions=True)
+        schemas = {}
         for one in found:
             if isinstance(one, BaseException):
                 raise one
-        return {schema.tool_name: schema for schema in found if isinstance(schema, ToolSchema)}
+            schemas[one.tool_name] = one
+        return schemas
 
     async def stubs(self, server: str | None = None) -> str:
         """Write the callable tools, of one server or all, as a module of typed Python functions."""
+        from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top
+        from halflap.schema.stub import make_stub, write_stubs  # noqa: PLC0415 -- see the top
+
         await self.prepare()
         snapshot = self.snapshot
         tools = [snapshot.tools[name] for name in snapshot.callable]
@@ -149,6 +159,8 @@ class Gateway(Parts):
     async def reports(self) -> tuple[ServerReport, ...]:
         """Give every server's state, in the order of the configuration."""
         pool, snapshot = await self._connections(), self.snapshot
+        from halflap.catalog import report  # noqa: PLC0415 -- see the top
+
         return tuple([await asyncio.to_thread(report, upstream, snapshot) for upstream in pool])
 
     @property
@@ -256,6 +268,8 @@ class Gateway(Parts):
 def _parsed(tool: Tool, *, stale: bool) -> ToolSchema:
     # Copies: what a caller does to them must not reach the catalogue.
     own = replace(tool, input_schema=deepcopy(tool.input_schema), output_schema=deepcopy(tool.output_schema))
+    from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top
+
     return parse_schema(own, stale=stale)
 
 

@@ -1,4 +1,7 @@
-"""What a gateway consists of: built when it is needed, closed in order."""
+"""What a gateway consists of: built when it is needed, closed in order.
+
+What is built is loaded then, too: `halflap serve` answers its client's first questions without any of it.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from halflap import __version__
-from halflap.calls import Breaches, Calls, Policy, Recorder, Redactor, Retention, configured_secrets
-from halflap.catalog import FIRST_LISTING_SECONDS, Catalog, Finder, Listings, Snapshot
 from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolHeldError
-from halflap.scripts import Folder, Scripts
-from halflap.store import open_store
 from halflap.values import SCRIPTS, CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from halflap.calls import Breaches, Calls, Recorder, Retention
+    from halflap.catalog import Catalog, Finder, Listings, Snapshot
     from halflap.config import Config
     from halflap.execution import Programs
+    from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool
     from halflap.values import Listing, Result
 
-__all__ = ["Parts"]
+__all__ = ["FIRST_LISTING_SECONDS", "Parts"]
 
 logger = logging.getLogger(__name__)
+
+FIRST_LISTING_SECONDS = 10.0
+"""So long after it was asked for its tools, at most, an answer waits for a server never listed before."""
 
 
 class Parts:
@@ -59,6 +64,20 @@ class Parts:
         await asyncio.shield(self._opening)
 
     async def _open(self) -> None:
+        for name in ("calls", "scripts"):
+            await asyncio.to_thread(import_module, f"halflap.{name}")
+        from halflap.calls import (  # noqa: PLC0415 -- see the top
+            Breaches,
+            Calls,
+            Policy,
+            Recorder,
+            Redactor,
+            Retention,
+            configured_secrets,
+        )
+        from halflap.catalog import Catalog, Finder, Listings  # noqa: PLC0415 -- see the top
+        from halflap.scripts import Folder, Scripts  # noqa: PLC0415 -- see the top
+
         self._store = await self._open_store()
         self._catalog = Catalog(self.config, self._store)
         await self._catalog.load()
@@ -82,6 +101,8 @@ class Parts:
         await self._scripts.look()
 
     async def _open_store(self) -> Store:
+        from halflap.store import open_store  # noqa: PLC0415 -- see the top
+
         configured = self.config.store
         place = configured.url or configured.path or self.config.data_dir / "halflap.db"
         try:
@@ -136,7 +157,11 @@ class Parts:
     @property
     def snapshot(self) -> Snapshot:
         """The catalogue as it is now."""
-        return Snapshot() if self._catalog is None else self._catalog.snapshot
+        if self._catalog is not None:
+            return self._catalog.snapshot
+        from halflap.catalog import Snapshot  # noqa: PLC0415 -- see the top
+
+        return Snapshot()
 
     @property
     def recorder(self) -> Recorder:

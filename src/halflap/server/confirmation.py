@@ -15,8 +15,6 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import is_version_at_least
 
-from halflap.schema import clean
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -89,7 +87,7 @@ class Confirmations:
                 metadata=ServerMessageMetadata(related_request_id=context.request_id),
             )
         except MCPError as error:
-            return Word(unconfirmed=f"the client could not ask: {clean(str(error), _LONGEST_DESCRIPTION)}")
+            return Word(unconfirmed=f"the client could not ask: {_clean(str(error), _LONGEST_DESCRIPTION)}")
         return _word(answer, tools)
 
     def _ask_by_answer(
@@ -123,7 +121,7 @@ class Confirmations:
 def _request(tools: Sequence[Tool], code: str) -> types.ElicitRequest:
     lines = ["A program that the model wrote can call tools which destroy something:"]
     lines += [
-        f"- {tool.name}: {' '.join(clean(tool.description, _LONGEST_DESCRIPTION).split())}" for tool in tools
+        f"- {tool.name}: {' '.join(_clean(tool.description, _LONGEST_DESCRIPTION).split())}" for tool in tools
     ]
     lines += ["May it, this once? The program:", _shown(code, tools)]
     params = types.ElicitRequestFormParams(message="\n".join(lines), requested_schema=_SCHEMA)
@@ -133,7 +131,7 @@ def _request(tools: Sequence[Tool], code: str) -> types.ElicitRequest:
 def _shown(code: str, tools: Sequence[Tool]) -> str:
     """Show the program; of a long one, the lines that name the tools, wherever they stand."""
     if len(code) <= _LONGEST_CODE:
-        return clean(code, _LONGEST_CODE)
+        return _clean(code, _LONGEST_CODE)
     rows = code.splitlines()
     telling = [
         f"{number}: {row.strip()[:_LONGEST_DESCRIPTION]}"
@@ -142,10 +140,16 @@ def _shown(code: str, tools: Sequence[Tool]) -> str:
     ]
     shown = "\n".join(telling[:_MOST_LINES])
     more = f"\n… and {len(telling) - _MOST_LINES} more such lines" if len(telling) > _MOST_LINES else ""
-    return clean(f"({len(rows):,} lines; those that name these tools:)\n{shown}{more}", _LONGEST_CODE * 2)
+    return _clean(f"({len(rows):,} lines; those that name these tools:)\n{shown}{more}", _LONGEST_CODE * 2)
 
 
 def _word(answer: types.ElicitResult, tools: Sequence[Tool]) -> Word:
     if answer.action == "accept" and (answer.content or {}).get(_ASKED) is True:
         return Word(confirmed=frozenset(tool.name for tool in tools))
     return Word(unconfirmed="they declined" if answer.action != "cancel" else "they gave no answer")
+
+
+def _clean(text: str, longest: int) -> str:
+    from halflap.schema import clean  # noqa: PLC0415 -- it loads much that listing the tools does not need
+
+    return clean(text, longest)

@@ -10,7 +10,6 @@ import mcp_types as types
 from pydantic import TypeAdapter
 
 from halflap.errors import InvalidArgumentsError
-from halflap.schema import compile_schema
 from halflap.server.confirmation import Question
 
 if TYPE_CHECKING:
@@ -70,6 +69,8 @@ class FrontTool:
         self, arguments: Mapping[str, Any], caller: Caller
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Check the arguments and answer."""
+        from halflap.schema import compile_schema  # noqa: PLC0415 -- it loads much that listing the tools does not need
+
         validator = compile_schema(self.input_schema)
         problems = [] if validator is None else validator.problems(dict(arguments))
         if problems:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls import aside
 from halflap.errors import ToolNotFoundError
-from halflap.schema import visible
 from halflap.server.family import Answer, FrontTool
 
 if TYPE_CHECKING:
@@ -31,6 +29,8 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
     """Give the tool, bound to a gateway."""
 
     async def answer(arguments: Mapping[str, Any], _caller: Caller) -> Answer:
+        from halflap.calls import aside  # noqa: PLC0415 -- it loads much that listing the tools does not need
+
         name = arguments["tool_name"]
         try:
             described = await gateway.inspect(name)
@@ -98,5 +98,7 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
 
 
 def _not_found(name: str, more: str) -> str:
+    from halflap.schema import visible  # noqa: PLC0415 -- as above
+
     first = f"[Tool not found] '{visible(name, _LONGEST_SHOWN)}' is not available in execute_program"
     return f"{first}\n{more}" if more else first

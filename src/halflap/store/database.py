@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import StaticPool
 
 from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError
@@ -223,7 +223,7 @@ class Database:
             return
         if table.name not in self._upserts:
             # Once: to put it together takes as long as to execute it.
-            insert: Any = (sqlite if self._is_sqlite else postgresql).insert(table)
+            insert: Any = self._insert(table)
             key = KEYS[table.name]
             changed = {
                 column.name: insert.excluded[column.name]
@@ -232,6 +232,13 @@ class Database:
             }
             self._upserts[table.name] = insert.on_conflict_do_update(index_elements=list(key), set_=changed)
         connection.execute(self._upserts[table.name], rows)
+
+    def _insert(self, table: Any) -> Any:
+        if self._is_sqlite:
+            return sqlite.insert(table)
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 -- it is large, and seldom the one
+
+        return postgresql.insert(table)
 
 
 def _url(place: str | Path | None) -> sa.URL:

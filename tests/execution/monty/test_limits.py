@@ -44,8 +44,8 @@ def threads() -> list[str]:
         "while True: pass",
         "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
         "sum(range(10 ** 13))",
-        "import re\nre.sub('a', 'b' * 1000, 'a' * 1_000_000)",
-        "x = 10 ** 1_000_000\nfor i in range(20): x = x * x",
+        pytest.param("import re\nre.sub('a', 'b' * 1000, 'a' * 1_000_000)", marks=pytest.mark.slow),
+        pytest.param("x = 10 ** 1_000_000\nfor i in range(20): x = x * x", marks=pytest.mark.slow),
     ],
 )
 def test_a_program_that_computes_too_long_is_ended_and_its_output_kept(play: Play, code: str) -> None:
