@@ -99,13 +99,16 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
 
 async def _sandbox(gateway: Gateway) -> dict[str, Any]:
     """Try the locks that programs run behind, and say which are in force."""
-    ready = await (await gateway.programs()).ready()
+    programs = await gateway.programs()
+    ready = await programs.ready()
+    check = await programs.check_ready()
     return {
         "name": ready.name,
         "layers": list(ready.layers),
         "missing": dict(ready.missing),
         "trouble": ready.trouble,
         "notes": list(ready.notes),
+        "check": {"layers": list(check.layers), "missing": dict(check.missing), "trouble": check.trouble},
     }
 
 
@@ -190,7 +193,12 @@ def _sandbox_lines(sandbox: dict[str, Any]) -> list[tuple[str, str]]:
     where = "the jail" if sandbox["name"] == "jail" else sandbox["name"]
     lines = [(f"Programs: run in {where}, behind {', '.join(sandbox['layers'])}", "")]
     lines += [(f"  without {layer}: {why}", "yellow") for layer, why in sandbox["missing"].items()]
-    return lines + [(f"  {note}", "yellow") for note in sandbox["notes"]]
+    lines += [(f"  {note}", "yellow") for note in sandbox["notes"]]
+    check = sandbox["check"]
+    if check["trouble"] is not None:
+        return [*lines, (f"  not checked before they run: {check['trouble']}", "yellow")]
+    lines.append((f"  checked before they run by ty, behind {', '.join(check['layers'])}", ""))
+    return lines + [(f"    without {layer}: {why}", "yellow") for layer, why in check["missing"].items()]
 
 
 def _show(examined: dict[str, Any], *, log: bool) -> None:

@@ -15,7 +15,7 @@ from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
 from halflap.execution.named import PREFIXES, names_in
 from halflap.execution.report import Execution, tell
-from halflap.execution.sandbox import Ending, Program
+from halflap.execution.sandbox import Ending, Program, Readiness
 from halflap.schema import parse_schema
 from halflap.store import MISTAKEN, RunRecord
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.execution.check.checker import Checker
     from halflap.execution.check.finding import Finding
-    from halflap.execution.sandbox import Entry, Readiness, Sandbox
+    from halflap.execution.sandbox import Entry, Sandbox
     from halflap.values import CallContext, Result, Tool
 
 __all__ = ["Programs"]
@@ -71,6 +71,12 @@ class Programs:
     async def ready(self) -> Readiness:
         """Say where programs run, and what holds them; or why none can."""
         return await self._sandbox.ready()
+
+    async def check_ready(self) -> Readiness:
+        """Say what holds the process that checks programs; or why none are checked."""
+        if self._config.check == "off":
+            return Readiness("ty", trouble="`execution.check` is off")
+        return await self._checker.ready()
 
     async def destructive(self, code: str) -> tuple[Tool, ...]:
         """Give the tools that need the person's word before a program may call them.

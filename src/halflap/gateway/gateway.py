@@ -78,10 +78,12 @@ class Gateway(Parts):
     async def warm_up(self) -> None:
         """Open, and list behind the servers that nothing is known of yet; the others wait until needed.
 
-        The sandbox is made ready, too: the first program then starts as quickly as any.
+        The sandbox and the check are made ready, too: the first program then starts as quickly as any.
         """
         (await self._asker()).ask_unlisted()
-        await (await self.programs()).ready()
+        programs = await self.programs()
+        await programs.ready()
+        await programs.check_ready()
 
     async def refresh(self, server: str | None = None) -> Changes:
         """List one server or all of them anew, and say what was added, removed and changed.

@@ -17,6 +17,7 @@ from halflap.execution.check.judge import Judge
 from halflap.execution.check.reading import CheckSkipped
 from halflap.execution.check.seen import read_facts
 from halflap.execution.named import PREFIXES, names_in
+from halflap.execution.sandbox import Readiness
 from halflap.schema import parse_schema
 from halflap.schema.stub import make_stub, write_stubs
 
@@ -60,6 +61,14 @@ class Checker:
         self._is_breached = is_breached
         self._stubs: OrderedDict[tuple[str, str, bool], tuple[ToolSchema, Stub]] = OrderedDict()
         self._kept: OrderedDict[bytes, Checked] = OrderedDict()
+
+    async def ready(self) -> Readiness:
+        """Have the process started that examines, and say what holds it."""
+        try:
+            await self.examiner.ready()
+        except CheckSkipped as skipped:
+            return Readiness("ty", trouble=skipped.reason)
+        return Readiness("ty", layers=self.examiner.layers, missing=self.examiner.missing)
 
     async def check(self, code: str) -> Checked:
         """Say what is wrong with a program, what may be, or why that could not be found out."""
