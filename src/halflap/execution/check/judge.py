@@ -65,12 +65,22 @@ class Judge:
 
     def unclear(self, diagnostics: Sequence[Diagnostic]) -> list[Place]:
         """Give the values of which the judge wants to know all that they may be."""
-        reads = [read for one in diagnostics if (read := self._keys.asked(one)) is not None]
+        reads = [
+            read
+            for one in diagnostics
+            if (read := self._keys.asked(one)) is not None and self._keys.said(one) is None
+        ]
         bases = [read.base_at for read in reads if read.base_at is not None]
         return list(dict.fromkeys([*(read.value_at for read in reads), *bases]))
 
     def judge(self, diagnostics: Sequence[Diagnostic], types: Mapping[Place, str]) -> Checked:
         """Judge what ty said, and what the text alone says."""
+        told = {
+            read.value_at: kind
+            for one in diagnostics
+            if (read := self._keys.asked(one)) and (kind := self._keys.said(one))
+        }
+        types = {**told, **types}
         lying = any(
             (one.rule == "invalid-assignment" and not self._is_unawaited(one, lying=False))
             or one.rule == "non-literal-typed-dict-key"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Keys", "Verdict"]
 
+_OF_ONE = re.compile(r'Unknown key ".*" for TypedDict `(\w+)`', re.DOTALL)
+_OF_SEVERAL = re.compile(r"\(subscripted object has type `(.*)`\)\Z", re.DOTALL)
 _GETITEM = "Method `__getitem__` of type "
 _MOST_KEYS = 20
 _LONGEST_KEY = 60
@@ -58,6 +60,14 @@ class Keys:
         if one.rule == "not-subscriptable":
             return self._by_whole.get(place)
         return self._by_value.get(place) if one.message.startswith(_GETITEM) else None
+
+    @staticmethod
+    def said(one: Diagnostic) -> str | None:
+        """Give all that the value may be, where ty says so itself: it does of objects that lack a key."""
+        if one.rule != "invalid-typed-dict-key":
+            return None
+        found = _OF_SEVERAL.search(one.message) or _OF_ONE.match(one.message)
+        return None if found is None else found.group(1)
 
     def verdict(self, read: Read, types: Mapping[Place, str], *, lying: bool) -> Verdict:
         """Judge a key that ty says is not there, given all that values may be."""
