@@ -172,6 +172,12 @@ class GrowingPlace:
             if not tags.issubset(self.tags):
                 self.tags = tuple(sorted(tags.union(self.tags), key=RANKS.__getitem__))
                 self.plain = None
+        # A record that was made for this object before its tags were known has nothing in it.
+        self.records = {
+            tag: record for tag, record in self.records.items() if record.count or record.base is not None
+        }
+        if self.plain is not None and not self.plain.count:
+            self.plain = self.records.get(None)
         self.record_of(value).make_room(value)
 
     def _mix(self) -> GrowingRecord:
