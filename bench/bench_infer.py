@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import genson
 import orjson
 
-from halflap.learn import Inference, NOTHING, infer, merge
+from halflap.learn import NOTHING, infer, merge, observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,7 +76,14 @@ def odd(chance: random.Random, depth: int = 4) -> Any:
     dice = chance.random()
     if depth == 0 or dice < 0.2:
         return chance.choice(
-            [None, True, chance.randrange(10**6), chance.random(), word(chance, 12), f"2026-01-{chance.randrange(10, 29)}"]
+            [
+                None,
+                True,
+                chance.randrange(10**6),
+                chance.random(),
+                word(chance, 12),
+                f"2026-01-{chance.randrange(10, 29)}",
+            ]
         )
     if dice < 0.45:
         return {
@@ -115,7 +122,7 @@ def reading(texts: list[bytes]) -> float:
 
 
 def learning(texts: list[bytes]) -> float:
-    inference = Inference()
+    inference = observer()
     chance = random.Random(3)
     digests = [chance.getrandbits(64) for _ in texts]
     total = 0.0

@@ -2,9 +2,9 @@
 
 from halflap.learn.codec import from_json, to_json
 from halflap.learn.confidence import confidence
+from halflap.learn.core import Observer, infer, observer
 from halflap.learn.drift import Change, breaches, changes, is_stable
 from halflap.learn.evidence import digest_of
-from halflap.learn.infer import Inference, infer
 from halflap.learn.learned import Learned, outcome_of
 from halflap.learn.merge import merge
 from halflap.learn.render import render
@@ -14,8 +14,8 @@ from halflap.learn.shape import NOTHING, Shape
 __all__ = [
     "NOTHING",
     "Change",
-    "Inference",
     "Learned",
+    "Observer",
     "Shape",
     "breaches",
     "changes",
@@ -27,6 +27,7 @@ __all__ = [
     "is_stable",
     "merge",
     "merge_schemas",
+    "observer",
     "outcome_of",
     "render",
     "to_json",

@@ -81,7 +81,5 @@ def _levels(place: Place) -> list[int]:
         times = (MOST_VARIANTS + 1 if place.mixed else 1) * (MOST_KEYS + 1 if record.crowded else 1)
         for inner in _below(record):
             counted = _levels(inner)
-            levels = [
-                mine + times * theirs for mine, theirs in zip_longest(levels, counted, fillvalue=0)
-            ]
+            levels = [mine + times * theirs for mine, theirs in zip_longest(levels, counted, fillvalue=0)]
     return [1, *levels]

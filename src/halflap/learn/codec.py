@@ -6,9 +6,18 @@ import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.errors import ShapeBrokenError, ShapeTooNewError
+from halflap.learn.bound import bounded
 from halflap.learn.evidence import Sample, Tally
 from halflap.learn.formats import ALL, FORMATS, bit_of
-from halflap.learn.limits import DEEPEST, MOST_DIGESTS
+from halflap.learn.limits import (
+    DEEPEST,
+    LONGEST_KEY,
+    LONGEST_VALUE,
+    MOST_DIGESTS,
+    MOST_KEYS,
+    MOST_VALUES,
+    MOST_VARIANTS,
+)
 from halflap.learn.shape import KINDS, Formats, Key, Lengths, Place, Record, Shape, Tag
 
 if TYPE_CHECKING:
@@ -38,7 +47,9 @@ def to_json(shape: Shape) -> dict[str, Any]:
 def from_json(data: Any) -> Shape:
     """Read a shape; a newer version and damage are errors of their own."""
     if not isinstance(data, dict) or type(data.get("version")) is not int:
-        raise ShapeBrokenError("Not a learned shape: it has no version. Take it from `halflap schema export`.")
+        raise ShapeBrokenError(
+            "Not a learned shape: it has no version. Take it from `halflap schema export`."
+        )
     if data["version"] > VERSION:
         raise ShapeTooNewError(
             f"This learned shape is of version {data['version']}, and this Halflap reads up to {VERSION}. "
@@ -46,7 +57,7 @@ def from_json(data: Any) -> Shape:
         )
     try:
         return _Reader().shape(data)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise ShapeBrokenError(
             f"This learned shape is damaged ({type(error).__name__}: {error}). Nothing of it was used; export it anew."
         ) from error
@@ -57,11 +68,13 @@ def _hex(digest: int) -> str:
 
 
 def _tally(tally: Tally) -> Any:
-    return tally.count if tally.once is None else [tally.count, _hex(tally.once)]
+    return tally.times if tally.once is None else [tally.times, _hex(tally.once)]
 
 
 def _place(place: Place) -> dict[str, Any]:
-    data: dict[str, Any] = {"kinds": {kind: _tally(place.kinds[kind]) for kind in KINDS if kind in place.kinds}}
+    data: dict[str, Any] = {
+        "kinds": {kind: _tally(place.kinds[kind]) for kind in KINDS if kind in place.kinds}
+    }
     if place.formats is not None:
         data["formats"] = [name for name in FORMATS if place.formats.kept & bit_of(name)]
         if place.formats.once:
@@ -111,7 +124,7 @@ class _Reader:
         digests = tuple(self._digest(text) for text in data["sample"])
         if depth > DEEPEST or len(digests) > MOST_DIGESTS or list(digests) != sorted(set(digests)):
             _refuse("depth or sample out of bounds")
-        return Shape(
+        shape = Shape(
             self._place(data["root"], depth),
             self._count(data["observations"]),
             Sample(digests),
@@ -119,13 +132,14 @@ class _Reader:
             self._time(data["last"]),
             depth,
         )
+        return shape if bounded(shape) == shape else _refuse("more places than are ever kept")
 
     def _place(self, data: Mapping[str, Any], left: int) -> Place:
         if left < 0:
             _refuse("deeper than it says")
-        kinds = {kind: self._tally(tally) for kind, tally in data["kinds"].items()}
-        if not kinds.keys() <= set(KINDS):
-            _refuse("unknown kind")
+        kinds = {kind: self._seen(tally) for kind, tally in data["kinds"].items()}
+        if not kinds.keys() <= set(KINDS) or len(data.get("records", [])) > MOST_VARIANTS:
+            _refuse("unknown kinds, or too many variants")
         items = data.get("items")
         lengths = data.get("lengths")
         return Place(
@@ -144,12 +158,14 @@ class _Reader:
             self._text(name): Key(self._place(place, left), self._tally(missing))
             for name, (place, missing) in data.get("keys", {}).items()
         }
+        if len(keys) > MOST_KEYS:
+            _refuse("too many keys")
         rest = data.get("rest")
         tag = data.get("tag")
         return (
             None if tag is None else Tag(self._text(tag[0]), self._scalar(tag[1])),
             Record(
-                self._tally(data["seen"]),
+                self._seen(data["seen"]),
                 keys,
                 None if rest is None else self._place(rest, left),
                 self._flag(data, "crowded"),
@@ -166,7 +182,13 @@ class _Reader:
         return Formats(kept, once)
 
     def _values(self, data: Any) -> dict[Scalar, Tally] | None:
-        return None if data is None else {self._scalar(value): self._tally(tally) for value, tally in data}
+        if data is not None and len(data) > MOST_VALUES:
+            _refuse("too many values")
+        return None if data is None else {self._scalar(value): self._seen(tally) for value, tally in data}
+
+    def _seen(self, data: Any) -> Tally:
+        tally = self._tally(data)
+        return tally if tally.times else _refuse("nothing that was seen")
 
     def _tally(self, data: Any) -> Tally:
         if isinstance(data, list):
@@ -186,7 +208,7 @@ class _Reader:
     @staticmethod
     def _time(data: Any) -> float | None:
         if data is None or (type(data) in {int, float} and math.isfinite(data)):
-            return data  # type: ignore[no-any-return] -- just looked at
+            return None if data is None else float(data)
         _refuse("no time")
 
     @staticmethod
@@ -196,8 +218,10 @@ class _Reader:
 
     @staticmethod
     def _text(data: Any) -> str:
-        return data if type(data) is str else _refuse("no name")
+        return data if type(data) is str and len(data) <= LONGEST_KEY else _refuse("no name")
 
     @staticmethod
     def _scalar(data: Any) -> Scalar:
-        return data if type(data) in {str, bool} else _refuse("no value that is kept")
+        if type(data) is bool or (type(data) is str and len(data) <= LONGEST_VALUE):
+            return data
+        _refuse("no value that is kept")

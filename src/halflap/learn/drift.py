@@ -100,7 +100,7 @@ def _of_record(before: Record, now: Record, path: str) -> Iterator[Change]:
     for name, key in sorted(before.keys.items()):
         found = now.keys.get(name)
         inner = _join(path, name)
-        if not key.missing.count and (found is None or found.missing.count):
+        if not key.missing.times and (found is None or found.missing.times):
             yield Change(inner, "missing-key", "always there", "missing")
         if found is not None:
             yield from _of_place(key.place, found.place, inner)

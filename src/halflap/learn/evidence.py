@@ -21,7 +21,7 @@ _SPACE = 1 << _BITS
 class Tally(NamedTuple):
     """How often something was seen, and whether with one set of arguments alone."""
 
-    count: int
+    times: int
     once: int | None
     """The digest of those arguments; None where there were several, or where it was not seen at all."""
 
@@ -31,11 +31,11 @@ NEVER = Tally(0, None)
 
 def add(one: Tally, other: Tally) -> Tally:
     """Add up two tallies of the same thing."""
-    if not one.count:
+    if not one.times:
         return other
-    if not other.count:
+    if not other.times:
         return one
-    return Tally(one.count + other.count, one.once if one.once == other.once else None)
+    return Tally(one.times + other.times, one.once if one.once == other.once else None)
 
 
 @dataclass(frozen=True, slots=True)

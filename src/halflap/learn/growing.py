@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from halflap.learn.evidence import Tally
 from halflap.learn.formats import ALL, FORMATS, MATCHERS, format_of
@@ -43,13 +43,21 @@ class GrowingPlace:
     __slots__ = (
         *("nulls", "booleans", "integers", "numbers", "strings", "arrays", "objects", "others"),
         *("null_once", "boolean_once", "integer_once", "number_once", "string_once", "array_once"),
-        *("object_once", "other_once", "check", "kept", "lost", "values", "keeps_words", "keeps_all", "nameless"),
+        *(
+            "object_once",
+            "other_once",
+            "check",
+            "kept",
+            "lost",
+            "values",
+            "keeps_words",
+            "keeps_all",
+            "nameless",
+        ),
         *("shortest", "longest", "items", "tags", "records", "plain", "mixed", "cut", "base"),
     )
 
-    def __init__(
-        self, *, keeps_words: bool = False, keeps_all: bool = False, nameless: bool = False
-    ) -> None:
+    def __init__(self, *, keeps_words: bool = False, keeps_all: bool = False, nameless: bool = False) -> None:
         self.nulls = self.booleans = self.integers = self.numbers = 0
         self.strings = self.arrays = self.objects = self.others = 0
         self.null_once = self.boolean_once = self.integer_once = self.number_once = NOT_YET
@@ -151,7 +159,8 @@ class GrowingPlace:
             said = value.get(key)
             if type(said) is not str and type(said) is not bool:
                 continue
-            record = records.get((key, said))  # type: ignore[call-overload] -- a tag is a tuple, and slow to make
+            # A tag is a tuple, but one that takes long to make.
+            record = records.get(cast("Tag", (key, said)))
             if record is not None:
                 return record
             if is_tag_value(said):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.learn.bound import bounded
 from halflap.learn.evidence import Sample
 from halflap.learn.growing import SEVERAL, GrowingPlace, UnknownKeyError, joined
-from halflap.learn.limits import DEEPEST, MOST_DIGESTS, MOST_PLACES
+from halflap.learn.limits import MOST_DIGESTS, MOST_PLACES
 from halflap.learn.merge import merge
 from halflap.learn.names import TAG_KEYS
 from halflap.learn.shape import NOTHING, Shape
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     from halflap.learn.growing import GrowingRecord
 
-__all__ = ["Inference", "infer"]
+__all__ = ["Inference"]
 
 _DIGESTS = 1 << 64
+_LONG = 16
+"""Arrays from this length on are looked at as a whole first: those of nothing but numbers can be long."""
 _PLACES_BEFORE_LOOKING = 2 * MOST_PLACES
 
 
@@ -72,7 +74,7 @@ class Inference:
         )
         return merge(self._before, bounded(seen))
 
-    def _walk(  # noqa: C901, PLR0912 -- the hot loop of the whole package: a call per value would double its time
+    def _walk(  # noqa: C901, PLR0912, PLR0915 -- the hot loop of the whole package: a call per value would double its time
         self, pairs: Iterable[tuple[GrowingPlace, Any]], digest: int, left: int
     ) -> None:
         for place, value in pairs:
@@ -105,13 +107,13 @@ class Inference:
                 record.count += 1
                 if record.once != SEVERAL:
                     record.once = joined(record.once, digest)
-                self._walk(zip(inner, value.values()), digest, left - 1)
+                self._walk(zip(inner, value.values()), digest, left - 1)  # noqa: B905 -- the argument costs time too
             elif kind is list:
                 place.arrays += 1
                 if place.array_once != SEVERAL:
                     place.array_once = joined(place.array_once, digest)
                 length = len(value)
-                if length > place.longest:
+                if length > place.longest:  # noqa: PLR1730 -- a call of max takes longer than all else here
                     place.longest = length
                 if length < place.shortest or place.shortest < 0:
                     place.shortest = length
@@ -122,7 +124,8 @@ class Inference:
                     if items is None:
                         items = place.items = GrowingPlace(keeps_all=self._values)
                         self._places += 1
-                    self._walk(zip(repeat(items), value), digest, left - 1)
+                    if length < _LONG or not _counted(items, value):
+                        self._walk(zip(repeat(items), value), digest, left - 1)
                 else:
                     place.cut = True
             elif kind is float:
@@ -164,20 +167,28 @@ class Inference:
             plain = list(value)
         else:
             place.others += 1
-            place.other_once = place.other_once if place.other_once == SEVERAL else joined(place.other_once, digest)
+            place.other_once = (
+                place.other_once if place.other_once == SEVERAL else joined(place.other_once, digest)
+            )
             return
         self._walk(((place, plain),), digest, left)
+
+
+def _counted(items: GrowingPlace, values: list[Any]) -> bool:
+    """Count many items at once, where all are of one kind of which nothing can be new."""
+    kinds = set(map(type, values))
+    if kinds == {str} and items.check is None:
+        items.strings += len(values)
+    elif kinds == {int} and items.integer_once == SEVERAL:
+        items.integers += len(values)
+    elif kinds == {float} and items.number_once == SEVERAL:
+        items.numbers += len(values)
+    else:
+        return False
+    return True
 
 
 def _crowd(place: GrowingPlace, record: GrowingRecord, value: dict[Any, Any]) -> Iterable[GrowingPlace]:
     if not place.mixed and not TAG_KEYS.intersection(value).issubset(place.tags):
         raise UnknownKeyError
     return repeat(record.rest_place())
-
-
-def infer(values: Iterable[Any], digests: Iterable[int] = repeat(0), *, keep_values: bool = False) -> Shape:
-    """Give the shape of some values, each of which answered arguments of the digest beside it."""
-    inference = Inference(values=keep_values)
-    for value, digest in zip(values, digests):
-        inference.observe(value, digest)
-    return inference.shape()

@@ -25,8 +25,8 @@ def merge(*shapes: Shape) -> Shape:
 
 
 def _merge_two(one: Shape, other: Shape) -> Shape:
-    if one == NOTHING or other == NOTHING:
-        return one if other == NOTHING else other
+    if not one.observations or not other.observations:
+        return one if one.observations else other
     depth = min(one.depth, other.depth)
     root = merge_places(cut_below(one.root, depth), cut_below(other.root, depth))
     return bounded(
@@ -92,9 +92,7 @@ def _merge_keys(name: str, one: Record, other: Record) -> Key:
     return Key(merge_places(mine.place, theirs.place), add(mine.missing, theirs.missing))
 
 
-def _apart(
-    one: Mapping[Tag | None, Record], other: Mapping[Tag | None, Record]
-) -> dict[Tag | None, Record]:
+def _apart(one: Mapping[Tag | None, Record], other: Mapping[Tag | None, Record]) -> dict[Tag | None, Record]:
     merged = {**one, **other}
     for tag in one.keys() & other.keys():
         merged[tag] = merge_records(one[tag], other[tag])

@@ -27,7 +27,9 @@ _PLAIN = re.compile(r"[A-Za-z_$@][A-Za-z_]*[0-9]?").fullmatch
 _OBVIOUS = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}|[0-9]+|(?!iso|rfc|sha)[a-z_-]+[0-9]{4,}").fullmatch
 """The most frequent data, found in no time."""
 _WORDS_OF_A_SENTENCE = 6
-_STANDARDS = re.compile(r"(?i)(?<![a-z])(?:iso|rfc|sha|utf|base|md|aes|rsa|int|uint|float)[-_]?[0-9]{1,5}(?![0-9])")
+_STANDARDS = re.compile(
+    r"(?i)(?<![a-z])(?:iso|rfc|sha|utf|base|md|aes|rsa|int|uint|float)[-_]?[0-9]{1,5}(?![0-9])"
+)
 _DATA = re.compile(
     r"""
       [@/\\]                                # an e-mail address, a path, an address on the web

@@ -92,12 +92,10 @@ class _Writer:
         schema: _Schema = {}
         if record.keys:
             schema["properties"] = {
-                name: self.schema_of(
-                    key.place, {"presence": round(key.place.count / record.seen.count, 4)}
-                )
+                name: self.schema_of(key.place, {"presence": round(key.place.count / record.seen.times, 4)})
                 for name, key in sorted(record.keys.items())
             }
-            required = [name for name, key in sorted(record.keys.items()) if not key.missing.count]
+            required = [name for name, key in sorted(record.keys.items()) if not key.missing.times]
             if required:
                 schema["required"] = required
         if record.rest is not None:
@@ -116,7 +114,7 @@ class _Writer:
             # An object has the first tag that it can have: what has none before this has none of theirs.
             schema["not"] = {"anyOf": [_tagged(one) for one in others]}
         if self._notes:
-            schema["x-halflap"] = {"observations": variant.record.seen.count}
+            schema["x-halflap"] = {"observations": variant.record.seen.times}
         return schema
 
 

@@ -10,6 +10,13 @@ from halflap.learn.limits import DEEPEST
 __all__ = ["infer_schema_from_value", "merge_schemas"]
 
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+_SCALARS: tuple[tuple[type, str], ...] = (
+    (type(None), "null"),
+    (bool, "boolean"),
+    (str, "string"),
+    (int, "integer"),
+    (float, "number"),
+)
 _SIMPLE = frozenset({"type", "properties", "required", "items"})
 
 
@@ -45,11 +52,7 @@ def merge_schemas(existing: dict[str, Any], observed: dict[str, Any]) -> dict[st
 
 
 def _infer(value: Any, left: int) -> dict[str, Any]:
-    if value is None:
-        return {"type": "null"}
-    if isinstance(value, bool):
-        return {"type": "boolean"}
-    for kind, name in ((str, "string"), (int, "integer"), (float, "number")):
+    for kind, name in _SCALARS:
         if isinstance(value, kind):
             return {"type": name}
     if isinstance(value, list | tuple):

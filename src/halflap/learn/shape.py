@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.learn.evidence import NEVER, Sample, Tally
 from halflap.learn.limits import DEEPEST
 
-__all__ = ["KINDS", "NOWHERE", "NOTHING", "Formats", "Key", "Lengths", "Place", "Record", "Scalar", "Shape", "Tag"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "KINDS",
+    "NOTHING",
+    "NOWHERE",
+    "Formats",
+    "Key",
+    "Lengths",
+    "Place",
+    "Record",
+    "Scalar",
+    "Shape",
+    "Tag",
+]
 
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object", "other")
 """`other` is what JSON has not; it comes from values made in Python."""
@@ -60,7 +74,7 @@ class Place:
 
     @property
     def count(self) -> int:
-        return sum(tally.count for tally in self.kinds.values())
+        return sum(tally.times for tally in self.kinds.values())
 
 
 class Key(NamedTuple):

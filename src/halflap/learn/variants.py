@@ -8,10 +8,11 @@ from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.learn.merge import merge_places, merge_records, unnamed
-from halflap.learn.names import RANKS, TAG_KEYS
+from halflap.learn.names import RANKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from halflap.learn.evidence import Tally
     from halflap.learn.shape import Key, Place, Record, Scalar, Tag
@@ -46,7 +47,9 @@ def variants_of(place: Place) -> list[Variant]:
         _variant(place.records, tags) for tags in by_key.values() for tags in _alike(place.records, tags)
     ]
     differ = any(
-        _differ(one.record, other.record) for at, one in enumerate(found) for other in found[:at]
+        _differ(one.record, other.record, {one.key, other.key})
+        for at, one in enumerate(found)
+        for other in found[:at]
     )
     if len(found) > 1 and not differ:
         found = [Variant(reduce(merge_records, (variant.record for variant in found)))]
@@ -58,14 +61,14 @@ def variants_of(place: Place) -> list[Variant]:
 def repeated_values(place: Place) -> list[str]:
     """Give the strings at a place, if they are known and come again and again."""
     words = {value: tally for value, tally in (place.values or {}).items() if isinstance(value, str)}
-    often = sum(tally.count for tally in words.values()) >= _REPEATED * len(words)
+    often = sum(tally.times for tally in words.values()) >= _REPEATED * len(words)
     return sorted(words) if often else []
 
 
 def _rank(records: Mapping[Tag | None, Record], tag: Tag | None) -> tuple[int, int, str]:
     if tag is None:
-        return len(RANKS), 0, ""
-    return RANKS[tag.key], -records[tag].seen.count, repr(tag.value)
+        return len(RANKS) + 1, 0, ""
+    return RANKS.get(tag.key, len(RANKS)), -records[tag].seen.times, repr(tag.value)
 
 
 def _alike(records: Mapping[Tag | None, Record], tags: list[Tag | None]) -> list[list[Tag | None]]:
@@ -73,7 +76,8 @@ def _alike(records: Mapping[Tag | None, Record], tags: list[Tag | None]) -> list
     groups: list[list[Tag | None]] = []
     for tag in tags:
         for group in groups:
-            if not any(_differ(records[tag], records[other]) for other in group):
+            key = None if tag is None else tag.key
+            if not any(_differ(records[tag], records[other], {key}) for other in group):
                 group.append(tag)
                 break
         else:
@@ -89,14 +93,14 @@ def _variant(records: Mapping[Tag | None, Record], tags: list[Tag | None]) -> Va
     return Variant(record, named[0].key, {tag.value: records[tag].seen for tag in named})
 
 
-def _differ(one: Record, other: Record) -> bool:
-    """Say whether two records are of different kinds, and do not only seem so by chance."""
+def _differ(one: Record, other: Record, tags: AbstractSet[str | None]) -> bool:
+    """Say whether two records are of different kinds, not by their tags, and do not only seem so by chance."""
     if one.crowded or other.crowded:
         return False
-    mine, theirs = _own(one, other), _own(other, one)
+    mine, theirs = _own(one, other) - tags, _own(other, one) - tags
     if mine and theirs:
         return True
-    sure = comb(one.seen.count + other.seen.count, one.seen.count) >= _CHANCE
+    sure = comb(one.seen.times + other.seen.times, one.seen.times) >= _CHANCE
     if sure and (mine or theirs):
         return True
     return any(
@@ -107,11 +111,7 @@ def _differ(one: Record, other: Record) -> bool:
 
 def _own(one: Record, other: Record) -> set[str]:
     """Give the keys that one always has and the other never."""
-    return {
-        name
-        for name, key in one.keys.items()
-        if not key.missing.count and name not in other.keys and name not in TAG_KEYS
-    }
+    return {name for name, key in one.keys.items() if not key.missing.times and name not in other.keys}
 
 
 def _unlike(one: Place, other: Place, *, sure: bool) -> bool:
@@ -128,8 +128,8 @@ def _families(place: Place) -> set[str]:
 
 def _with_map(record: Record) -> Record:
     """Take names for data where there are many that come and go, with much the same under them."""
-    sparse = {name: key for name, key in record.keys.items() if key.missing.count}
-    if len(sparse) < _OBJECTS_OF_A_MAP or not _is_map(sparse.values(), record.seen.count):
+    sparse = {name: key for name, key in record.keys.items() if key.missing.times}
+    if len(sparse) < _OBJECTS_OF_A_MAP or not _is_map(sparse.values(), record.seen.times):
         return record
     merged = reduce(merge_places, (unnamed(key.place) for key in sparse.values()))
     return replace(
@@ -148,7 +148,7 @@ def _is_map(keys: Iterable[Key], objects: int) -> bool:
     if families != {"object"}:
         return len(places) >= _KEYS_OF_A_MAP and share <= _SHARE_OF_A_MAP
     always = [
-        {name for name, key in record.keys.items() if not key.missing.count}
+        {name for name, key in record.keys.items() if not key.missing.times}
         for place in places
         for record in place.records.values()
     ]

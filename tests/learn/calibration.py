@@ -1,0 +1,97 @@
+"""Trials of how sure shapes are: learn from a prefix of results, then look at the next."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jsonschema_rs
+
+from halflap.learn import changes, confidence, digest_of, infer, outcome_of, render
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+Results = list[tuple[Any, int]]
+"""Values, each with the digest of the arguments that it answers."""
+LONGEST = 200
+
+
+class Trial(NamedTuple):
+    source: str
+    observations: int
+    confidence: float
+    holds: bool
+    """Whether the next result fits the schema, formats included, and has nothing that the shape had not."""
+
+
+def airline(path: Path) -> dict[str, Results]:
+    """Give the structured results of the airline's tools."""
+    results: dict[str, Results] = defaultdict(list)
+    for line in path.read_text().splitlines():
+        call = json.loads(line)
+        if outcome_of(call["result"], is_error=call["is_error"]) == "structured":
+            results[call["tool"]].append((call["result"], digest_of(call["arguments"])))
+    return {tool: found for tool, found in results.items() if len(found) > 2}
+
+
+def generated(chance: random.Random) -> tuple[str, Callable[[], Any]]:
+    """Make a tool, of which something is rare: how rare is part of its name."""
+    rare = chance.choice([0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2])
+    what = chance.choice(["variant", "key", "missing", "type", "null", "format", "several"])
+
+    def happens() -> bool:
+        return chance.random() < rare
+
+    def result() -> Any:
+        item: dict[str, Any] = {
+            "id": chance.randrange(10**6),
+            "name": chance.choice(["Ada", "Grace", "Alan"]),
+            "day": f"2026-01-{chance.randrange(10, 29)}",
+            "price": chance.randrange(100),
+            "type": "order",
+        }
+        if what in {"variant", "several"} and happens():
+            item = {"type": "refund", "reason": "broken", "amount": 3}
+        if what in {"key", "several"} and happens():
+            item["note"] = "extra"
+        if what in {"missing", "several"} and happens():
+            item.pop("name", None)
+        if what == "type" and happens():
+            item["price"] = 9.5
+        if what in {"null", "several"} and happens():
+            item["day"] = None
+        if what == "format" and happens():
+            item["day"] = "soon"
+        return (
+            {"items": [item] * chance.randrange(1, 3), "total": 1}
+            if chance.random() < 0.99
+            else {"items": [], "total": 0}
+        )
+
+    return f"{what} {rare}", result
+
+
+def trials(count: int, tools: dict[str, Results], chance: random.Random) -> Iterator[Trial]:
+    """Try prefixes of real results and of generated ones by turns; only generated ones where there are no real."""
+    for number in range(count):
+        if tools and number % 2:
+            source = chance.choice(sorted(tools))
+            results = list(tools[source])
+            if chance.random() < 0.7:
+                chance.shuffle(results)
+        else:
+            source, make = generated(chance)
+            results = [(make(), chance.getrandbits(64)) for _ in range(LONGEST + 1)]
+        length = chance.randint(2, min(LONGEST, len(results) - 1))
+        yield trial(source, results[:length], *results[length])
+
+
+def trial(source: str, prefix: Results, value: Any, digest: int) -> Trial:
+    shape = infer(*zip(*prefix, strict=True))
+    schema = jsonschema_rs.validator_for(render(shape), validate_formats=True)
+    holds = schema.is_valid(value) and not changes(shape, infer([value], [digest]))
+    return Trial(source, len(prefix), confidence(shape), holds)
