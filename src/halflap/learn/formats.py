@@ -18,6 +18,9 @@ _DAY = (
 )
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?"
 _ZONE = r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+_N = r"[0-9]{1,9}"
+_DAYS = f"(?:{_N}D|{_N}M(?:{_N}D)?|{_N}Y(?:{_N}M(?:{_N}D)?)?)"
+_HOURS = f"T(?:{_N}S|{_N}M(?:{_N}S)?|{_N}H(?:{_N}M(?:{_N}S)?)?)"
 _LABEL = r"[A-Za-z0-9]{1,31}(?:-[A-Za-z0-9]{1,15}){0,2}"
 _BYTE = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _SIGN = r"[A-Za-z0-9._~!$&'()*+,;=:@/-]"
@@ -43,10 +46,7 @@ MATCHERS: dict[str, Callable[[str], Any]] = {
     "date": re.compile(_DAY).fullmatch,
     "time": re.compile(f"{_CLOCK}{_ZONE}").fullmatch,
     "time-local": re.compile(_CLOCK).fullmatch,
-    "duration": re.compile(
-        r"P(?=[0-9]|T[0-9])(?:[0-9]{1,9}W|(?:[0-9]{1,9}Y)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}D)?"
-        r"(?:T(?=[0-9])(?:[0-9]{1,9}H)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}S)?)?)"
-    ).fullmatch,
+    "duration": re.compile(f"P(?:{_DAYS}(?:{_HOURS})?|{_HOURS}|{_N}W)").fullmatch,
     "uuid": re.compile(
         r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"
     ).fullmatch,
@@ -54,7 +54,7 @@ MATCHERS: dict[str, Callable[[str], Any]] = {
         rf"[A-Za-z0-9_%+-]{{1,32}}(?:\.[A-Za-z0-9_%+-]{{1,15}}){{0,2}}@(?:{_LABEL}\.){{1,3}}[A-Za-z]{{2,24}}"
     ).fullmatch,
     "uri": re.compile(
-        rf"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._~-]+(?::[0-9]{{1,4}})?(?:/{_PATH})?(?:\?{_PATH})?(?:\#{_PATH})?"
+        rf"[A-Za-z][A-Za-z0-9+.-]{{0,30}}://[A-Za-z0-9._~-]+(?::[0-9]{{1,4}})?(?:/{_PATH})?(?:\?{_PATH})?(?:\#{_PATH})?"
     ).fullmatch,
     "ipv4": re.compile(rf"{_BYTE}(?:\.{_BYTE}){{3}}").fullmatch,
     "ipv6": _is_ipv6,
@@ -62,10 +62,11 @@ MATCHERS: dict[str, Callable[[str], Any]] = {
 """A date-time has its distance from UTC; without, it is `date-time-local`, as OpenAPI names it."""
 FORMATS = tuple(MATCHERS)
 ALL = (1 << len(FORMATS)) - 1
-_LONGEST = 2_000
 _POSSIBLE = re.compile(r"[0-9A-Fa-f:P]|[A-Za-z][A-Za-z0-9+.-]*:|[A-Za-z0-9_%+.-]+@").match
 """What a text in any of the formats begins with."""
 _SIGNS = frozenset("-:.@0123456789")
+_EARLY = 80
+"""By here, a text in any of the formats has had one of these signs."""
 
 
 def bit_of(name: str) -> int:
@@ -74,7 +75,7 @@ def bit_of(name: str) -> int:
 
 def format_of(text: str) -> int:
     """Give the bit of the format that a text has; 0 for none."""
-    if len(text) > _LONGEST or not _POSSIBLE(text) or _SIGNS.isdisjoint(text):
+    if not _POSSIBLE(text) or _SIGNS.isdisjoint(text[:_EARLY]):
         return 0
     for place, fits in enumerate(MATCHERS.values()):
         if fits(text):
