@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ def point(said: float, held: float) -> tuple[float, float]:
 def bins(done: list[Trial]) -> list[tuple[float, float, int]]:
     """Give, for each level, how sure it was said on average, how often it held, of how many."""
     found = []
-    for lower, upper in zip(EDGES, EDGES[1:], strict=False):
+    for lower, upper in pairwise(EDGES):
         some = [trial for trial in done if lower <= trial.confidence < upper]
         if len(some) >= 10:
             said = sum(trial.confidence for trial in some) / len(some)
@@ -52,7 +53,9 @@ def drawn(levels: list[tuple[float, float, int]], title: str) -> str:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, y = point(share, share)
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" {text}>{share:.2f}</text>')
-        parts.append(f'<text x="{x:.1f}" y="{TOP + SIDE + 18}" text-anchor="middle" {text}>{share:.2f}</text>')
+        parts.append(
+            f'<text x="{x:.1f}" y="{TOP + SIDE + 18}" text-anchor="middle" {text}>{share:.2f}</text>'
+        )
     (x1, y1), (x2, y2) = point(0, 0), point(1, 1)
     parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#bbb" stroke-dasharray="4 4"/>')
     way = " ".join(f"{x:.1f},{y:.1f}" for x, y in (point(said, held) for said, held, _ in levels))
@@ -66,8 +69,8 @@ def drawn(levels: list[tuple[float, float, int]], title: str) -> str:
     middle = LEFT + SIDE / 2
     parts += [
         f'<text x="{middle}" y="{TOP + SIDE + 42}" text-anchor="middle" {text}>confidence that was said</text>',
-        f'<text transform="translate(18 {TOP + SIDE / 2}) rotate(-90)" text-anchor="middle" {text}>'
-        "share of next results that held</text>",
+        f'<g transform="translate(18 {TOP + SIDE / 2}) rotate(-90)">',
+        f'<text text-anchor="middle" {text}>share of next results that held</text></g>',
         "</svg>",
     ]
     return "\n".join(parts) + "\n"

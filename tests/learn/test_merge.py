@@ -54,6 +54,15 @@ def test_so_it_is_where_every_bound_is_met(observed: Observed, chance: random.Ra
     assert in_any_order_and_grouping(observed, chance, values=values) == seen(observed, values=values)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("small_bounds")
+@settings(LAWS, max_examples=3_000)
+@given(OBSERVED, st.randoms(use_true_random=False), st.booleans())
+def test_so_it_is_in_thousands_of_cases(observed: Observed, chance: random.Random, values: bool) -> None:
+    assert in_any_order_and_grouping(observed, chance, values=values) == seen(observed, values=values)
+
+
 @pytest.mark.usefixtures("small_bounds")
 @LAWS
 @given(OBSERVED, OBSERVED)
