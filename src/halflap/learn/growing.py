@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from halflap.learn.evidence import Tally
 from halflap.learn.formats import ALL, FORMATS, MATCHERS, format_of
@@ -77,7 +77,8 @@ class GrowingPlace:
         self.items: GrowingPlace | None = None
         self.tags: tuple[str, ...] = ()
         """The tag keys that objects here have had."""
-        self.records: dict[Tag | None, GrowingRecord] = {}
+        self.records: dict[Any, GrowingRecord] = {}
+        """By tag; it is looked up with a plain tuple, since a `Tag` takes long to make."""
         self.plain: GrowingRecord | None = None
         """The record of all objects, while none of them has a tag key."""
         self.mixed = False
@@ -159,8 +160,7 @@ class GrowingPlace:
             said = value.get(key)
             if type(said) is not str and type(said) is not bool:
                 continue
-            # A tag is a tuple, but one that takes long to make.
-            record = records.get(cast("Tag", (key, said)))
+            record = records.get((key, said))
             if record is not None:
                 return record
             if is_tag_value(said):
