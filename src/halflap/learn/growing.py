@@ -29,7 +29,7 @@ class UnknownKeyError(Exception):
 
 
 def joined(once: int, digest: int) -> int:
-    return digest if once in {NOT_YET, digest} else SEVERAL
+    return digest if once in (NOT_YET, digest) else SEVERAL
 
 
 def _undecided(_text: str) -> bool:
@@ -42,18 +42,9 @@ class GrowingPlace:
 
     __slots__ = (
         *("nulls", "booleans", "integers", "numbers", "strings", "arrays", "objects", "others"),
-        *("null_once", "boolean_once", "integer_once", "number_once", "string_once", "array_once"),
-        *(
-            "object_once",
-            "other_once",
-            "check",
-            "kept",
-            "lost",
-            "values",
-            "keeps_words",
-            "keeps_all",
-            "nameless",
-        ),
+        *("null_once", "boolean_once", "integer_once", "number_once"),
+        *("string_once", "array_once", "object_once", "other_once"),
+        *("check", "kept", "lost", "lost_to", "values", "keeps_words", "keeps_all", "nameless"),
         *("shortest", "longest", "items", "tags", "records", "plain", "mixed", "cut", "base"),
     )
 
@@ -67,6 +58,8 @@ class GrowingPlace:
         self.kept = ALL
         self.lost: dict[int, int] = {}
         """Formats lost by one set of arguments alone."""
+        self.lost_to = NOT_YET
+        """The arguments by which all of these were lost: no more of what they bring has to be looked at."""
         self.values: dict[Scalar, list[int]] | None = {}
         self.keeps_words = keeps_words
         self.keeps_all = keeps_all
@@ -92,7 +85,7 @@ class GrowingPlace:
             self.string_once = joined(self.string_once, digest)
         if self.values is not None:
             self._keep(text, digest)
-        if self.kept or self.lost:
+        if self.lost_to != digest and (self.kept or self.lost):
             self._fit(text, digest)
         if self.string_once != SEVERAL or self.lost:
             self.check = _undecided
@@ -138,8 +131,6 @@ class GrowingPlace:
         for bit, once in self.lost.items():
             if once != digest:
                 open_bits |= bit
-        if not open_bits:
-            return
         broken = open_bits & ~format_of(text)
         while broken:
             bit = broken & -broken
@@ -149,6 +140,8 @@ class GrowingPlace:
                 self.lost[bit] = digest
             else:
                 del self.lost[bit]
+        whole = not self.kept and all(once == digest for once in self.lost.values())
+        self.lost_to = digest if whole else NOT_YET
 
     def record_of(self, value: Mapping[Any, Any]) -> GrowingRecord:
         """Give the record that an object belongs to by its tag."""

@@ -37,10 +37,11 @@ _DATA = re.compile(
     | [_\-.:#\ ]\d{3,}\Z                    # user_123
     | \A[^\W\d_]?\d+(?:[.,eE][+-]?\d+)+\Z   # 1.5, 1e5, v1.2.3
     | \A[\W\d_]*\d[\W\d_]*\Z               # nothing but numbers: 12:30, +49 170 1
+    | [0-9A-Fa-f]::|::[0-9A-Fa-f]|(?:[0-9A-Fa-f]{2}[:-]){5}  # addresses in a network
     | (?<![A-Za-z0-9])(?:
         (?=[A-Z]*\d)[A-Z0-9]{6,}            # NO6JO3
       | [A-Z]{2,}\d{3,}                     # HAT069
-      | (?=[a-f]*\d)[a-f0-9]{8,}            # deadbeef01
+      | (?=[a-f]*\d)[a-f0-9]{7,}            # deadbeef01
       | (?=[A-Za-z]*\d+[A-Za-z]+\d)[A-Za-z0-9]{6,}  # 9f8e7d, dQw4w9WgXcQ
       )(?![A-Za-z0-9])
     """,
