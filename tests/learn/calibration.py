@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Results = list[tuple[Any, int]]
 """Values, each with the digest of the arguments that it answers."""
 LONGEST = 200
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Trial(NamedTuple):
@@ -40,8 +41,10 @@ def airline(path: Path) -> dict[str, Results]:
 
 def generated(chance: random.Random) -> tuple[str, Callable[[], Any]]:
     """Make a tool, of which something is rare: how rare is part of its name."""
-    rare = chance.choice([0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2])
-    what = chance.choice(["variant", "key", "missing", "type", "null", "format", "several"])
+    rare = chance.choice([0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5])
+    what = chance.choice(
+        ["variant", "key", "missing", "type", "null", "format", "several", "tail", "tail", "kinds", "kinds"]
+    )
 
     def happens() -> bool:
         return chance.random() < rare
@@ -66,11 +69,15 @@ def generated(chance: random.Random) -> tuple[str, Callable[[], Any]]:
             item["day"] = None
         if what == "format" and happens():
             item["day"] = "soon"
-        return (
-            {"items": [item] * chance.randrange(1, 3), "total": 1}
-            if chance.random() < 0.99
-            else {"items": [], "total": 0}
-        )
+        if what == "tail":
+            # Many keys, each rarer than the one before: there is always another that was not seen yet.
+            item |= {
+                f"extra_{letter}": 1 for at, letter in enumerate(LETTERS) if chance.random() < rare / (at + 1)
+            }
+        if what == "kinds":
+            kind = LETTERS[int(len(LETTERS) * chance.random() ** (1 / max(rare, 0.01)))]
+            item = {"type": f"kind_{kind}", f"of_{kind}": 1}
+        return {"items": [item] * chance.randrange(1, 3), "total": 1}
 
     return f"{what} {rare}", result
 
