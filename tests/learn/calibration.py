@@ -39,47 +39,43 @@ def airline(path: Path) -> dict[str, Results]:
     return {tool: found for tool, found in results.items() if len(found) > 2}
 
 
+RARE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "variant": lambda _: {"type": "refund", "reason": "broken", "amount": 3},
+    "key": lambda item: {**item, "note": "extra"},
+    "missing": lambda item: {key: value for key, value in item.items() if key != "name"},
+    "type": lambda item: {**item, "price": 9.5},
+    "null": lambda item: {**item, "day": None},
+    "format": lambda item: {**item, "day": "soon"},
+}
+"""What may be rare about an item."""
+
+
 def generated(chance: random.Random) -> tuple[str, Callable[[], Any]]:
     """Make a tool, of which something is rare: how rare is part of its name."""
     rare = chance.choice([0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5])
-    what = chance.choice(
-        ["variant", "key", "missing", "type", "null", "format", "several", "tail", "tail", "kinds", "kinds"]
-    )
+    what = chance.choice([*RARE, "several", "tail", "tail", "kinds", "kinds"])
+    rules = list(RARE) if what == "several" else [what] if what in RARE else []
 
-    def happens() -> bool:
-        return chance.random() < rare
-
-    def result() -> Any:
-        item: dict[str, Any] = {
+    def item() -> dict[str, Any]:
+        if what == "kinds":
+            kind = LETTERS[int(len(LETTERS) * chance.random() ** (1 / max(rare, 0.01)))]
+            return {"type": f"kind_{kind}", f"of_{kind}": 1}
+        made = {
             "id": chance.randrange(10**6),
             "name": chance.choice(["Ada", "Grace", "Alan"]),
             "day": f"2026-01-{chance.randrange(10, 29)}",
             "price": chance.randrange(100),
             "type": "order",
         }
-        if what in {"variant", "several"} and happens():
-            item = {"type": "refund", "reason": "broken", "amount": 3}
-        if what in {"key", "several"} and happens():
-            item["note"] = "extra"
-        if what in {"missing", "several"} and happens():
-            item.pop("name", None)
-        if what == "type" and happens():
-            item["price"] = 9.5
-        if what in {"null", "several"} and happens():
-            item["day"] = None
-        if what == "format" and happens():
-            item["day"] = "soon"
+        for rule in rules:
+            made = RARE[rule](made) if chance.random() < rare else made
         if what == "tail":
             # Many keys, each rarer than the one before: there is always another that was not seen yet.
-            item |= {
-                f"extra_{letter}": 1 for at, letter in enumerate(LETTERS) if chance.random() < rare / (at + 1)
-            }
-        if what == "kinds":
-            kind = LETTERS[int(len(LETTERS) * chance.random() ** (1 / max(rare, 0.01)))]
-            item = {"type": f"kind_{kind}", f"of_{kind}": 1}
-        return {"items": [item] * chance.randrange(1, 3), "total": 1}
+            tail = (letter for at, letter in enumerate(LETTERS) if chance.random() < rare / (at + 1))
+            made |= {f"extra_{letter}": 1 for letter in tail}
+        return made
 
-    return f"{what} {rare}", result
+    return f"{what} {rare}", lambda: {"items": [item()] * chance.randrange(1, 3), "total": 1}
 
 
 def trials(count: int, tools: dict[str, Results], chance: random.Random) -> Iterator[Trial]:
