@@ -25,7 +25,7 @@ __all__ = ["Inference"]
 _DIGESTS = 1 << 64
 _LONG = 16
 """Arrays from this length on are looked at as a whole first: those of nothing but numbers can be long."""
-_PLACES_BEFORE_LOOKING = 2 * MOST_PLACES
+_PLACES_BEFORE_LOOKING = MOST_PLACES
 
 
 class Inference:
