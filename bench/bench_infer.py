@@ -47,6 +47,8 @@ def small(chance: random.Random) -> dict[str, Any]:
             "city": chance.choice(CITIES),
             "street": f"{word(chance, 9)} {chance.randrange(200)}",
             "phone": f"+49 30 {chance.randrange(10**7)}",
+            "since": chance.randrange(1990, 2026),
+            "vip": chance.random() < 0.1,
         },
         "tags": [word(chance, 5) for _ in range(chance.randrange(4))],
     }
@@ -57,7 +59,7 @@ def large(chance: random.Random) -> dict[str, Any]:
         {
             "id": chance.randrange(10**9),
             "sku": f"{word(chance, 4)}-{chance.randrange(10**6)}",
-            "name": word(chance, 24),
+            "name": word(chance, 40),
             "price": round(chance.uniform(1, 900), 2),
             "stock": chance.randrange(1000),
             "active": chance.random() < 0.9,
