@@ -18,6 +18,9 @@
     │   ├── UpstreamUnavailableError  it did not start, or cannot be reached
     │   ├── UpstreamLostError         the connection broke while a call was under way
     │   └── CallTimeoutError          it did not answer in time
+    ├── ShapeError              what was learned, written down, cannot be read
+    │   ├── ShapeTooNewError        it was written by a newer Halflap
+    │   └── ShapeBrokenError        it is damaged, or nothing of the kind
     ├── ScriptError             a file is no script, or a saved one cannot be used
     ├── SandboxError            programs cannot run here, or this one could not
     └── ServeError              our own server cannot start
@@ -46,6 +49,9 @@ __all__ = [
     "SandboxError",
     "ScriptError",
     "ServeError",
+    "ShapeBrokenError",
+    "ShapeError",
+    "ShapeTooNewError",
     "StoreBrokenError",
     "StoreError",
     "StoreTooNewError",
@@ -293,6 +299,24 @@ class CallTimeoutError(UpstreamError):
     """The server did not answer in time; it was told that the call is cancelled."""
 
     code = "call-timeout"
+
+
+class ShapeError(HalflapError):
+    """A learned shape that was written down cannot be read."""
+
+    code = "shape"
+
+
+class ShapeTooNewError(ShapeError):
+    """The shape was written by a newer version of Halflap."""
+
+    code = "shape-too-new"
+
+
+class ShapeBrokenError(ShapeError):
+    """The shape is damaged, or is none."""
+
+    code = "shape-broken"
 
 
 class SandboxError(HalflapError):

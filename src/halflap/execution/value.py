@@ -2,76 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from halflap.execution.sandbox import Media
-from halflap.schema import is_wrapped, parse_schema
+from halflap.schema import Reading, read_result, reading_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from halflap.schema import Type
-    from halflap.values import Result, Tool
+    from halflap.values import Result
 
 __all__ = ["Reading", "reading_of", "value_of"]
 
 
-class Reading(NamedTuple):
-    """How a tool's results are to be read."""
-
-    wrapped: bool = False
-    """What it declares is a wrapper: the value stands under `result`."""
-    is_text: bool = False
-    """Text is what it declares to return, and is not to be read as anything else."""
-
-
-def reading_of(tool: Tool) -> Reading:
-    """Say how a tool's results are to be read, by what it declares."""
-    declared = parse_schema(tool).output_type
-    return Reading(is_wrapped(tool.output_schema), declared is not None and _is_text(declared))
-
-
-def _is_text(kind: Type) -> bool:
-    if kind.kind == "union":
-        inner = [member for member in kind.members if member.kind != "null"]
-        return bool(inner) and all(_is_text(member) for member in inner)
-    if kind.kind == "values":
-        return all(isinstance(value, str) for value in kind.values)
-    return kind.kind == "string"
-
-
 def value_of(result: Result, reading: Reading) -> Any:
-    """Give structured content if there is any, else what the blocks say, each read on its own."""
-    if result.has_structured_content and result.structured_content is not None:
-        value = result.structured_content
-        if reading.wrapped and type(value) is dict and list(value) == ["result"]:
-            return value["result"]
-        return value
-    parts = [_part(block, is_text=reading.is_text) for block in result.content]
-    if not parts:
-        return None
-    if len(parts) == 1:
-        return parts[0]
-    if all(isinstance(part, str) for part in parts):
-        return "\n".join(parts)
-    return parts
-
-
-def _part(block: Mapping[str, Any], *, is_text: bool) -> Any:
-    if block.get("type") != "text":
-        return Media(block)
-    text = block.get("text")
-    if not isinstance(text, str):
-        return "" if text is None else text
-    return text if is_text else _read(text)
-
-
-def _read(text: str) -> Any:
-    """Read a JSON object or array; anything else stays the text that it is, also a number."""
-    if not text.lstrip().startswith(("{", "[")):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    """Read a result; what is not text in it goes to the program as it came."""
+    return read_result(result, reading, Media)

@@ -2,6 +2,7 @@
 
 from halflap.schema.arguments import argument_problems
 from halflap.schema.clean import clean, clean_deep, clean_telling, visible
+from halflap.schema.reading import Reading, read_result, reading_of
 from halflap.schema.returned import is_wrapped, says_something
 from halflap.schema.sendable import read_arguments
 from halflap.schema.size import is_small
@@ -12,6 +13,7 @@ from halflap.schema.write import compact
 
 __all__ = [
     "Parameter",
+    "Reading",
     "ToolSchema",
     "Type",
     "Validator",
@@ -26,6 +28,8 @@ __all__ = [
     "is_wrapped",
     "parse_schema",
     "read_arguments",
+    "read_result",
+    "reading_of",
     "says_something",
     "visible",
 ]

@@ -1,0 +1,34 @@
+"""What tools return, learned from what they returned."""
+
+from halflap.learn.codec import from_json, to_json
+from halflap.learn.confidence import confidence
+from halflap.learn.core import Observer, infer, observer
+from halflap.learn.drift import Change, breaches, changes, is_stable
+from halflap.learn.evidence import digest_of
+from halflap.learn.learned import Learned, outcome_of
+from halflap.learn.merge import merge
+from halflap.learn.render import render
+from halflap.learn.schemas import infer_schema_from_value, merge_schemas
+from halflap.learn.shape import NOTHING, Shape
+
+__all__ = [
+    "NOTHING",
+    "Change",
+    "Learned",
+    "Observer",
+    "Shape",
+    "breaches",
+    "changes",
+    "confidence",
+    "digest_of",
+    "from_json",
+    "infer",
+    "infer_schema_from_value",
+    "is_stable",
+    "merge",
+    "merge_schemas",
+    "observer",
+    "outcome_of",
+    "render",
+    "to_json",
+]

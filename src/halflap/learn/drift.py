@@ -1,0 +1,129 @@
+"""What a result, or a shape, has that was not so before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from halflap.learn.confidence import confidence
+from halflap.learn.formats import FORMATS
+from halflap.learn.shape import KINDS
+from halflap.learn.variants import variants_of
+from halflap.schema import compile_schema
+from halflap.schema.place import path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from halflap.errors import ArgumentProblem
+    from halflap.learn.shape import Place, Record, Shape, Tag
+    from halflap.learn.variants import Variant
+
+__all__ = ["STABLE", "Change", "breaches", "changes", "is_stable"]
+
+STABLE = 0.95
+"""A shape that is as sure as this was settled: what contradicts it is a change of the tool."""
+_MOST_CHANGES = 100
+
+What = Literal["new-key", "missing-key", "new-type", "lost-format", "new-variant"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """One thing that is not as it was: where, what, how it was and how it is."""
+
+    path: str
+    """`orders[].total`; the root is empty, `[key]` stands for any key that is data."""
+    what: What
+    before: str
+    now: str
+
+    def __str__(self) -> str:
+        return f"{self.path or 'the result'}: {self.what.replace('-', ' ')}, was {self.before}, is {self.now}"
+
+
+def is_stable(shape: Shape, *, enums: bool = False) -> bool:
+    """Say whether a shape is settled, so that what contradicts it is drift and not inexperience."""
+    return confidence(shape, enums=enums) >= STABLE
+
+
+def changes(before: Shape, now: Shape) -> tuple[Change, ...]:
+    """List what a new shape, be it of one result, has that the one before had not."""
+    return tuple(sorted(set(islice(_of_place(before.root, now.root, ""), _MOST_CHANGES))))
+
+
+def breaches(schema: Mapping[str, Any], value: Any) -> list[ArgumentProblem]:
+    """List where a value breaks a declared schema: path, expected, received; it may quote the value."""
+    validator = compile_schema(schema)
+    return [] if validator is None else validator.problems(value)
+
+
+def _of_place(before: Place, now: Place, path: str) -> Iterator[Change]:
+    new = [kind for kind in KINDS if kind in now.kinds and not _allows(before, kind)]
+    if new and before.kinds:
+        yield Change(path, "new-type", _types(before), " | ".join(new))
+    if before.formats is not None and now.formats is not None:
+        lost = before.formats.kept & ~now.formats.kept
+        if lost:
+            yield Change(path, "lost-format", FORMATS[lost.bit_length() - 1], "another text")
+    if before.items is not None and now.items is not None:
+        yield from _of_place(before.items, now.items, f"{path}[]")
+    if not before.cut and before.records:
+        yield from _of_objects(before, now, path)
+
+
+def _of_objects(before: Place, now: Place, path: str) -> Iterator[Change]:
+    variants = variants_of(before)
+    for tag, record in sorted(now.records.items(), key=repr):
+        variant = _variant_of(variants, tag)
+        if variant is None:
+            known = sorted(str(value) for one in variants for value in one.values)
+            said = "none" if tag is None else f"{tag.key} {tag.value}"
+            yield Change(path, "new-variant", f"one of {', '.join(known)}", said)
+        else:
+            yield from _of_record(variant.record, record, path)
+
+
+def _variant_of(variants: list[Variant], tag: Tag | None) -> Variant | None:
+    if len(variants) == 1:
+        return variants[0]
+    for variant in variants:
+        if variant.key is None and tag is None:
+            return variant
+        if tag is not None and variant.key == tag.key and tag.value in variant.values:
+            return variant
+    return None
+
+
+def _of_record(before: Record, now: Record, path: str) -> Iterator[Change]:
+    for name, key in sorted(before.keys.items()):
+        found = now.keys.get(name)
+        inner = _join(path, name)
+        if not key.missing.times and (found is None or found.missing.times):
+            yield Change(inner, "missing-key", "always there", "missing")
+        if found is not None:
+            yield from _of_place(key.place, found.place, inner)
+    for name in sorted(now.keys.keys() - before.keys.keys()):
+        if before.rest is not None:
+            yield from _of_place(before.rest, now.keys[name].place, f"{path}[key]")
+        else:
+            yield Change(_join(path, name), "new-key", "never there", _types(now.keys[name].place))
+    if now.rest is not None:
+        if before.rest is not None:
+            yield from _of_place(before.rest, now.rest, f"{path}[key]")
+        else:
+            yield Change(f"{path}[key]", "new-key", "never there", _types(now.rest))
+
+
+def _allows(place: Place, kind: str) -> bool:
+    return kind in place.kinds or (kind == "integer" and "number" in place.kinds)
+
+
+def _types(place: Place) -> str:
+    return " | ".join(kind for kind in KINDS if kind in place.kinds)
+
+
+def _join(path: str, name: str) -> str:
+    step = path_of([name])
+    return f"{path}{step}" if not path or step.startswith("[") else f"{path}.{step}"

@@ -1,0 +1,83 @@
+"""The formats that a string may have: each string has at most one, and it is one that every validator grants."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import AddressValueError, IPv6Address
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ALL", "FORMATS", "MATCHERS", "bit_of", "format_of"]
+
+_DAY = (
+    r"[1-9][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    r"|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    r"|(?:[1-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[13579][26]|[2468][048])00)-02-29"
+)
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?"
+_ZONE = r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+_N = r"[0-9]{1,9}"
+_DAYS = f"(?:{_N}D|{_N}M(?:{_N}D)?|{_N}Y(?:{_N}M(?:{_N}D)?)?)"
+_HOURS = f"T(?:{_N}S|{_N}M(?:{_N}S)?|{_N}H(?:{_N}M(?:{_N}S)?)?)"
+_LABEL = r"[A-Za-z0-9]{1,31}+(?:-[A-Za-z0-9]{1,15}+){0,2}+"
+_BYTE = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_SIGN = r"[A-Za-z0-9._~!$&'()*+,;=:@/-]"
+_PATH = rf"{_SIGN}*+(?:%[0-9A-Fa-f]{{2}}{_SIGN}*+)*+"
+
+_LONGEST_IPV6 = 45
+
+
+def _is_ipv6(text: str) -> bool:
+    # A colon is cheaper to look for than an exception.
+    if len(text) > _LONGEST_IPV6 or ":" not in text or "%" in text:
+        return False
+    try:
+        IPv6Address(text)
+    except AddressValueError:
+        return False
+    return True
+
+
+MATCHERS: dict[str, Callable[[str], Any]] = {
+    "date-time": re.compile(f"(?:{_DAY})[Tt]{_CLOCK}{_ZONE}").fullmatch,
+    "date-time-local": re.compile(f"(?:{_DAY})[Tt]{_CLOCK}").fullmatch,
+    "date": re.compile(_DAY).fullmatch,
+    "time": re.compile(f"{_CLOCK}{_ZONE}").fullmatch,
+    "time-local": re.compile(_CLOCK).fullmatch,
+    "duration": re.compile(f"P(?:{_DAYS}(?:{_HOURS})?|{_HOURS}|{_N}W)").fullmatch,
+    "uuid": re.compile(
+        r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"
+    ).fullmatch,
+    "email": re.compile(
+        rf"[A-Za-z0-9_%+-]{{1,32}}+(?:\.[A-Za-z0-9_%+-]{{1,15}}+){{0,2}}+@(?:{_LABEL}\.){{1,3}}[A-Za-z]{{2,24}}"
+    ).fullmatch,
+    "uri": re.compile(
+        rf"[A-Za-z][A-Za-z0-9+.-]{{0,30}}://[A-Za-z0-9._~-]++(?::[0-9]{{1,4}})?(?:/{_PATH})?(?:\?{_PATH})?(?:\#{_PATH})?"
+    ).fullmatch,
+    "ipv4": re.compile(rf"{_BYTE}(?:\.{_BYTE}){{3}}").fullmatch,
+    "ipv6": _is_ipv6,
+}
+"""A date-time has its distance from UTC; without, it is `date-time-local`, as OpenAPI names it."""
+FORMATS = tuple(MATCHERS)
+ALL = (1 << len(FORMATS)) - 1
+_POSSIBLE = re.compile(r"[0-9A-Fa-f:P]|[A-Za-z][A-Za-z0-9+.-]*:|[A-Za-z0-9_%+.-]+@").match
+"""What a text in any of the formats begins with."""
+_SIGNS = frozenset("-:.@0123456789")
+_EARLY = 80
+"""By here, a text in any of the formats has had one of these signs."""
+
+
+def bit_of(name: str) -> int:
+    return 1 << FORMATS.index(name)
+
+
+def format_of(text: str) -> int:
+    """Give the bit of the format that a text has; 0 for none."""
+    if not _POSSIBLE(text) or _SIGNS.isdisjoint(text[:_EARLY]):
+        return 0
+    for place, fits in enumerate(MATCHERS.values()):
+        if fits(text):
+            return 1 << place
+    return 0

@@ -1,0 +1,74 @@
+"""Values of every kind that a tool may return, and some that it may not, made to collide in few places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+WORDS = st.sampled_from(["a", "b", "ok", "open", "closed", "x y", "", "2024-02-29", "2024-02-30"])
+TEXTS = st.one_of(
+    WORDS,
+    st.text(max_size=3),
+    st.sampled_from(
+        [
+            *(
+                "2024-01-01",
+                "1999-12-31",
+                "2024-01-01T00:00:00",
+                "2024-01-01T00:00:00Z",
+                "2024-01-01T00:00:00.5+01:00",
+            ),
+            *(
+                "10:00:00",
+                "10:00:00Z",
+                "P1D",
+                "PT5M",
+                "P",
+                "a@b.de",
+                "a.b@c.example.com",
+                "10.0.0.1",
+                "::1",
+                "1.2.3",
+            ),
+            *("https://a.example/x?y=1#z", "http://x", "urn:a", "0e984725-c51c-4bf4-9960-e1c80e27aba0"),
+        ]
+    ),
+)
+NUMBERS = st.one_of(
+    st.integers(-3, 3), st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False)
+)
+SCALARS = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS)
+KEYS = st.one_of(
+    st.sampled_from(["a", "b", "c", "d", "e", "type", "status", "success"]),
+    st.sampled_from(["id_12345", "2024-01-01", "a@b.de", "7", "x" * 65, "tab\t", "NO6JO3"]),
+    st.sampled_from(["0e984725-c51c-4bf4-9960-e1c80e27aba0", "1e984725-c51c-4bf4-9960-e1c80e27aba0"]),
+)
+
+
+def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    plain = st.dictionaries(KEYS, inner, max_size=5)
+    tags = st.dictionaries(
+        st.sampled_from(["type", "kind", "status", "success"]),
+        st.one_of(st.sampled_from(["a", "b", "c", "d e", ""]), st.booleans(), st.integers(0, 1)),
+        max_size=2,
+    )
+    return st.builds(lambda one, other: {**one, **other}, plain, tags)
+
+
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), _objects(inner)), max_leaves=12
+)
+DIGESTS = st.integers(0, 4)
+OBSERVED = st.lists(st.tuples(ANYTHING, DIGESTS), max_size=8)
+"""Results, each with the digest of its arguments, of which some are the same."""
+
+ODD = st.one_of(
+    st.floats(),
+    st.text(alphabet=st.characters(categories=["Cs", "Cc", "Lu"]), max_size=3),
+    st.binary(max_size=3),
+    st.dictionaries(st.one_of(st.integers(), st.none(), st.text(max_size=3)), st.integers(), max_size=3),
+    st.tuples(st.integers(), st.text(max_size=2)),
+    st.decimals(),
+    st.complex_numbers(),
+)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.errors import HalflapError, ShapeBrokenError, ShapeTooNewError
+from halflap.learn import NOTHING, Learned, confidence, from_json, infer, merge, outcome_of, render, to_json
+from learn.anything import ANYTHING, OBSERVED
+
+RICH = infer(
+    [{"type": "a", "b": [1, "2024-01-01"], "c_12345": {"d": None}}, {"type": "b"}, {"e": True}], [1, 2, 3]
+)
+
+
+@given(OBSERVED)
+def test_what_is_written_is_read_as_it_was(observed: list[tuple[Any, int]]) -> None:
+    shape = infer(*zip(*observed, strict=True), keep_values=True) if observed else NOTHING
+    assert from_json(json.loads(json.dumps(to_json(shape)))) == shape
+
+
+@given(OBSERVED)
+def test_equal_shapes_are_written_the_same(observed: list[tuple[Any, int]]) -> None:
+    one = merge(*(infer([value], [digest]) for value, digest in observed))
+    other = merge(*(infer([value], [digest]) for value, digest in reversed(observed)))
+    assert json.dumps(to_json(one)) == json.dumps(to_json(other))
+
+
+def test_a_newer_version_is_refused_with_what_to_do() -> None:
+    with pytest.raises(ShapeTooNewError, match="Update Halflap"):
+        from_json({**to_json(RICH), "version": 2})
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"version": "1"}, {"version": 1}, {"version": True}, 5])
+def test_what_is_no_shape_is_refused(data: Any) -> None:
+    with pytest.raises(ShapeBrokenError):
+        from_json(data)
+
+
+def spots(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [path, *(spot for key, value in inner for spot in spots(value, (*path, key)))]
+
+
+@given(
+    st.sampled_from(spots(to_json(RICH))[1:]), st.one_of(ANYTHING, st.just(-1), st.just("zz"), st.just([[]]))
+)
+def test_damage_is_told_as_such_or_does_no_harm(path: tuple[Any, ...], other: Any) -> None:
+    data = copy.deepcopy(to_json(RICH))
+    holder: Any = data
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = other
+    try:
+        shape = from_json(data)
+    except HalflapError:
+        return
+    render(merge(shape, RICH))
+    confidence(shape)
+
+
+def test_nesting_deeper_than_can_be_is_damage() -> None:
+    data = to_json(infer([1]))
+    place = data["root"]
+    for _ in range(100):
+        place["items"] = {"kinds": {"array": 1}}
+        place = place["items"]
+    with pytest.raises(ShapeBrokenError):
+        from_json(data)
+
+
+def test_outcomes_stand_apart() -> None:
+    results: list[tuple[Any, bool]] = [
+        ({"a": 1}, False),
+        ("done", False),
+        ("Error: no", True),
+        ({"e": 1}, True),
+    ]
+    learned = Learned()
+    for value, is_error in results:
+        learned = learned.merge(Learned.of(outcome_of(value, is_error=is_error), infer([value])))
+    assert learned.structured == infer([{"a": 1}])
+    assert learned.text == infer(["done"])
+    assert learned.error == infer(["Error: no", {"e": 1}])
+    assert Learned.from_json(json.loads(json.dumps(learned.to_json()))) == learned
+    with pytest.raises(ShapeBrokenError):
+        Learned.from_json([])

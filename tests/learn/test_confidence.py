@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from halflap.learn import NOTHING, confidence, digest_of, infer, is_stable, merge
+from learn.calibration import Trial, airline, trials
+from support import shared_data
+
+TRIALS = 400
+"""Each is a random prefix of 2 to 200 observations, and the result after it."""
+
+
+def assert_calibrated(done: list[Trial]) -> None:
+    sure = [trial for trial in done if trial.confidence >= 0.95]
+    assert len(sure) >= 50
+    assert sum(trial.holds for trial in sure) / len(sure) >= 0.95
+    # It is a lower bound, so at every level things hold at least as often as is said, but for chance.
+    for lower, upper in ((0.5, 0.8), (0.8, 0.9), (0.9, 1.0)):
+        some = [trial for trial in done if lower <= trial.confidence < upper]
+        if len(some) >= 20:
+            said = sum(trial.confidence for trial in some) / len(some)
+            assert sum(trial.holds for trial in some) / len(some) >= said - 0.05
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_said_to_be_sure_holds_for_generated_tools(seed: int) -> None:
+    assert_calibrated(list(trials(TRIALS // 2, {}, random.Random(seed))))
+
+
+def test_what_is_said_to_be_sure_holds_for_real_and_generated_tools_by_turns() -> None:
+    tools = airline(shared_data("airline_traces.jsonl"))
+    assert_calibrated(list(trials(TRIALS, tools, random.Random(7))))
+
+
+def test_without_an_observation_nothing_is_sure() -> None:
+    assert confidence(NOTHING) == 0.0
+
+
+def test_one_observation_is_never_sure() -> None:
+    assert confidence(infer([{"a": 1}], [5])) == 0.0
+
+
+def test_repeating_the_same_arguments_makes_nothing_surer() -> None:
+    once = infer([{"a": 1}], [5])
+    often = infer([{"a": 1}] * 1000, [5] * 1000)
+    assert often.observations == 1000
+    assert confidence(often) == confidence(once) == 0.0
+    different = infer([{"a": 1}] * 60, range(60))
+    assert confidence(merge(different, often)) == confidence(merge(different, once))
+
+
+def test_different_arguments_with_nothing_new_make_it_surer() -> None:
+    levels = [confidence(infer([{"a": 1}] * count, range(count))) for count in (2, 5, 20, 60, 200)]
+    assert levels == sorted(levels)
+    assert levels[0] < 0.5
+    assert levels[3] >= 0.95
+    assert is_stable(infer([{"a": 1}] * 60, range(60)))
+
+
+@pytest.mark.parametrize(
+    "rare",
+    [
+        {"a": 1, "b": 2, "c": 3},
+        {"a": 1},
+        {"a": 1.5, "b": 2},
+        {"a": None, "b": 2},
+        {"a": "x", "b": 2},
+        [],
+    ],
+    ids=["a new key", "a key missing", "a number", "null", "another type", "another kind"],
+)
+def test_what_was_seen_once_makes_it_less_sure(rare: object) -> None:
+    steady = [{"a": 1, "b": 2}] * 60
+    sure = confidence(infer(steady, range(60)))
+    assert confidence(infer([*steady, rare], range(61))) < sure - 0.01
+
+
+def test_a_format_that_was_broken_once_makes_it_less_sure() -> None:
+    steady = [f"2026-01-{day}" for day in range(10, 30)] * 3
+    sure = confidence(infer(steady, range(60)))
+    assert confidence(infer([*steady, "soon"], range(61))) < sure - 0.01
+    assert confidence(infer([*steady, "soon", "later"], range(62))) > sure
+
+
+def test_an_integer_among_numbers_is_no_news() -> None:
+    shape = infer([*([1.5] * 60), 1], range(61))
+    assert confidence(shape) > confidence(infer([1.5] * 60, range(60)))
+
+
+def test_many_arguments_are_estimated_well_enough() -> None:
+    digests = [digest_of({"number": number}) for number in range(5_000)]
+    shape = infer([1] * len(digests), digests)
+    assert 4_000 < shape.sample.size() < 6_000
+    assert len(shape.sample.digests) == 256
+
+
+def test_a_digest_depends_on_what_the_arguments_are_not_on_their_order() -> None:
+    assert digest_of({"a": 1, "b": 2}) == digest_of({"b": 2, "a": 1})
+    assert digest_of({"a": 1}) != digest_of({"a": 2})
+    assert digest_of({"a": 1}) != digest_of({"a": 1}, salt=b"secret")
+    assert digest_of({"a": "\ud800", "b": object}) >= 0

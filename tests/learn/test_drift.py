@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from halflap.learn import Change, breaches, changes, infer, is_stable, merge
+from learn.anything import OBSERVED
+
+STEADY = {
+    "id": 1,
+    "day": "2026-01-10",
+    "rows": [{"price": 1.5, "by": {"k_12345": 1}}],
+    "name": {"first": "Ada"},
+}
+
+
+def of(value: Any) -> tuple[Change, ...]:
+    return changes(infer([STEADY] * 3), infer([value]))
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in STEADY.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("value", "change"),
+    [
+        ({**STEADY, "extra": 1}, Change("extra", "new-key", "never there", "integer")),
+        (without("id"), Change("id", "missing-key", "always there", "missing")),
+        ({**STEADY, "id": "1"}, Change("id", "new-type", "integer", "string")),
+        ({**STEADY, "id": None}, Change("id", "new-type", "integer", "null")),
+        ({**STEADY, "day": "soon"}, Change("day", "lost-format", "date", "another text")),
+        (
+            {**STEADY, "rows": [{"price": "1", "by": {"k_12345": 1}}]},
+            Change("rows[].price", "new-type", "number", "string"),
+        ),
+        (
+            {**STEADY, "rows": [{"price": 1.5, "by": {"k_12345": "x"}}]},
+            Change("rows[].by[key]", "new-type", "integer", "string"),
+        ),
+        ({**STEADY, "name": {}}, Change("name.first", "missing-key", "always there", "missing")),
+        ([], Change("", "new-type", "object", "array")),
+        ({**STEADY, "k_12345": 1}, Change("[key]", "new-key", "never there", "integer")),
+    ],
+    ids=str,
+)
+def test_each_change_is_told_with_its_place(value: Any, change: Change) -> None:
+    assert of(value) == (change,)
+
+
+def test_what_is_as_it_was_is_no_change() -> None:
+    assert of(STEADY) == ()
+    assert of({**STEADY, "rows": [{"price": 3, "by": {}}]}) == ()
+    assert of({**STEADY, "rows": []}) == ()
+
+
+def test_a_variant_that_was_never_there_is_a_change() -> None:
+    before = infer([{"type": "a", "x": 1}, {"type": "b", "y": 1}])
+    assert changes(before, infer([{"type": "c", "z": 1}])) == (
+        Change("", "new-variant", "one of a, b", "type c"),
+    )
+    assert changes(before, infer([{"type": "a", "x": 1}])) == ()
+
+
+@given(OBSERVED)
+def test_what_a_shape_was_learned_from_never_contradicts_it(observed: list[tuple[Any, int]]) -> None:
+    shape = merge(*(infer([value]) for value, _ in observed))
+    for value, _ in observed:
+        assert changes(shape, infer([value])) == ()
+
+
+def test_a_shape_of_many_calls_is_stable_and_of_few_is_not() -> None:
+    assert is_stable(infer([STEADY] * 100, range(100)))
+    assert not is_stable(infer([STEADY] * 100))
+    assert not is_stable(infer([STEADY] * 9, range(9)))
+
+
+def test_a_breach_of_what_was_declared_has_path_expected_and_received() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "integer"}}},
+        "required": ["b"],
+    }
+    told = [(one.path, one.expected, one.received) for one in breaches(schema, {"a": [1, "x"], "b": 1})]
+    assert told == [("a[1]", "integer", '"x"')]
+    assert [one.path for one in breaches(schema, {})] == ["b"]
+    assert breaches(schema, {"b": 1}) == []
+    assert breaches({"type": 7}, {}) == []

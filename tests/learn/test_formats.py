@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halflap.learn.formats import FORMATS, MATCHERS, bit_of, format_of
+
+STANDARD = [name for name in FORMATS if not name.endswith("-local")]
+"""Those that JSON Schema knows; the others are OpenAPI's."""
+
+
+def pattern_of(name: str) -> re.Pattern[str]:
+    return getattr(MATCHERS[name], "__self__", re.compile(r"[0-9a-f:.]{2,12}"))
+
+
+@pytest.mark.parametrize("name", STANDARD)
+def test_what_is_taken_for_a_format_is_granted_by_the_validator(name: str) -> None:
+    fits = jsonschema_rs.validator_for({"type": "string", "format": name}, validate_formats=True)
+
+    @settings(max_examples=60)
+    @given(st.from_regex(pattern_of(name), fullmatch=True))
+    def holds(text: str) -> None:
+        assert not MATCHERS[name](text) or fits.is_valid(text)
+
+    holds()
+
+
+@settings(max_examples=150)
+@given(st.one_of(*(st.from_regex(pattern_of(name), fullmatch=True) for name in FORMATS)))
+def test_a_text_has_one_format_at_most(text: str) -> None:
+    fitting = [name for name in FORMATS if MATCHERS[name](text)]
+    assert len(fitting) <= 1
+    assert format_of(text) == sum(map(bit_of, fitting))
+
+
+@pytest.mark.parametrize("text", [f"https://a.b/{'x' * 100_000}", f"{'x' * 100_000}@a.de", "x" * 1_000_000])
+def test_long_texts_are_judged_alike_at_first_and_later(text: str) -> None:
+    assert format_of(text) == sum(bit_of(name) for name in FORMATS if MATCHERS[name](text))
+
+
+def test_days_are_those_of_the_calendar() -> None:
+    for year in (1000, 1600, 1900, 2000, 2023, 2024, 2100, 2600, 2800, 9999):
+        for month in range(14):
+            for day in range(33):
+                try:
+                    date(year, month, day)
+                    exists = True
+                except ValueError:
+                    exists = False
+                assert bool(MATCHERS["date"](f"{year:04}-{month:02}-{day:02}")) == exists
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "x",
+            "hello world",
+            "12",
+            "2024",
+            "2024-1-1",
+            "2024-01-01 10:00:00",
+            "25:00:00",
+            "a@b",
+            "@",
+            "a b@c.de",
+        ),
+        *(
+            "http://",
+            "http:///x",
+            "//x",
+            "x:y",
+            "1.2.3",
+            "1.2.3.256",
+            "12:30",
+            "P",
+            "PT",
+            "::g",
+            "\u0662024-01-01",
+            "\ud800",
+        ),
+        *("2024-01-01\n", "03:00:00+1", "https://a.b/ c", "https://a.b/%zz", "x" * 10_000),
+    ],
+)
+def test_other_texts_have_none(text: Any) -> None:
+    assert format_of(text) == 0

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halflap.learn import NOTHING, Shape, infer, merge, observer
+from learn.anything import OBSERVED
+
+Observed = list[tuple[Any, int]]
+
+LAWS = settings(
+    max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+def seen(observed: Observed, *, values: bool = False) -> Shape:
+    inference = observer(values=values)
+    for number, (value, digest) in enumerate(observed):
+        inference.observe(value, digest, at=float(number))
+    return inference.shape()
+
+
+def single(number: int, value: Any, digest: int, *, values: bool = False) -> Shape:
+    inference = observer(values=values)
+    inference.observe(value, digest, at=float(number))
+    return inference.shape()
+
+
+def in_any_order_and_grouping(observed: Observed, chance: random.Random, *, values: bool = False) -> Shape:
+    shapes = [single(number, *one, values=values) for number, one in enumerate(observed)]
+    chance.shuffle(shapes)
+    while len(shapes) > 1:
+        one, other = (shapes.pop(chance.randrange(len(shapes))) for _ in range(2))
+        shapes.insert(chance.randrange(len(shapes) + 1), merge(one, other))
+    return shapes[0] if shapes else NOTHING
+
+
+@LAWS
+@given(OBSERVED, st.randoms(use_true_random=False), st.booleans())
+def test_merging_single_observations_in_any_order_is_observing_in_one_pass(
+    observed: Observed, chance: random.Random, values: bool
+) -> None:
+    assert in_any_order_and_grouping(observed, chance, values=values) == seen(observed, values=values)
+
+
+@pytest.mark.usefixtures("small_bounds")
+@LAWS
+@given(OBSERVED, st.randoms(use_true_random=False), st.booleans())
+def test_so_it_is_where_every_bound_is_met(observed: Observed, chance: random.Random, values: bool) -> None:
+    assert in_any_order_and_grouping(observed, chance, values=values) == seen(observed, values=values)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("small_bounds")
+@settings(LAWS, max_examples=3_000)
+@given(OBSERVED, st.randoms(use_true_random=False), st.booleans())
+def test_so_it_is_in_thousands_of_cases(observed: Observed, chance: random.Random, values: bool) -> None:
+    assert in_any_order_and_grouping(observed, chance, values=values) == seen(observed, values=values)
+
+
+@pytest.mark.usefixtures("small_bounds")
+@LAWS
+@given(OBSERVED, OBSERVED)
+def test_merging_commutes(one: Observed, other: Observed) -> None:
+    assert merge(seen(one), seen(other)) == merge(seen(other), seen(one))
+
+
+@pytest.mark.usefixtures("small_bounds")
+@LAWS
+@given(OBSERVED, OBSERVED, OBSERVED)
+def test_merging_associates(one: Observed, other: Observed, third: Observed) -> None:
+    a, b, c = seen(one), seen(other, values=True), seen(third)
+    assert merge(merge(a, b), c) == merge(a, merge(b, c))
+
+
+@given(OBSERVED)
+def test_nothing_is_the_unit(observed: Observed) -> None:
+    shape = seen(observed)
+    assert merge(shape, NOTHING) == merge(NOTHING, shape) == shape
+    assert merge() == NOTHING
+
+
+def test_a_shape_does_not_change_when_more_is_observed() -> None:
+    inference = observer()
+    inference.observe({"a": 1})
+    shape = inference.shape()
+    inference.observe({"b": "x"})
+    assert shape == infer([{"a": 1}])
+    assert inference.shape() == infer([{"a": 1}, {"b": "x"}])
+
+
+def test_times_are_those_of_the_first_and_the_last() -> None:
+    shape = merge(single(3, 1, 0), single(1, 1, 0), infer([1]), single(2, 1, 0))
+    assert (shape.first, shape.last) == (1.0, 3.0)
+    assert shape.observations == 4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_large_heterogeneous_results_keep_the_law_under_the_real_bounds(seed: int) -> None:
+    chance = random.Random(seed)
+
+    def value(depth: int) -> Any:
+        if depth == 0:
+            return chance.choice([1, 1.5, "x", None, True, "2024-01-01"])
+        keys = [f"key_{chance.choice('abcdefghijkl')}{chance.choice('abcdefghi')}" for _ in range(8)]
+        kind = {"type": f"t_{chance.choice('abcdefghijklmnopqrst')}"} if chance.random() < 0.4 else {}
+        return {**{key: value(depth - 1) for key in keys}, **kind}
+
+    observed = [(value(3), chance.randrange(9)) for _ in range(12)]
+    shape = seen(observed)
+    assert in_any_order_and_grouping(observed, chance) == shape
+    assert merge(seen(observed[:5]), seen(observed[5:])).root == shape.root

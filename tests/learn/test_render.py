@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import copy
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from halflap.learn import infer, merge, outcome_of, render
+from learn.anything import OBSERVED
+from support import shared_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.learn import Shape
+
+EXAMPLES = settings(
+    max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+def validator(shape: Shape, *, enums: bool = False) -> jsonschema_rs.Validator:
+    schema = render(shape, enums=enums)
+    jsonschema_rs.meta.validate(schema)
+    json.dumps(schema)
+    return jsonschema_rs.validator_for(schema, validate_formats=True)
+
+
+def plain(values: list[Any], **options: Any) -> dict[str, Any]:
+    schema = render(infer(values), notes=False, **options)
+    del schema["$schema"], schema["x-halflap"]
+    return schema
+
+
+@EXAMPLES
+@given(OBSERVED)
+def test_every_observed_value_fits(observed: list[tuple[Any, int]]) -> None:
+    fits = validator(infer(*zip(*observed, strict=True)) if observed else infer([]))
+    assert all(fits.is_valid(value) for value, _ in observed)
+
+
+@pytest.mark.usefixtures("small_bounds")
+@EXAMPLES
+@given(OBSERVED)
+def test_so_it_does_where_every_bound_is_met(observed: list[tuple[Any, int]]) -> None:
+    shape = infer(*zip(*observed, strict=True), keep_values=True) if observed else infer([])
+    fits = validator(shape, enums=True)
+    assert all(fits.is_valid(value) for value, _ in observed)
+
+
+def test_what_is_required_was_always_there() -> None:
+    schema = plain([{"a": 1, "b": "x"}, {"a": 2}, {"a": 3, "b": "y"}])
+    assert schema == {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
+        "required": ["a"],
+    }
+
+
+def test_what_was_missing_once_is_never_required_again() -> None:
+    one, other = infer([{"a": 1, "b": 1}]), infer([{"a": 1}])
+    assert render(merge(one, other, one))["required"] == ["a"]
+
+
+def test_presence_and_observations_are_told() -> None:
+    schema = render(infer([{"a": 1, "b": "x"}, {"a": 2}, {"a": 3}, {"a": 3}]))
+    assert schema["x-halflap"]["observations"] == 4
+    assert schema["properties"]["b"]["x-halflap"] == {"presence": 0.25, "observations": 1}
+    assert schema["properties"]["a"]["x-halflap"]["presence"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "schema"),
+    [
+        ([255], {"type": "integer"}),
+        ([255.0], {"type": "number"}),
+        ([255, 255.0], {"type": "number"}),
+        ([None], {"type": "null"}),
+        (["x", None], {"type": ["null", "string"]}),
+        ([True], {"type": "boolean"}),
+        ([[]], {"type": "array"}),
+        ([[1], ["x"]], {"type": "array", "items": {"type": ["integer", "string"]}}),
+        (["2024-02-29"], {"type": "string", "format": "date"}),
+        (["2024-02-29", "2023-02-29"], {"type": "string"}),
+        (["2024-01-01T10:00:00Z"], {"type": "string", "format": "date-time"}),
+        (["2024-01-01T10:00:00"], {"type": "string", "format": "date-time-local"}),
+        (["10:00:00"], {"type": "string", "format": "time-local"}),
+        (["a@example.com"], {"type": "string", "format": "email"}),
+        (["https://example.com/a?b=c"], {"type": "string", "format": "uri"}),
+        (["0e984725-c51c-4bf4-9960-e1c80e27aba0"], {"type": "string", "format": "uuid"}),
+        (["P1DT2H"], {"type": "string", "format": "duration"}),
+        (["10.0.0.1"], {"type": "string", "format": "ipv4"}),
+        (["fe80::1"], {"type": "string", "format": "ipv6"}),
+        ([{}], {"type": "object"}),
+        ([], {}),
+    ],
+)
+def test_kinds(values: list[Any], schema: dict[str, Any]) -> None:
+    assert plain(values) == schema
+
+
+def test_a_map_keyed_by_data_has_one_schema_for_all() -> None:
+    value = {"methods": {"card_4421486": {"last": "7447"}, "card_1955700": {"last": "1907"}}}
+    assert plain([value])["properties"]["methods"] == {
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "properties": {"last": {"type": "string"}},
+            "required": ["last"],
+        },
+    }
+
+
+def test_more_keys_than_a_record_has_make_a_map_and_it_says_so() -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    schema = render(infer([{f"{one}{two}": 1 for one in letters for two in letters}]))
+    assert schema["additionalProperties"]["type"] == "integer"
+    assert "properties" not in schema
+    assert schema["x-halflap"]["cut"] == ["keys"]
+
+
+def test_names_that_come_and_go_with_the_same_under_them_are_a_map() -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    values = [{"total": 3, "by_name": {name * 3: {"count": 1, "share": 0.5}}} for name in letters]
+    schema = plain(values)["properties"]["by_name"]
+    assert "properties" not in schema
+    assert schema["additionalProperties"]["required"] == ["count", "share"]
+
+
+def test_variants_told_by_a_tag_are_kept_apart() -> None:
+    values = [{"type": "a", "x": 1}, {"type": "b", "y": "z"}, {"type": "a", "x": 2}]
+    schema = plain(values)
+    assert [branch["properties"]["type"] for branch in schema["oneOf"]] == [{"const": "a"}, {"const": "b"}]
+    fits = validator(infer(values))
+    assert all(fits.is_valid(value) for value in values)
+    assert not fits.is_valid({"type": "a", "y": "z"})
+    assert not fits.is_valid({"type": "c", "x": 1})
+
+
+def test_success_and_failure_are_variants() -> None:
+    schema = plain([{"success": True, "data": {"a": 1}}, {"success": False, "error": "no such thing"}])
+    assert {branch["properties"]["success"]["const"] for branch in schema["oneOf"]} == {True, False}
+
+
+def test_a_status_that_changes_nothing_else_makes_no_variants() -> None:
+    values = [{"status": status, "id": 1} for status in ("open", "paid", "shipped")]
+    schema = render(infer(values))
+    assert schema["properties"]["status"]["type"] == "string"
+    assert schema["properties"]["status"]["x-halflap"]["values"] == ["open", "paid", "shipped"]
+    assert "enum" not in schema["properties"]["status"]
+
+
+def test_objects_with_a_tag_and_others_without_are_told_apart() -> None:
+    values: list[Any] = [
+        {"type": "a", "x": 1},
+        {"type": "b", "y": 1},
+        {"z": 1},
+        {"status": "s", "w": 1},
+        None,
+        5,
+    ]
+    fits = validator(infer(values))
+    assert all(fits.is_valid(value) for value in values)
+    assert not fits.is_valid({"type": "a", "z": 1})
+
+
+def test_more_tags_than_can_be_told_apart_are_one_record_and_it_says_so() -> None:
+    values = [{"type": f"t_{letter}", letter: 1} for letter in "abcdefghijklmnopqrst"]
+    schema = render(infer(values))
+    assert schema["x-halflap"]["cut"] == ["variants"]
+    assert schema["required"] == ["type"]
+    assert "values" not in schema["properties"]["type"].get("x-halflap", {})
+
+
+def test_repeated_strings_are_enumerated_only_where_values_are_kept() -> None:
+    values = [{"cabin": cabin} for cabin in ("economy", "business") * 5]
+    kept = render(infer(values, keep_values=True), enums=True)
+    assert kept["properties"]["cabin"]["enum"] == ["business", "economy"]
+    assert "economy" not in json.dumps(render(infer(values), enums=True))
+
+
+def test_strings_of_many_values_are_not_enumerated() -> None:
+    values = [{"name": f"name {number % 40}"} for number in range(200)]
+    assert "enum" not in render(infer(values, keep_values=True), enums=True)["properties"]["name"]
+
+
+def test_what_is_too_deep_is_cut_off_and_it_says_so() -> None:
+    value: Any = "bottom"
+    for _ in range(10_000):
+        value = [value]
+    schema: Any = render(infer([value, value]))
+    for _ in range(32):
+        schema = schema["items"]
+    assert schema["x-halflap"]["cut"] == ["depth"]
+    assert "items" not in schema
+
+
+def test_a_time_that_cannot_be_written_is_left_out() -> None:
+    shape = infer([1])
+    assert render(shape)["x-halflap"]["firstSeen"] is None
+
+
+def structured() -> dict[str, list[Any]]:
+    results: dict[str, list[Any]] = defaultdict(list)
+    for line in shared_data("airline_traces.jsonl").read_text().splitlines():
+        call = json.loads(line)
+        if outcome_of(call["result"], is_error=call["is_error"]) == "structured":
+            results[call["tool"]].append(call["result"])
+    return results
+
+
+def damaged(value: Any, schema: dict[str, Any], whole: Any) -> Iterator[Any]:
+    """Give copies of the whole with one required key less, or with a string for a number or the reverse."""
+
+    def with_other(holder: Any, key: Any) -> Any:
+        inner = holder[key]
+        if type(inner) is str:
+            holder[key] = 42
+        elif type(inner) in {int, float}:
+            holder[key] = "forty-two"
+        else:
+            return None
+        changed = copy.deepcopy(whole)
+        holder[key] = inner
+        return changed
+
+    if isinstance(value, dict):
+        for key in list(value):
+            if key in schema.get("required", ()):
+                inner = value.pop(key)
+                yield copy.deepcopy(whole)
+                value[key] = inner
+    for key in (
+        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    ):
+        changed = with_other(value, key)
+        if changed is not None:
+            yield changed
+        yield from damaged(value[key], within(schema, value, key), whole)
+
+
+def within(schema: dict[str, Any], value: Any, key: Any) -> dict[str, Any]:
+    """Find what a schema says of a part of a value."""
+    if isinstance(value, list):
+        inner = schema.get("items", {})
+    else:
+        inner = schema.get("properties", {}).get(key) or schema.get("additionalProperties", {})
+    for branch in inner.get("oneOf", []):
+        if jsonschema_rs.is_valid(branch, value[key]):
+            return dict(branch)
+    return dict(inner)
+
+
+def test_damaged_results_of_real_tools_are_rejected() -> None:
+    for tool, values in structured().items():
+        shape = infer(values)
+        fits = validator(shape)
+        assert all(fits.is_valid(value) for value in values)
+        if not any(isinstance(value, dict | list) for value in values):
+            assert not fits.is_valid("forty-two")
+            continue
+        schema = render(shape)
+        distinct = [json.loads(text) for text in sorted({json.dumps(value) for value in values})][:15]
+        tried = [fits.is_valid(one) for value in distinct for one in damaged(value, schema, value)]
+        assert len(tried) > 20, tool
+        assert tried.count(False) / len(tried) >= 0.98, tool
+
+
+def test_results_that_were_not_learned_from_fit_and_their_damage_does_not() -> None:
+    values = structured()["get_reservation_details"]
+    shape = infer(values[:100])
+    fits, schema = validator(shape), render(shape)
+    assert sum(fits.is_valid(value) for value in values[100:]) / len(values[100:]) >= 0.99
+    tried = [fits.is_valid(one) for value in values[100:110] for one in damaged(value, schema, value)]
+    assert tried.count(False) / len(tried) >= 0.98
+
+
+def test_payment_methods_of_the_airline_are_a_map_of_variants() -> None:
+    schema = render(infer(structured()["get_user_details"]), notes=False)
+    methods = schema["properties"]["payment_methods"]
+    assert "properties" not in methods
+    assert len(methods["additionalProperties"]["oneOf"]) == 2

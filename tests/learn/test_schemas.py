@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halflap.learn import infer_schema_from_value, merge_schemas
+from learn.anything import ANYTHING
+
+SOME = st.lists(ANYTHING, min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        (None, {"type": "null"}),
+        ("x", {"type": "string"}),
+        (255, {"type": "integer"}),
+        (255.0, {"type": "number"}),
+        (True, {"type": "boolean"}),
+        ([], {"type": "array"}),
+        ([1, 2], {"type": "array", "items": {"type": "integer"}}),
+        ([1, "x"], {"type": "array", "items": {"type": ["integer", "string"]}}),
+        ({"a": 1}, {"type": "object", "properties": {"a": {"type": "integer"}}}),
+        ({}, {"type": "object", "properties": {}}),
+        (object(), {}),
+    ],
+)
+def test_a_value_says_what_it_is(value: Any, schema: dict[str, Any]) -> None:
+    assert infer_schema_from_value(value) == schema
+
+
+def merged(*values: Any) -> dict[str, Any]:
+    return reduce(merge_schemas, map(infer_schema_from_value, values))
+
+
+def test_what_is_always_there_is_required_and_nothing_becomes_so_again() -> None:
+    assert merged({"a": 1, "b": 2}, {"a": 1})["required"] == ["a"]
+    assert merged({"a": 1, "b": 2}, {"a": 1}, {"a": 1, "b": 2})["required"] == ["a"]
+    assert merged({"a": 1}, {"b": 1}, {"a": 1, "b": 1})["required"] == []
+    assert merged({"a": {"b": 1}}, {"a": {}})["properties"]["a"]["required"] == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "schema"),
+    [
+        (1, 1.5, {"type": "number"}),
+        (1, "x", {"type": ["integer", "string"]}),
+        (None, "x", {"type": ["null", "string"]}),
+        ([], [1], {"type": "array", "items": {"type": "integer"}}),
+        ([1], ["x"], {"type": "array", "items": {"type": ["integer", "string"]}}),
+        (1, object(), {}),
+    ],
+)
+def test_of_two_types_the_more_general_holds(one: Any, other: Any, schema: dict[str, Any]) -> None:
+    assert merged(one, other) == schema
+    assert merged(other, one) == schema
+
+
+@settings(max_examples=60)
+@given(SOME)
+def test_every_value_fits_what_they_were_merged_to(values: list[Any]) -> None:
+    schema = merged(*values)
+    assert all(jsonschema_rs.is_valid(schema, value) for value in values)
+
+
+@settings(max_examples=60)
+@given(SOME, st.randoms(use_true_random=False))
+def test_the_order_makes_no_difference(values: list[Any], chance: Any) -> None:
+    other = list(values)
+    chance.shuffle(other)
+    assert merged(*values) == merged(*other)
+
+
+def test_schemas_that_say_more_are_both_allowed() -> None:
+    declared = {"type": "string", "enum": ["a"]}
+    assert merge_schemas(declared, declared) == declared
+    both = merge_schemas(declared, {"type": "integer"})
+    assert merge_schemas(both, declared) == both
+    assert jsonschema_rs.is_valid(both, 1)
+    assert jsonschema_rs.is_valid(both, "a")
+    assert not jsonschema_rs.is_valid(both, "b")
