@@ -120,7 +120,7 @@ async def _run(
             definition = (
                 (await gateway.scripts.find(name)).definition
                 if code is None
-                else await asyncio.to_thread(read_definition, code)
+                else await asyncio.to_thread(read_definition, code, as_file=True)
             )
         except ScriptError as error:
             raise error if code is None else about_file(what, error) from None
