@@ -14,7 +14,7 @@ from halflap.errors import SandboxError, ToolNotFoundError, UsageError
 from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
 from halflap.execution.named import PREFIXES, names_in
-from halflap.execution.report import Execution, tell
+from halflap.execution.report import Execution, failure_text, tell
 from halflap.execution.sandbox import Ending, Program
 from halflap.schema import parse_schema
 from halflap.store import MISTAKEN, RunRecord
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.execution.check.checker import Checker
     from halflap.execution.check.finding import Finding
+    from halflap.execution.report import Kept
     from halflap.execution.sandbox import Entry, Readiness, Sandbox
     from halflap.values import CallContext, Result, Tool
 
@@ -51,7 +52,7 @@ class Programs:
         policy: Policy,
         recorder: Recorder,
         settle: Callable[[], Awaitable[None]],
-        keeps_output: bool = True,
+        keeps: Kept = "stored",
         code_of: Callable[[str], str | None] = lambda _: None,
     ) -> None:
         self._config = config
@@ -62,7 +63,7 @@ class Programs:
         self._policy = policy
         self._recorder = recorder
         self._settle = settle
-        self._keeps_output = keeps_output
+        self._keeps = keeps
         self._code_of = code_of
         """Gives the code of a tool that is a saved script."""
         # Places for each depth: whoever runs waits for deeper ones alone, so nobody waits for himself.
@@ -163,18 +164,15 @@ class Programs:
                 )
         hint = await self._suggest(ending)
         failed = "" if ending is None or ending.failure is None else ending.failure.traceback
-        text, error, is_cut = tell(
-            ending,
-            outcome,
-            host.text,
-            host.calls,
-            self._config,
-            run=record.id,
-            hint=hint,
-            doubts=doubts_text([*_stopping(checked), *checked.doubts], failed),
-            is_kept=self._keeps_output,
+        doubts = doubts_text([*_stopping(checked), *checked.doubts], failed)
+        error = failure_text(ending, outcome, self._config, hint, doubts)
+        ended = _ended(record, host, ending, outcome=outcome, began=began, error=error)
+        # What became of it in the store is told, so it has to be there before.
+        is_kept = await self._recorder.end_run(ended)
+        kept = self._keeps if is_kept or self._keeps == "off" else "failed"
+        text, is_cut = tell(
+            outcome, host.text, host.calls, self._config, run=record.id, error=error, kept=kept
         )
-        await self._recorder.end_run(_ended(record, host, ending, outcome=outcome, began=began, error=error))
         return Execution(
             run=record.id,
             outcome=outcome,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from halflap.config import Config
     from halflap.execution import Programs
+    from halflap.execution.report import Kept
     from halflap.store import Store
     from halflap.upstream import Pool
     from halflap.values import Listing, Result
@@ -169,10 +170,15 @@ class Parts:
                     policy=self._calls.policy,
                     recorder=self._recorder,
                     settle=self._settle,
-                    keeps_output=self.config.traces.record == "full",
+                    keeps=self._keeps(),
                     code_of=self.scripts.code_of,
                 )
         return self._programs
+
+    def _keeps(self) -> Kept:
+        if self.config.traces.record != "full":
+            return "off"
+        return "stored" if self.store_trouble is None else "memory"
 
     @property
     def scripts(self) -> Scripts:
