@@ -191,9 +191,10 @@ class Parts:
     ) -> Result:
         """Call a tool with its arguments as a mapping, on somebody's behalf."""
         listings = await self._asker()
-        # A script needs no server to be found.
-        await listings.find(name, () if name.startswith(f"{SCRIPTS}__") else await self._connections())
         assert self._calls is not None
+        with self._calls.finding(name, arguments, context or CallContext()):
+            # A script needs no server to be found.
+            await listings.find(name, () if name.startswith(f"{SCRIPTS}__") else await self._connections())
         assert self._catalog is not None
         try:
             return await self._calls.call(name, arguments, context or CallContext())
