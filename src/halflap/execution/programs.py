@@ -139,7 +139,12 @@ class Programs:
         if self._config.check == "on" and (stopping := _stopping(checked)):
             return await self._refuse(record, mistakes_text(stopping), began)
         inner = replace(
-            context, run=record.id, parent=context.run, deadline=deadline, depth=context.depth + 1
+            context,
+            run=record.id,
+            parent=context.run,
+            deadline=deadline,
+            depth=context.depth + 1,
+            cancelled=None,
         )
         host = ProgramHost(self._call, self._snapshot, self._policy, self._config, inner)
         ending: Ending | None = None
@@ -157,11 +162,11 @@ class Programs:
             telling.cancel()
             if outcome == "cancelled":
                 # Whoever asked has gone; what happened is still to be known.
-                self._recorder.begin_run(
-                    _ended(
-                        record, host, None, outcome=outcome, began=began, error="The program was cancelled."
-                    )
-                )
+                error = failure_text(None, outcome, self._config)
+                ended = _ended(record, host, None, outcome=outcome, began=began, error=error)
+                self._recorder.begin_run(ended)
+                if context.cancelled is not None:
+                    context.cancelled(_execution(ended, host, error))
         hint = await self._suggest(ending)
         failed = "" if ending is None or ending.failure is None else ending.failure.traceback
         doubts = doubts_text([*_stopping(checked), *checked.doubts], failed)
@@ -173,20 +178,11 @@ class Programs:
         text, is_cut = tell(
             outcome, host.text, host.calls, self._config, run=record.id, error=error, kept=kept
         )
-        return Execution(
-            run=record.id,
-            outcome=outcome,
+        return replace(
+            _execution(ended, host, error),
             text=text,
-            output=host.text,
-            error=error,
-            value=None if ending is None else ending.value,
-            shown=tuple(host.shown),
-            calls=tuple(host.calls),
-            duration_ms=(time.perf_counter() - began) * 1000,
-            cpu_ms=_milliseconds(ending),
-            memory_bytes=None if ending is None else ending.memory_bytes,
-            sandbox=self._sandbox.name,
             is_truncated=is_cut,
+            value=None if ending is None else ending.value,
             check_skipped=checked.skipped,
         )
 
@@ -259,6 +255,22 @@ def _ended(
         calls=len(host.calls),
         cpu_ms=_milliseconds(ending),
         memory_bytes=None if ending is None else ending.memory_bytes,
+    )
+
+
+def _execution(ended: RunRecord, host: ProgramHost, error: str) -> Execution:
+    return Execution(
+        run=ended.id,
+        outcome=ended.outcome,
+        text="",
+        output=host.text,
+        error=error,
+        shown=tuple(host.shown),
+        calls=tuple(host.calls),
+        duration_ms=ended.duration_ms or 0.0,
+        cpu_ms=ended.cpu_ms,
+        memory_bytes=ended.memory_bytes,
+        sandbox=ended.sandbox or "",
     )
 
 
