@@ -16,6 +16,7 @@ from halflap.server.confirmation import Question
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from halflap.errors import ArgumentProblem
     from halflap.server.caller import Caller
 
 __all__ = ["Answer", "FrontTool"]
@@ -70,10 +71,10 @@ class FrontTool:
         self, arguments: Mapping[str, Any], caller: Caller
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Check the arguments and answer."""
-        validator = compile_schema(self.input_schema)
-        problems = [] if validator is None else validator.problems(dict(arguments))
-        if problems:
-            raise InvalidArgumentsError(self.name, problems)
+        if _problems(self.input_schema, arguments):
+            # Something more does no harm by itself; but where something is missing, it is what was meant by it.
+            closed = {**self.input_schema, "additionalProperties": False}
+            raise InvalidArgumentsError(self.name, _problems(closed, arguments))
         answer = await self.handler(arguments, caller)
         if isinstance(answer, Question):
             return answer.result
@@ -86,3 +87,8 @@ class FrontTool:
         if answer.meta is not None:
             result.meta = dict(answer.meta)
         return result
+
+
+def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequence[ArgumentProblem]:
+    validator = compile_schema(schema)
+    return [] if validator is None else validator.problems(dict(arguments))
