@@ -167,6 +167,8 @@ class CallContext:
     rule: Callable[[Tool], None] | None = None
     """A further rule about what may be called; what it raises is the call's outcome."""
     progress: Progress | None = None
+    cancelled: Callable[[Any], None] | None = None
+    """Gets what there is of a program that is cancelled: whoever waits for it gets nothing else."""
 
 
 Handler = Callable[..., Awaitable[Result]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import time
@@ -18,7 +19,7 @@ from halflap.calls import MARK, Redactor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SECRET = 'k7Qw-9zXv 2mLp"\\\n/+ü'
+SECRET = 'k7Qw-9zXv 2mLp"<&\\\n/+ü'
 PLAIN = Redactor()
 KNOWING = Redactor([SECRET])
 
@@ -49,6 +50,10 @@ FORMS = {
     "private key, cut off": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA",
     "Telegram": "123456789:" + "AAbC3-_" * 5,
     "Discord, webhook": "discord.com/api/webhooks/123456/aB3-_xyzabc",
+    "Databricks": "dapi" + "0123456789abcdef" * 2,
+    "Databricks, numbered": "dapi" + "0123456789abcdef" * 2 + "-2",
+    "Replicate": "r8_" + "aB3" * 12 + "x",
+    "Sentry": "sntrys_eyJpYXQiOjE3MDAwMDAwMDB9_aB3+/dEf",
     "age": "AGE-SECRET-KEY-1QQPQQPQQPQQPQQPQQ",
 }
 
@@ -108,6 +113,11 @@ IN_TEXT = {
     ),
     "curl -s -u ann:hunter2 http://x": f"curl -s -u ann:{MARK} http://x",
     "curl --user 'ann:hunter2' http://x": f"curl --user 'ann:{MARK}' http://x",
+    "mysql -u root -phunter2 shop": f"mysql -u root -p{MARK} shop",
+    "mysqldump -p'hunter2' shop > x": f"mysqldump -p'{MARK}' shop > x",
+    "/usr/bin/mariadb -uroot -phunter2;ls -pretty": f"/usr/bin/mariadb -uroot -p{MARK};ls -pretty",
+    "sshpass -p hunter2 ssh host": f"sshpass -p {MARK} ssh host",
+    "sshpass -phunter2 ssh host": f"sshpass -p{MARK} ssh host",
     "git clone https://a1b2c3d4e5f6a7b8c9d0@host/x": f"git clone https://{MARK}@host/x",
     "pin: 1234, pass: hunter22": f"pin: {MARK}, pass: {MARK}",
     "seed phrase x; seed_phrase: one two three": f"seed phrase x; seed_phrase: {MARK}",
@@ -136,6 +146,8 @@ HARMLESS = [
     "pin: true, pin the message, pin=13, tokens: ['hello', 'world'], all pass: yes",
     "docker run -u 1000:1000 --user 1000:1000 x",
     "https://ann@example.org/x ssh://git@host",
+    "mysql -u root -p shop; mysql -P 3306 --protocol tcp -h db",
+    "pass 2 of 3: code: x; by-pass code=17, first pass word: x, p_w: 0.05, dapi_version: 2",
     '{"type": "token", "value": "hello"}, {"name": "page", "value": "x"}, ("user", "bob")',
     "see &sign=1, the password 'as you know', login with password authentication",
     "a commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12 of 2026-01-01",
@@ -170,6 +182,7 @@ def test_harmless_names_keep_their_values() -> None:
 
 SECRET_NAMES = [
     *("password", "Password", "PASSWD", "db_password", "dbPassword", "PGPASSWORD", "user-pass", "passphrase"),
+    *("pass_phrase", "passPhrase", "Pass-Phrase", "pass_word", "passWord", "pass_code", "wallet_pass_phrase"),
     *("secret", "client_secret", "clientSecret", "SecretString", "secret_key_base", "token", "accessToken"),
     *("access_token", "X-Auth-Token", "refreshtoken", "api_key", "apiKey", "APIKEY", "api-key", "X-Api-Key"),
     *("authorization", "Proxy-Authorization", "cookie", "Set-Cookie", "cookies", "session_id", "sessionid"),
@@ -244,6 +257,13 @@ def test_what_was_received_under_a_secrets_name_is_taken_out_of_our_own_errors()
         ({"pin": True, "b": {"pin": {"text": "hi"}}}, {"pin": True, "b": {"pin": {"text": "hi"}}}),
         (["Authorization", "x"], ["Authorization", MARK]),
         (["run", "--token", "x", "--verbose"], ["run", "--token", MARK, "--verbose"]),
+        (["curl", "-u", "ann:hunter2", "x"], ["curl", "-u", f"ann:{MARK}", "x"]),
+        (["-s", "--user", "ann:hunter2"], ["-s", "--user", f"ann:{MARK}"]),
+        (["docker", "run", "-u", "1000:1000", "x"], ["docker", "run", "-u", "1000:1000", "x"]),
+        (["wget", "-U", "http://x"], ["wget", "-U", "http://x"]),
+        (["/usr/bin/mysql", "-p", "shop", "-phunter2"], ["/usr/bin/mysql", "-p", "shop", f"-p{MARK}"]),
+        (["sshpass", "-p", "hunter2", "ssh"], ["sshpass", "-p", MARK, "ssh"]),
+        (["find", "-print", "-u", 1], ["find", "-print", "-u", 1]),
         (["API_KEY=x", "LANG=C"], [f"API_KEY={MARK}", "LANG=C"]),
     ],
 )
@@ -278,6 +298,12 @@ WRITTEN = {
     "in JSON as it is": json.dumps(SECRET, ensure_ascii=False),
     "in JSON in JSON": json.dumps(json.dumps({"a": SECRET})),
     "as Python writes it": repr(SECRET),
+    "as Python writes it in ASCII": ascii(SECRET),
+    "as Python writes its bytes": str(SECRET.encode()),
+    "in a page": html.escape(SECRET),
+    "in a page, but for quotes": html.escape(SECRET, quote=False),
+    "in a page in ASCII": html.escape(SECRET).encode("ascii", "xmlcharrefreplace").decode(),
+    "in a page by name": html.escape(SECRET).replace("ü", "&uuml;"),
     "in an address": f"https://h/?q={quote(SECRET, safe='')}&x=1",
     "in an address, small": re.sub("%..", lambda found: found[0].lower(), quote(SECRET, safe="")),
     "in hexadecimal digits": SECRET.encode().hex(),
@@ -486,7 +512,10 @@ def test_a_configured_secret_survives_nowhere(
 ) -> None:
     redactor = Redactor([secret])
     text = before + secret + behind
-    forms: list[Callable[[str], str]] = [str, json.dumps, repr, lambda one: quote(one, safe="")]
+    forms: list[Callable[[str], str]] = [
+        *(str, json.dumps, repr, ascii, html.escape, lambda one: quote(one, safe="")),
+        lambda one: str(one.encode(errors="surrogatepass")),
+    ]
     form = data.draw(st.sampled_from(forms))
     for safe in (redactor.text(form(text)), redactor.code(form(text))):
         assert secret not in safe
@@ -545,6 +574,10 @@ HOSTILE = [
         "machine x login ",
         "PASSWORD '",
         "curl -u ",
+        "curl",
+        "mysql -p",
+        "mysql",
+        "sshpass -p ",
         "?sig=",
         "1234567:",
         'password = x or "',

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.config import Config
+from halflap.config import Config, load_config, preview
 from halflap.config.document import document, document_of, file_bytes
 from halflap.config.jsonc import read_jsonc
 from halflap.config.nodes import Node, Problems, plain
@@ -199,6 +199,28 @@ def test_a_key_that_occurs_twice_is_reported_with_both_lines(text: str, name: st
         only_problem(text, name)
         == f"{name}:3: the key `a` occurs twice; the first is on line 1. Keep one of them."
     )
+
+
+REPEATED = {
+    "x.json": '{"mcpServers": {"a": {"command": "x"},\n "a": {"comand": "y"}},\n "tools": {"blok": []}, "tools": {}}',
+    "x.yaml": "mcpServers:\n  a: {command: x, b: 1}\n  a: {comand: y}\ntools: {blok: []}\ntools: {}\n",
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_what_occurs_twice_hides_none_of_the_mistakes_in_either(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(REPEATED[name])
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / name, environ={}, cwd=tmp_path)
+    told = str(caught.value)
+    for mistake in ("the key `a` occurs twice", "`comand`", "the key `tools` occurs twice", "`blok`"):
+        assert told.count(mistake) == 1
+
+
+def test_what_occurs_twice_in_a_project_file_hides_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text(REPEATED["x.json"])
+    with pytest.raises(ConfigError, match="`comand`"):
+        preview(tmp_path / ".mcp.json")
 
 
 def test_a_file_that_is_not_utf8_is_refused_with_the_line() -> None:

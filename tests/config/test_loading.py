@@ -164,7 +164,7 @@ def test_all_problems_of_a_file_are_said_at_once_in_order(desk: Desk) -> None:
     problems = desk.problems(
         "tool: {}\nexecution:\n  timeout_seconds: x\nservers:\n  a: {}\nexecution: 1\nttl: 1\n"
     )
-    assert [problem.line for problem in problems] == [1, 3, 5, 6, 7]
+    assert [problem.line for problem in problems] == [1, 3, 5, 6, 6, 7]
 
 
 def test_an_empty_section_is_as_good_as_none(desk: Desk) -> None:

@@ -57,7 +57,7 @@ def test_the_calls_that_were_made_are_named_with_outcome_and_time(desk: Desk) ->
     made = execution.text.partition("Calls made before that:\n")[2].splitlines()
     assert made[0].startswith("1. mcp__echo__echo — ok, ")
     assert made[0].endswith(" ms")
-    assert made[1].startswith("2. mcp__echo__fail — error, ")
+    assert made[1].startswith("2. mcp__echo__fail — tool_error, ")
     assert made[1].endswith("this tool always fails")
 
 

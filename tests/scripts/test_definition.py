@@ -238,7 +238,15 @@ def test_a_file_without_main_takes_nothing_and_runs_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["await main()", "asyncio.run(main())", "if x:\n    print(main())", "y = [main()]"]
+    "line",
+    [
+        "await main()",
+        "asyncio.run(main())",
+        "if x:\n    print(main())",
+        "y = [main()]",
+        "anyio.run(main)",
+        "def start():\n    asyncio.run(main())\nstart()",
+    ],
 )
 def test_a_file_that_calls_main_by_itself_runs_as_it_is(line: str) -> None:
     assert not read_definition(f"async def main(): ...\n{line}").has_main
@@ -250,6 +258,27 @@ def test_a_file_that_calls_main_by_itself_runs_as_it_is(line: str) -> None:
 )
 def test_what_does_not_call_main_when_the_file_is_loaded_does_not_count(line: str) -> None:
     assert read_definition(f"def main(): ...\n{line}").has_main
+
+
+@pytest.mark.parametrize("main", ["*names", "a, /", "limit: int", "p: P = P()"])
+@pytest.mark.parametrize("call", ["main()", "sys.exit(main())", "asyncio.run(main(1))", "start()"])
+def test_a_file_run_by_itself_whose_guard_calls_main_runs_as_it_is(main: str, call: str) -> None:
+    code = f"def main({main}): ...\ndef start():\n    main()\nif __name__ == '__main__':\n    {call}"
+    read = read_definition(code, as_file=True)
+    assert not read.has_main
+    assert read.calls_main == (3 if call == "start()" else 5)
+
+
+@pytest.mark.parametrize("line", ["if __name__ == '__main__':\n    print('by itself')", "x.main()", ""])
+def test_a_file_run_by_itself_that_does_not_call_main_has_it_called(line: str) -> None:
+    assert read_definition(f"def main(): ...\n{line}", as_file=True).has_main
+    with pytest.raises(ScriptError, match=r"`\*names` cannot be a parameter"):
+        read_definition(f"def main(*names): ...\n{line}", as_file=True)
+
+
+def test_a_saved_script_needs_a_proper_main_whatever_stands_under_its_guard() -> None:
+    with pytest.raises(ScriptError, match=r"`\*names` cannot be a parameter"):
+        read_definition("def main(*names): ...\nif __name__ == '__main__':\n    main()")
 
 
 def test_a_mistake_in_the_syntax_is_told_with_its_line() -> None:

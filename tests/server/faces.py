@@ -157,8 +157,10 @@ def served(home: Path, *servers: dict[str, Any], address: str = ":0", **more: An
 
 
 @asynccontextmanager
-async def client_of(face: Served, mode: str, **options: Any) -> AsyncIterator[Client]:
-    headers = {"Authorization": f"Bearer {face.token}"}
+async def client_of(
+    face: Served, mode: str, scheme: str = "Bearer ", **options: Any
+) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"{scheme}{face.token}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False, verify=False) as http,
         Client(streamable_http_client(face.url, http_client=http), mode=mode, **options) as client,

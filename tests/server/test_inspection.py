@@ -79,6 +79,10 @@ def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
                 word: await client.call_tool("inspect_tool", {"tool_name": name})
                 for word, name in ASKED.items()
             }
+            found["misnamed"] = await client.call_tool("inspect_tool", {"name": "mcp__sales__x"})
+            found["more"] = await client.call_tool(
+                "inspect_tool", {"tool_name": "mcp__odd__blocked", "verbose": True}
+            )
             return {"tool": tool, **found}
 
     return asyncio.run(ask())
@@ -105,6 +109,13 @@ def test_the_tool_is_described_to_the_letter(answers: dict[str, Any]) -> None:
         },
         "required": ["tool_name"],
     }
+
+
+def test_a_misnamed_argument_is_told_together_with_the_one_that_is_missing(answers: dict[str, Any]) -> None:
+    text = answers["misnamed"].content[0].text
+    assert "- name: no such key; there are: tool_name" in text
+    assert "- tool_name: missing; expected string" in text
+    assert "no such key" not in answers["more"].content[0].text
 
 
 def test_a_tool_with_an_array_as_output_schema_is_told_as_declared(answers: dict[str, Any]) -> None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls.checks import Checks
 from halflap.calls.trace import CallTrace
-from halflap.errors import HalflapError, ToolFailedError
+from halflap.catalog import namespaced
+from halflap.errors import HalflapError, ToolFailedError, ToolNotFoundError
+from halflap.store import TOOL_ERROR
+from halflap.values import SCRIPTS, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from halflap.calls.breaches import Breaches
     from halflap.calls.policy import Policy
     from halflap.calls.record import Recorder
     from halflap.catalog import Snapshot
-    from halflap.values import CallContext, Result, Tool, ToolSource
+    from halflap.values import CallContext, Result, ToolSource
 
 __all__ = ["Calls"]
 
@@ -44,7 +48,8 @@ class Calls:
     async def call(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Result:
         """Call a tool by its namespaced name."""
         snapshot = self._snapshot()
-        tool = snapshot.find(name)
+        with self.finding(name, arguments, context):
+            tool = snapshot.find(name)
         trace = CallTrace(self._recorder, tool, context)
         result: Result | None = None
         outcome = "cancelled"
@@ -78,12 +83,13 @@ class Calls:
                 )
             except ToolFailedError as error:
                 raise ToolFailedError(name, error.server, error.rpc_code, error.message) from error
-            outcome = "tool_error" if result.is_error else "ok"
+            outcome = TOOL_ERROR if result.is_error else "ok"
             breach = await self.checks.breach(tool, result)
             if breach is not None:
                 self.breaches.note(tool, breach)
         except HalflapError as error:
             outcome, trouble = error.code, str(error)
+            trace.given(arguments)
             raise
         except asyncio.CancelledError:
             raise
@@ -95,8 +101,34 @@ class Calls:
         finally:
             trace.end(tool, outcome, result, None if breach is None else str(breach)[:_LONGEST], trouble)
 
+    @contextmanager
+    def finding(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Iterator[None]:
+        """Look up a tool within this: a call that comes to nothing there is on the record, too."""
+        trace = CallTrace(self._recorder, _nothing(name), context)
+        outcome, tool = "crash", _nothing(name)
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, HalflapError):
+                outcome = error.code
+            elif isinstance(error, asyncio.CancelledError):
+                outcome = "cancelled"
+            if isinstance(error, ToolNotFoundError) and error.server is not None:
+                tool = _nothing(name, error.server)
+            trace.given(arguments)
+            trace.end(tool, outcome, None, None, str(error) or None)
+            raise
+
     def _let(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
         """Refuse what nobody may call, and what this caller may not."""
         self.policy.admit(tool, snapshot)
         if context.rule is not None:
             context.rule(tool)
+
+
+def _nothing(name: str, server: str | None = None) -> Tool:
+    """Give what stands in a record for a tool that was not found: of which server it would be, and its name."""
+    if server is None:
+        server = SCRIPTS if name.startswith(namespaced(SCRIPTS, "")) else ""
+    original = name.removeprefix(namespaced(server, "")) if server else name
+    return Tool(name, server, original[:_LONGEST], "", {})

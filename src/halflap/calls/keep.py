@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from halflap.config import Record
     from halflap.store import CallRecord, RunRecord
 
-__all__ = ["Raw", "keep_call", "keep_run", "raw", "weight"]
+__all__ = ["Raw", "keep_call", "keep_run", "raw", "size", "weight"]
 
 Raw = str | Mapping[str, Any] | None
 """A JSON object as its text, or, where it is large, as it is."""
@@ -72,6 +72,9 @@ def keep_call(
     record: CallRecord, arguments: Raw, result: Raw, redactor: Redactor, *, level: Record, limit: int
 ) -> CallRecord:
     """Give a call as it is written."""
+    if not record.definition_hash:
+        # What was asked for is no tool's name; it may be anything.
+        record = replace(record, tool=redactor.text(record.tool))
     if isinstance(result, Mapping):
         record = replace(record, result_bytes=max(record.result_bytes, size(result)))
     if level == "metadata":

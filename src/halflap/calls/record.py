@@ -54,8 +54,8 @@ class _Waiting:
     arguments: Raw = None
     result: Raw = None
     ready: bool = False
-    written: asyncio.Future[None] | None = None
-    """Done when it has been tried to write it; None if nobody waits for that."""
+    written: asyncio.Future[bool] | None = None
+    """Done when it has been tried to write it, with whether that worked; None if nobody waits for that."""
 
 
 class Recorder:
@@ -110,10 +110,13 @@ class Recorder:
         if self._traces.record != "off":
             self._take(self._run(record))
 
-    async def end_run(self, record: RunRecord) -> None:
-        """Write a run down as it ended, and every call before it."""
-        if self._traces.record != "off":
-            await self._written(self._run(record))
+    async def end_run(self, record: RunRecord) -> bool:
+        """Write a run down as it ended, and every call before it; says whether its whole output is kept."""
+        if self._traces.record == "off":
+            return False
+        waiting = self._run(record)
+        # Written with less than was asked for, if there is no room for more.
+        return await self._written(waiting) and waiting.level == "full"
 
     def _run(self, record: RunRecord) -> _Waiting:
         size = sum(len(text) for text in (record.code, record.output, record.error) if text is not None)
@@ -138,11 +141,11 @@ class Recorder:
             self._writer = asyncio.create_task(self._write(), name="record calls")
         return True
 
-    async def _written(self, waiting: _Waiting) -> None:
-        """Have it written before anything else happens, together with all that waits."""
+    async def _written(self, waiting: _Waiting) -> bool:
+        """Have it written before anything else happens, together with all that waits; says whether it is."""
         waiting.written = asyncio.get_running_loop().create_future()
         if not self._take(waiting):
-            return
+            return False
         # Not by way of the writer, which may just be resting; and it goes on should we be cancelled.
         flushing = asyncio.create_task(self.flush(), name="record now")
         self._now.add(flushing)
@@ -152,6 +155,8 @@ class Recorder:
         await asyncio.wait([waiting.written], timeout=patience)
         if not waiting.written.done():
             self._complain("The store is too slow.")
+            return False
+        return waiting.written.result()
 
     async def _write(self) -> None:
         while True:
@@ -170,6 +175,7 @@ class Recorder:
             size, self._waiting_bytes = self._waiting_bytes, 0
             if not batch:
                 return
+            is_written = False
             try:
                 await self._flush(batch, size)
             except asyncio.CancelledError:
@@ -185,10 +191,10 @@ class Recorder:
                 # A crash of the store costs this batch, not the ones to come.
                 logger.exception("%d calls could not be recorded", len(batch))
             else:
-                self._failing = False
+                is_written, self._failing = True, False
             for waiting in batch:
                 if waiting.written is not None and not waiting.written.done():
-                    waiting.written.set_result(None)
+                    waiting.written.set_result(is_written)
 
     async def _flush(self, batch: Sequence[_Waiting], size: int) -> None:
         if size <= _SMALL:

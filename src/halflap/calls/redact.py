@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from halflap.calls.secret_commands import secret_from
 from halflap.calls.secret_forms import find_forms, may_hold_form
 from halflap.calls.secret_named import find_named, may_hold_named
 from halflap.calls.secret_names import looks_secret, names_field, secrecy, words
@@ -293,7 +294,11 @@ class _Walk:
             if self._is_full(depth):
                 break
             announced = isinstance(member, str) and _announces(before, is_pair=is_pair)
-            kept.append(self.walk(member, "all" if announced else below, depth + 1))
+            start = secret_from(value[0], before, member) if isinstance(member, str) else None
+            if start is None or announced:
+                kept.append(self.walk(member, "all" if announced else below, depth + 1))
+            else:
+                kept.append(self._string(member[:start], below) + MARK)
             before = member
         return kept
 

@@ -11,6 +11,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
+from halflap.calls.secret_commands import COMMANDS, find_in_commands
 from halflap.calls.secret_names import looks_secret
 from halflap.calls.spans import bounded, in_parts
 
@@ -50,6 +51,9 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("dckr_pat_",), r"dckr_pat_[\w-]{16,}+"),
     (("ATATT3",), r"ATATT3[\w=-]{32,}+"),
     (("figd_",), r"figd_[\w-]{20,}+"),
+    (("dapi",), r"dapi[a-f0-9]{32,}+(?:-[0-9]++)?"),
+    (("r8_",), r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{32,}+"),
+    (("sntrys_", "sntryu_"), r"sntry[su]_[\w+/=-]{20,}+"),
     (("PMAK-",), r"PMAK-[a-f0-9-]{32,}+"),
     (("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-[A-Z0-9]{16,}+"),
     (
@@ -73,11 +77,6 @@ _SIGNED = re.compile(
     r"(?i)(?<=[?&;])(?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)=([\w%+/=.~-]{8,}+)"
 )
 _TELEGRAM = re.compile(r"(?<![0-9])[0-9]{6,12}:[\w-]{35}(?![\w-])")
-_CURL_USER = re.compile(
-    r"(?<![\w-])(?:-[a-zA-Z]{0,4}[uU]|--(?:proxy-)?user)(?:[\s=\"',]{1,8}|(?=\w))[^\s:\"']{0,128}+:([^\s\"']{1,512}+)"
-)
-_CURL_LENGTH = 2_000
-_CURL_OVERLAP = 700
 _SCHEME = re.compile(r"(?i)\b(?:(bearer)|(basic))[ \t]{1,4}([A-Za-z0-9._~+/-]{6,}+=*+)")
 _SURELY_RANDOM = 24
 _SIGN = re.compile(
@@ -86,7 +85,7 @@ _SIGN = re.compile(
         for sign in (
             *(anchor for anchors, _ in _FORMS for anchor in anchors),
             *_AWS_ANCHORS,
-            *("eyJ", "-----BEGIN", "earer", "EARER", "asic", "ASIC", "curl"),
+            *("eyJ", "-----BEGIN", "earer", "EARER", "asic", "ASIC", *COMMANDS),
         )
     )
     + r"|[0-9]{6}:[\w-]{35}|[?&;](?i:sig|x-amz-s|x-goog-s)"
@@ -115,8 +114,7 @@ def find_forms(text: str) -> Iterator[Span]:
     yield from _private_keys(text)
     if _may_hold_user(text):
         yield from bounded(_users(text), len(text))
-    if "curl" in text:
-        yield from _curl_users(text)
+    yield from find_in_commands(text)
     if "=" in text:
         yield from bounded((match.span(1) for match in in_parts(_SIGNED, text)), len(text))
     if ":" in text:
@@ -148,15 +146,6 @@ def _anchored(text: str, anchor: str, form: re.Pattern[str]) -> Iterator[Span]:
             if match is not None:
                 done = match.end()
                 yield match.span()
-
-
-def _curl_users(text: str) -> Iterator[Span]:
-    done = 0
-    for at in _places(text, "curl"):
-        # What begins soon behind the last one was looked at with it, and some way on.
-        if at >= done:
-            done = at + _CURL_LENGTH - _CURL_OVERLAP
-            yield from (match.span(1) for match in _CURL_USER.finditer(text, at, at + _CURL_LENGTH))
 
 
 def _jwts(text: str) -> Iterator[Span]:

@@ -16,7 +16,7 @@ Secrecy = Literal["all", "text", "random", "digits", "no"]
 
 _LONGEST = 200
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_FIELD = re.compile(r"(?i)passw(?:or)?d|passphrase|passcode|api[-_ ]?key|secret(?!ar)|seed[-_ ]?phrase")
+_FIELD = re.compile(r"(?i)pass[-_ ]?(?:word|wd|phrase|code)|api[-_ ]?key|secret(?!ar)|seed[-_ ]?phrase")
 _RANDOM = re.compile(r"(?=[^0-9]*+[0-9])(?=[^A-Za-z]*+[A-Za-z])[^\s,;(){}\[\]]{6,}\Z|[\w.~+/=-]{20,}\Z")
 _DIGITS = re.compile(r"[0-9][0-9 -]{2,14}[0-9]\Z")
 
@@ -94,8 +94,11 @@ def secrecy(name: str) -> Secrecy:
     if not found:
         return "no"
     last, before = found[-1], found[-2] if len(found) > 1 else ""
+    # `pass_phrase` and `passPhrase` are `passphrase`; but of two letters, as in `p_w`, nothing is known.
+    joined = before + last if len(last) > 1 < len(before) else ""
     is_secret = (
         last in _SECRET
+        or joined in _SECRET
         or last.endswith(_ENDINGS)
         or (last in {"key", "keys"} and before in _KEYS)
         or (last in _OF_SESSION and before == "session")

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import re
+from html.entities import codepoint2name
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
@@ -177,8 +178,10 @@ def _forms(secret: str) -> Iterator[str]:
         yield escaped
         # In JSON within JSON.
         yield json.dumps(escaped)[1:-1]
-    yield repr(secret)[1:-1]
     data = secret.encode(errors="surrogatepass")
+    # As Python writes texts and bytes.
+    yield from (repr(secret)[1:-1], ascii(secret)[1:-1], repr(data)[2:-1])
+    yield from _in_html(secret)
     for encoded in (quote(data, safe=""), quote(data), quote_plus(data)):
         yield encoded
         yield re.sub(r"%..", lambda found: found[0].lower(), encoded)
@@ -188,6 +191,36 @@ def _forms(secret: str) -> Iterator[str]:
         for plain in _in_base64(data):
             yield plain
             yield plain.replace("+", "-").replace("/", "_")
+
+
+def _in_html(secret: str) -> Iterator[str]:
+    """Give it as pages and XML may have it: what must be escaped, and what need not be, in each usual way."""
+    plain = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for double, single in (
+        ('"', "'"),
+        ("&quot;", "&#x27;"),
+        ("&quot;", "&#39;"),
+        ("&#34;", "&#39;"),
+        ("&quot;", "&apos;"),
+    ):
+        escaped = plain.replace('"', double).replace("'", single)
+        yield escaped
+        if not escaped.isascii():
+            for written in (_decimal, _hexadecimal, _named):
+                yield "".join(one if one.isascii() else written(ord(one)) for one in escaped)
+
+
+def _decimal(code: int) -> str:
+    return f"&#{code};"
+
+
+def _hexadecimal(code: int) -> str:
+    return f"&#x{code:x};"
+
+
+def _named(code: int) -> str:
+    name = codepoint2name.get(code)
+    return chr(code) if name is None else f"&{name};"
 
 
 def _in_base64(data: bytes) -> Iterator[str]:

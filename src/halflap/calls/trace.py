@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.calls.keep import Raw, raw
+from halflap.calls.keep import Raw, raw, size
 from halflap.calls.record import new_id
 from halflap.store import SENT, CallRecord
 
@@ -51,6 +53,13 @@ class CallTrace:
         self._arguments = arguments if len(text) > _LARGE else text
         self._record = replace(self._record, argument_bytes=len(text.encode(errors="replace")))
 
+    def given(self, arguments: Mapping[str, Any]) -> None:
+        """Note the arguments of a call that did not come to be sent, if they are JSON and not large."""
+        if self._arguments is not None or size(arguments, most=_LARGE) > _LARGE:
+            return
+        with suppress(TypeError, ValueError, RecursionError):
+            self.passed(arguments, json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False))
+
     async def commit(self, tool: Tool) -> None:
         """Have on disk that the call is about to be sent."""
         self.is_committed = True
@@ -69,6 +78,8 @@ class CallTrace:
         wire = None if result is None else raw(result.to_wire())
         record = replace(
             self._record if self._sent is None else self._sent,
+            server=tool.server,
+            tool=tool.original_name,
             definition_hash=tool.hash,
             duration_ms=(time.perf_counter() - self._began) * 1000,
             outcome=outcome,

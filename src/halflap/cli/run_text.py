@@ -105,7 +105,9 @@ def _call_lines(number: int, call: CallRecord) -> list[str]:
         how = "sent, outcome unknown"
     else:
         how = f"{call.outcome} ({_seconds(call.duration_ms)})"
-    lines = [f"  {number}. {one_line(call.server)}: {one_line(call.tool)}, {how}"]
+    # A call of what there is not may name no server.
+    what = f"{one_line(call.server)}: {one_line(call.tool)}" if call.server else one_line(call.tool)
+    lines = [f"  {number}. {what}, {how}"]
     for word, text, was_cut, size in (
         ("given", call.arguments, call.arguments_cut, call.argument_bytes),
         ("gave", _essence(call.result), call.result_cut, call.result_bytes),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,23 +121,28 @@ async def _run(
             definition = (
                 (await gateway.scripts.find(name)).definition
                 if code is None
-                else await asyncio.to_thread(read_definition, code)
+                else await asyncio.to_thread(read_definition, code, as_file=True)
             )
         except ScriptError as error:
             raise error if code is None else about_file(what, error) from None
         if given is None:
             given = arguments_of(pairs, definition.input_schema)
         context = await _confirmed(gateway, f"{SCRIPTS}__{name}" if code is None else code, yes=yes)
-        with working(f"Running {one_line(what)}"):
-            if code is None:
-                execution = await gateway.scripts.run(name, given, context)
-            else:
-                execution = await gateway.scripts.run_unsaved(code, given, context)
+        left: list[Execution] = []
+        context = replace(context, cancelled=left.append)
+        try:
+            with working(f"Running {one_line(what)}"):
+                if code is None:
+                    execution = await gateway.scripts.run(name, given, context)
+                else:
+                    execution = await gateway.scripts.run_unsaved(code, given, context)
+        except asyncio.CancelledError:
+            # By the person: what was printed and called until then is all that they get, and its effects stay.
+            for execution in left:
+                _tell(execution, as_json=as_json)
+            raise
         # Before the servers are stopped: that may take longer than the run.
-        if as_json:
-            print_json(_summary(execution))
-        else:
-            _show(execution)
+        _tell(execution, as_json=as_json)
         return execution
 
 
@@ -162,6 +168,13 @@ async def _confirmed(gateway: Gateway, code: str, *, yes: bool) -> CallContext:
 
 def _line(tool: Tool) -> str:
     return f"{tool.name}: {one_line(tool.description)}" if tool.description else tool.name
+
+
+def _tell(execution: Execution, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_summary(execution))
+    else:
+        _show(execution)
 
 
 def _show(execution: Execution) -> None:

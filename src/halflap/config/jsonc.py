@@ -111,11 +111,12 @@ class _Reader:
         self.at += 1
         members: dict[str, Node] = {}
         first_lines: dict[str, int] = {}
+        again: dict[str, Node] = {}
         while True:
             self.skip()
             if self.text.startswith("}", self.at):
                 self.at += 1
-                return Node(members, line)
+                return Node(members, line, again=again)
             key_line = self.line(self.at)
             key = self.key(opened)
             self.skip()
@@ -130,6 +131,7 @@ class _Reader:
                     f"the key `{shown(key)}` occurs twice; the first is on line {first_lines[key]}.",
                     "Keep one of them.",
                 )
+                again[key] = node
             else:
                 members[key] = node
                 first_lines[key] = key_line

@@ -12,7 +12,7 @@ from typing import Any
 from halflap.config.document import document, document_of, file_bytes
 from halflap.config.expand import Scope, expand
 from halflap.config.kinds import WRONG
-from halflap.config.nodes import Node, Problems, shown
+from halflap.config.nodes import Node, Problems, shown, with_repeated
 from halflap.config.places import path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import ProjectFile, look_around, read_project_servers
 from halflap.config.servers import ServerReader
@@ -96,6 +96,11 @@ def load_config(
             own.found = [replace(own.found[0], suggestion="`HALFLAP_CONFIG` names this file.")]
         if root is not None:
             config = _UserReader(chosen.parent, own, scope).read(root)
+            # What occurs twice hides nothing: whichever is kept, its mistakes are told now.
+            if (other := with_repeated(root)) is not None:
+                more = Problems(chosen)
+                _UserReader(chosen.parent, more, scope).read(other)
+                own.add_new(more)
         problems += _in_order(own)
     config = replace(config, data_dir=data_dir, sources=() if chosen is None else (chosen,))
     warnings += config.warnings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import ConfigProblem
@@ -11,7 +11,7 @@ from halflap.errors import ConfigProblem
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["DEEPEST", "MOST_NODES", "Node", "Problems", "broken_text", "plain", "shown"]
+__all__ = ["DEEPEST", "MOST_NODES", "Node", "Problems", "broken_text", "plain", "shown", "with_repeated"]
 
 MOST_NODES = 100_000
 """Values in one file, with every alias counted as often as it is used."""
@@ -30,6 +30,8 @@ class Node:
     line: int | None = None
     text: str | None = None
     """A number as the file writes it, so that `1.10` can be passed on as it stands."""
+    again: Mapping[str, Node] | None = None
+    """The members of a mapping whose keys were there already: a problem, but what they say is looked at, too."""
 
     @property
     def kind(self) -> str:
@@ -59,6 +61,24 @@ class Node:
         return self.value if isinstance(self.value, tuple) else ()
 
 
+def with_repeated(node: Node) -> Node | None:
+    """Give a document with the later of all members that occur twice; None if none does."""
+    changed = False
+
+    def later(one: Node) -> Node:
+        nonlocal changed
+        if isinstance(one.value, tuple):
+            return replace(one, value=tuple(map(later, one.value)))
+        if not isinstance(one.value, Mapping):
+            return one
+        changed |= bool(one.again)
+        members = {**one.value, **(one.again or {})}
+        return replace(one, value={key: later(member) for key, member in members.items()})
+
+    other = later(node)
+    return other if changed else None
+
+
 @dataclass(slots=True)
 class Problems:
     """Collects what is wrong with one file, so that all of it can be said at once."""
@@ -69,6 +89,10 @@ class Problems:
     def add(self, line: int | None, message: str, suggestion: str | None = None) -> None:
         """Note one problem of this file."""
         self.found.append(ConfigProblem(self.file, line, message, suggestion))
+
+    def add_new(self, others: Problems) -> None:
+        """Note the problems that are not noted yet."""
+        self.found += [problem for problem in others.found if problem not in self.found]
 
 
 def shown(text: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from halflap.config.document import document, file_bytes
-from halflap.config.nodes import Problems, shown
+from halflap.config.nodes import Node, Problems, shown, with_repeated
 from halflap.config.places import home_dir, user_data_dir, working_folder
 from halflap.config.servers import ServerReader
 from halflap.errors import ConfigError, ConfigProblem
@@ -140,6 +140,24 @@ def read_project_servers(
     root = document(found.data, found.file.path, problems)
     if root is None:
         return [], []
+
+    def read(given: Node, own: Problems) -> tuple[list[ServerConfig], list[str]]:
+        _refuse_others(given, own)
+        reader = ServerReader(found.file.path.parent, own, scope, home)
+        if defaults is not None:
+            reader.defaults = defaults
+        return reader.read(given), reader.warnings
+
+    servers = read(root, problems)
+    # What occurs twice hides nothing: whichever is kept, its mistakes are told now.
+    if (other := with_repeated(root)) is not None:
+        more = Problems(found.file.path)
+        read(other, more)
+        problems.add_new(more)
+    return servers
+
+
+def _refuse_others(root: Node, problems: Problems) -> None:
     for key, node in root.mapping.items():
         if key not in _SERVER_KEYS:
             problems.add(
@@ -147,10 +165,6 @@ def read_project_servers(
                 f"`{shown(key)}` cannot stand here: a project file can only add servers.",
                 "Put it in your own configuration file.",
             )
-    reader = ServerReader(found.file.path.parent, problems, scope, home)
-    if defaults is not None:
-        reader.defaults = defaults
-    return reader.read(root), reader.warnings
 
 
 def _place(path: Path) -> Path:

@@ -129,6 +129,7 @@ class _Converter:
     def mapping(self, node: yaml.MappingNode, line: int, depth: int) -> Node:
         members: dict[str, Node] = {}
         first_lines: dict[str, int] = {}
+        again: dict[str, Node] = {}
         for key_node, value_node in node.value:
             key_line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == f"{_TAG}null":
@@ -144,10 +145,11 @@ class _Converter:
                     f"the key `{shown(key)}` occurs twice; the first is on line {first_lines[key]}.",
                     "Keep one of them.",
                 )
+                again[key] = member
             else:
                 members[key] = member
                 first_lines[key] = key_line
-        return Node(members, line)
+        return Node(members, line, again=again)
 
     def scalar(self, node: yaml.ScalarNode, kind: str, line: int) -> Node:
         text = str(node.value)

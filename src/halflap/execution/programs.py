@@ -14,7 +14,7 @@ from halflap.errors import SandboxError, ToolNotFoundError, UsageError
 from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
 from halflap.execution.named import PREFIXES, names_in
-from halflap.execution.report import Execution, tell
+from halflap.execution.report import Execution, failure_text, tell
 from halflap.execution.sandbox import Ending, Program, Readiness
 from halflap.schema import parse_schema
 from halflap.store import MISTAKEN, RunRecord
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.execution.check.checker import Checker
     from halflap.execution.check.finding import Finding
+    from halflap.execution.report import Kept
     from halflap.execution.sandbox import Entry, Sandbox
     from halflap.values import CallContext, Result, Tool
 
@@ -51,7 +52,7 @@ class Programs:
         policy: Policy,
         recorder: Recorder,
         settle: Callable[[], Awaitable[None]],
-        keeps_output: bool = True,
+        keeps: Kept = "stored",
         code_of: Callable[[str], str | None] = lambda _: None,
     ) -> None:
         self._config = config
@@ -62,7 +63,7 @@ class Programs:
         self._policy = policy
         self._recorder = recorder
         self._settle = settle
-        self._keeps_output = keeps_output
+        self._keeps = keeps
         self._code_of = code_of
         """Gives the code of a tool that is a saved script."""
         # Places for each depth: whoever runs waits for deeper ones alone, so nobody waits for himself.
@@ -131,20 +132,26 @@ class Programs:
     async def _run(
         self, code: str, context: CallContext, kind: str, name: str | None, entry: Entry | None
     ) -> Execution:
-        loop = asyncio.get_running_loop()
-        began, limit = time.perf_counter(), loop.time() + self._config.timeout_seconds
-        deadline = limit if context.deadline is None else min(limit, context.deadline)
+        loop, began = asyncio.get_running_loop(), time.perf_counter()
         record = RunRecord(
             id=new_id(), principal=context.principal, kind=kind, name=name, code=code,
             code_hash=sha256(code.encode(errors="replace")).hexdigest(), started_at=time.time(),
             sandbox=self._sandbox.name,
         )  # fmt: skip
-        self._recorder.begin_run(record)
+        # Before it is written down: whose client goes away now has run nothing.
         checked = Checked() if self._config.check == "off" else await self._checker.check(code)
         if self._config.check == "on" and (stopping := _stopping(checked)):
             return await self._refuse(record, mistakes_text(stopping), began)
+        self._recorder.begin_run(record)
+        limit = loop.time() + self._config.timeout_seconds
+        deadline = limit if context.deadline is None else min(limit, context.deadline)
         inner = replace(
-            context, run=record.id, parent=context.run, deadline=deadline, depth=context.depth + 1
+            context,
+            run=record.id,
+            parent=context.run,
+            deadline=deadline,
+            depth=context.depth + 1,
+            cancelled=None,
         )
         host = ProgramHost(self._call, self._snapshot, self._policy, self._config, inner)
         ending: Ending | None = None
@@ -162,39 +169,27 @@ class Programs:
             telling.cancel()
             if outcome == "cancelled":
                 # Whoever asked has gone; what happened is still to be known.
-                self._recorder.begin_run(
-                    _ended(
-                        record, host, None, outcome=outcome, began=began, error="The program was cancelled."
-                    )
-                )
+                error = failure_text(None, outcome, self._config)
+                ended = _ended(record, host, None, outcome=outcome, began=began, error=error)
+                self._recorder.begin_run(ended)
+                if context.cancelled is not None:
+                    context.cancelled(_execution(ended, host, error))
         hint = await self._suggest(ending)
         failed = "" if ending is None or ending.failure is None else ending.failure.traceback
-        text, error, is_cut = tell(
-            ending,
-            outcome,
-            host.text,
-            host.calls,
-            self._config,
-            run=record.id,
-            hint=hint,
-            doubts=doubts_text([*_stopping(checked), *checked.doubts], failed),
-            is_kept=self._keeps_output,
+        doubts = doubts_text([*_stopping(checked), *checked.doubts], failed)
+        error = failure_text(ending, outcome, self._config, hint, doubts)
+        ended = _ended(record, host, ending, outcome=outcome, began=began, error=error)
+        # What became of it in the store is told, so it has to be there before.
+        is_kept = await self._recorder.end_run(ended)
+        kept = self._keeps if is_kept or self._keeps == "off" else "failed"
+        text, is_cut = tell(
+            outcome, host.text, host.calls, self._config, run=record.id, error=error, kept=kept
         )
-        await self._recorder.end_run(_ended(record, host, ending, outcome=outcome, began=began, error=error))
-        return Execution(
-            run=record.id,
-            outcome=outcome,
+        return replace(
+            _execution(ended, host, error),
             text=text,
-            output=host.text,
-            error=error,
-            value=None if ending is None else ending.value,
-            shown=tuple(host.shown),
-            calls=tuple(host.calls),
-            duration_ms=(time.perf_counter() - began) * 1000,
-            cpu_ms=_milliseconds(ending),
-            memory_bytes=None if ending is None else ending.memory_bytes,
-            sandbox=self._sandbox.name,
             is_truncated=is_cut,
+            value=None if ending is None else ending.value,
             check_skipped=checked.skipped,
         )
 
@@ -267,6 +262,22 @@ def _ended(
         calls=len(host.calls),
         cpu_ms=_milliseconds(ending),
         memory_bytes=None if ending is None else ending.memory_bytes,
+    )
+
+
+def _execution(ended: RunRecord, host: ProgramHost, error: str) -> Execution:
+    return Execution(
+        run=ended.id,
+        outcome=ended.outcome,
+        text="",
+        output=host.text,
+        error=error,
+        shown=tuple(host.shown),
+        calls=tuple(host.calls),
+        duration_ms=ended.duration_ms or 0.0,
+        cpu_ms=ended.cpu_ms,
+        memory_bytes=ended.memory_bytes,
+        sandbox=ended.sandbox or "",
     )
 
 

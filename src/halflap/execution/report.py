@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.execution.sandbox import Ending
 
-__all__ = ["CallMade", "Execution", "calls_made", "limit_text", "tell"]
+__all__ = ["CallMade", "Execution", "Kept", "calls_made", "failure_text", "limit_text", "tell"]
+
+Kept = Literal["stored", "memory", "off", "failed"]
+"""Where the whole output is: in the store; in memory, because the store cannot be opened; not kept, as configured;
+or perhaps nowhere, because the store does not work now."""
 
 _MOST_CALLS = 40
 _LONGEST_DETAIL = 300
@@ -77,40 +81,44 @@ def limit_text(outcome: str, config: ExecutionConfig) -> str | None:
 
 
 def tell(
-    ending: Ending | None,
     outcome: str,
     output: str,
     calls: Sequence[CallMade],
     config: ExecutionConfig,
     *,
     run: str,
-    hint: str | None = None,
-    doubts: str = "",
-    is_kept: bool = True,
-) -> tuple[str, str, bool]:
-    """Give the text for the model, how it failed, and whether the output was cut."""
+    error: str,
+    kept: Kept,
+) -> tuple[str, bool]:
+    """Give the text for the model, and whether the output was cut in it."""
     shown, is_cut = _cut(output, config.max_output_bytes)
-    error = "" if outcome == "ok" else _failure(ending, outcome, config, hint, doubts)
     lines = ["[Script executed successfully]" if outcome == "ok" else "[Script execution failed]"]
     if shown.strip():
         lines.append(shown.removesuffix("\n"))
     elif outcome == "ok" and not is_cut:
         lines.append("(no output)")
     if is_cut:
-        where = (
-            f"All of it: `halflap runs show {run} --output`, or the resource halflap://runs/{run}/output."
-            if is_kept
-            else "The rest was not kept (`traces.record`)."
-        )
         lines.append("... (truncated)")
         lines.append(
             f"The output is {len(output.encode()):,} bytes; {config.max_output_bytes:,} of them are shown "
-            f"(`execution.max_output_bytes`). {where}"
+            f"(`execution.max_output_bytes`). {_rest(kept, run)}"
         )
     if error:
         lines.append(error)
         lines += calls_made(calls)
-    return "\n".join(lines), error, is_cut
+    return "\n".join(lines), is_cut
+
+
+def _rest(kept: Kept, run: str) -> str:
+    """Say where all of the output is; nothing is promised that will not be there."""
+    resource = f"the resource halflap://runs/{run}/output"
+    if kept == "stored":
+        return f"All of it: `halflap runs show {run} --output`, or {resource}."
+    if kept == "memory":
+        return f"All of it, until this server stops: {resource}. The store cannot be opened."
+    if kept == "failed":
+        return "The rest may be lost: the store does not work now."
+    return "The rest was not kept (`traces.record`)."
 
 
 def _cut(output: str, most: int) -> tuple[str, bool]:
@@ -121,9 +129,12 @@ def _cut(output: str, most: int) -> tuple[str, bool]:
     return encoded[:most].decode(errors="ignore"), True
 
 
-def _failure(
-    ending: Ending | None, outcome: str, config: ExecutionConfig, hint: str | None, doubts: str
+def failure_text(
+    ending: Ending | None, outcome: str, config: ExecutionConfig, hint: str | None = None, doubts: str = ""
 ) -> str:
+    """Say how a program failed; nothing if it did not."""
+    if outcome == "ok":
+        return ""
     parts = []
     if ending is not None and ending.failure is not None:
         parts.append(ending.failure.traceback.rstrip("\n"))

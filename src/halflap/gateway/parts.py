@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Catalog, Finder, Listings, Snapshot
     from halflap.config import Config
     from halflap.execution import Programs
+    from halflap.execution.report import Kept
     from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool
@@ -194,10 +195,15 @@ class Parts:
                     policy=self._calls.policy,
                     recorder=self._recorder,
                     settle=self._settle,
-                    keeps_output=self.config.traces.record == "full",
+                    keeps=self._keeps(),
                     code_of=self.scripts.code_of,
                 )
         return self._programs
+
+    def _keeps(self) -> Kept:
+        if self.config.traces.record != "full":
+            return "off"
+        return "stored" if self.store_trouble is None else "memory"
 
     @property
     def scripts(self) -> Scripts:
@@ -210,9 +216,10 @@ class Parts:
     ) -> Result:
         """Call a tool with its arguments as a mapping, on somebody's behalf."""
         listings = await self._asker()
-        # A script needs no server to be found.
-        await listings.find(name, () if name.startswith(f"{SCRIPTS}__") else await self._connections())
         assert self._calls is not None
+        with self._calls.finding(name, arguments, context or CallContext()):
+            # A script needs no server to be found.
+            await listings.find(name, () if name.startswith(f"{SCRIPTS}__") else await self._connections())
         assert self._catalog is not None
         try:
             return await self._calls.call(name, arguments, context or CallContext())

@@ -30,6 +30,8 @@ class Definition:
     """Of `{"result": value}`; None if `main` does not say what it returns."""
     has_main: bool = True
     """Whether `main` is to be called; else the file runs as it is."""
+    calls_main: int | None = None
+    """The line in which it calls `main` by itself, if it does."""
 
     def as_tool(self, name: str) -> dict[str, Any]:
         """Give it in the form in which servers define their tools."""
@@ -43,8 +45,12 @@ class Definition:
         return tool
 
 
-def read_definition(code: str) -> Definition:
-    """Read a script; raises `ScriptError` with everything that is wrong, each with its line."""
+def read_definition(code: str, *, as_file: bool = False) -> Definition:
+    """Read a script; raises `ScriptError` with everything that is wrong, each with its line.
+
+    With `as_file` it is read as a program that is run once by itself, where what it does under
+    `if __name__ == "__main__":` counts: if that calls `main`, whatever `main` takes is its own affair.
+    """
     try:
         tree = ast.parse(code)
     except SyntaxError as error:
@@ -61,8 +67,9 @@ def read_definition(code: str) -> Definition:
     nothing = {"type": "object", "properties": {}, "additionalProperties": False}
     about = _docstring(tree)
     # A file that calls `main` by itself would do everything twice.
-    if not mains or _calls_main(tree):
-        return Definition(about, nothing, has_main=False)
+    calls_main = _calls_main(tree, guarded=as_file) if mains else None
+    if not mains or calls_main is not None:
+        return Definition(about, nothing, has_main=False, calls_main=calls_main)
     return _Reader(code, Annotations(tree)).read(mains[-1], about)
 
 
@@ -193,17 +200,39 @@ def _as_json(value: Any) -> Any:
     raise ValueError("not JSON")
 
 
-def _calls_main(tree: ast.Module) -> bool:
-    """Say whether the file's own lines call `main`, apart from what it does only when it is run by itself."""
-    unread: list[ast.AST] = [line for line in tree.body if not _is_guard(line)]
+def _calls_main(tree: ast.Module, *, guarded: bool) -> int | None:
+    """Give the line in which the file calls `main`, also by way of its other functions.
+
+    What it does only when it is run by itself counts if `guarded` says so.
+    """
+    functions = {
+        node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    # Apart from `main` itself: that it may call itself again says nothing.
+    functions.pop("main", None)
+    unread: list[ast.AST] = [line for line in tree.body if guarded or not _is_guard(line)]
     while unread:
         node = unread.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "main":
-            return True
+        if isinstance(node, ast.Call):
+            called = _called(node)
+            if "main" in called:
+                return node.lineno
+            # `def start(): asyncio.run(main())`, and then `start()`: each is followed once.
+            for function in [functions.pop(name) for name in called if name in functions]:
+                unread += function.body
         unread += ast.iter_child_nodes(node)
-    return False
+    return None
+
+
+def _called(call: ast.Call) -> set[str]:
+    """Give the names of what is called: `main()`, and also `anyio.run(main)`."""
+    if isinstance(call.func, ast.Name):
+        return {call.func.id}
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "run":
+        return {one.id for one in call.args if isinstance(one, ast.Name)}
+    return set()
 
 
 def _is_guard(node: ast.stmt) -> bool:

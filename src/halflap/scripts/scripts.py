@@ -130,8 +130,13 @@ class Scripts:
         return result.execution
 
     async def run_unsaved(self, code: str, arguments: Mapping[str, Any], context: CallContext) -> Execution:
-        """Run a program as if it were saved: with arguments, if it has a `main` that takes some."""
-        definition = await asyncio.to_thread(read_definition, code)
+        """Run a program by itself: with arguments, if it has a `main` that takes some and does not call it."""
+        definition = await asyncio.to_thread(read_definition, code, as_file=True)
+        if definition.calls_main is not None and arguments:
+            raise UsageError(
+                f"It takes no arguments: it calls main() by itself, in line {definition.calls_main}, so it is run "
+                "as it is. Take that call out, and main() is called with the arguments that are given here."
+            )
         validator = compile_schema(definition.input_schema)
         problems = argument_problems(arguments, validator)
         if problems:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from halflap.server.bearer import principal_of_header
 from halflap.server.confirmation import Word
 from halflap.values import CallContext
 
@@ -26,7 +26,7 @@ def principal_of(context: ServerRequestContext[Any, Any]) -> str:
     headers = getattr(context.request, "headers", None)
     if headers is None:
         return "local"
-    return "http:" + sha256(str(headers.get("authorization", "")).encode()).hexdigest()[:16]
+    return principal_of_header(str(headers.get("authorization", "")))
 
 
 @dataclass(frozen=True, slots=True)

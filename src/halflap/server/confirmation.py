@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import secrets
@@ -27,9 +28,11 @@ __all__ = ["Confirmations", "Question", "Word"]
 _STATELESS_SINCE = "2026-07-28"
 _ASKED = "confirm"
 _ANSWER_SECONDS = 600.0
-_LONGEST_CODE = 2_000
 _LONGEST_DESCRIPTION = 200
-_MOST_LINES = 20
+_A_YES = (
+    "If you let it, it may call them any number of times in this run, with any arguments, and in any way: also by "
+    "`call_tool`, with a name that it puts together as it runs."
+)
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -78,10 +81,10 @@ class Confirmations:
         if elicitation is None or (elicitation.form is None and elicitation.url is not None):
             return Word(unconfirmed="the client cannot ask (it does not offer elicitation)")
         if is_version_at_least(context.protocol_version, _STATELESS_SINCE):
-            return self._ask_by_answer(params, tools, code)
+            return await self._ask_by_answer(params, tools, code)
         try:
             answer = await context.session.send_request(
-                _request(tools, code),
+                await _request(tools, code),
                 types.ElicitResult,
                 request_read_timeout_seconds=_ANSWER_SECONDS,
                 metadata=ServerMessageMetadata(related_request_id=context.request_id),
@@ -90,16 +93,15 @@ class Confirmations:
             return Word(unconfirmed=f"the client could not ask: {_clean(str(error), _LONGEST_DESCRIPTION)}")
         return _word(answer, tools)
 
-    def _ask_by_answer(
+    async def _ask_by_answer(
         self, params: types.CallToolRequestParams, tools: Sequence[Tool], code: str
     ) -> Word | Question:
         answer, state = (params.input_responses or {}).get(_ASKED), params.request_state
         if isinstance(answer, types.ElicitResult) and state is not None and self._is_ours(state, tools, code):
             return _word(answer, tools)
         state = self._state(tools, code, secrets.token_hex(16), int(time.time() + _ANSWER_SECONDS))
-        return Question(
-            types.InputRequiredResult(input_requests={_ASKED: _request(tools, code)}, request_state=state)
-        )
+        request = await _request(tools, code)
+        return Question(types.InputRequiredResult(input_requests={_ASKED: request}, request_state=state))
 
     def _state(self, tools: Sequence[Tool], code: str, nonce: str, until: int) -> str:
         about = json.dumps([code, [(tool.name, tool.hash) for tool in tools], nonce, until])
@@ -118,29 +120,28 @@ class Confirmations:
         return True
 
 
-def _request(tools: Sequence[Tool], code: str) -> types.ElicitRequest:
+async def _request(tools: Sequence[Tool], code: str) -> types.ElicitRequest:
+    names = frozenset(tool.name for tool in tools)
     lines = ["A program that the model wrote can call tools which destroy something:"]
     lines += [
         f"- {tool.name}: {' '.join(_clean(tool.description, _LONGEST_DESCRIPTION).split())}" for tool in tools
     ]
-    lines += ["May it, this once? The program:", _shown(code, tools)]
+    lines += [
+        _A_YES,
+        "May it, this once?",
+        # What the program says comes last: it could go on with a question of its own.
+        await _excerpt(code, names),
+    ]
     params = types.ElicitRequestFormParams(message="\n".join(lines), requested_schema=_SCHEMA)
     return types.ElicitRequest(params=params)
 
 
-def _shown(code: str, tools: Sequence[Tool]) -> str:
-    """Show the program; of a long one, the lines that name the tools, wherever they stand."""
-    if len(code) <= _LONGEST_CODE:
-        return _clean(code, _LONGEST_CODE)
-    rows = code.splitlines()
-    telling = [
-        f"{number}: {row.strip()[:_LONGEST_DESCRIPTION]}"
-        for number, row in enumerate(rows, 1)
-        if any(tool.name in row for tool in tools)
-    ]
-    shown = "\n".join(telling[:_MOST_LINES])
-    more = f"\n… and {len(telling) - _MOST_LINES} more such lines" if len(telling) > _MOST_LINES else ""
-    return _clean(f"({len(rows):,} lines; those that name these tools:)\n{shown}{more}", _LONGEST_CODE * 2)
+async def _excerpt(code: str, names: frozenset[str]) -> str:
+    from halflap.server.excerpt import LONGEST_WHOLE, excerpt  # noqa: PLC0415 -- it loads what listing the tools does not need
+
+    return (
+        excerpt(code, names) if len(code) <= LONGEST_WHOLE else await asyncio.to_thread(excerpt, code, names)
+    )
 
 
 def _word(answer: types.ElicitResult, tools: Sequence[Tool]) -> Word:

@@ -15,6 +15,7 @@ from halflap.server.confirmation import Question
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from halflap.errors import ArgumentProblem
     from halflap.server.caller import Caller
 
 __all__ = ["Answer", "FrontTool"]
@@ -69,12 +70,10 @@ class FrontTool:
         self, arguments: Mapping[str, Any], caller: Caller
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Check the arguments and answer."""
-        from halflap.schema import compile_schema  # noqa: PLC0415 -- it loads much that listing the tools does not need
-
-        validator = compile_schema(self.input_schema)
-        problems = [] if validator is None else validator.problems(dict(arguments))
-        if problems:
-            raise InvalidArgumentsError(self.name, problems)
+        if _problems(self.input_schema, arguments):
+            # Something more does no harm by itself; but where something is missing, it is what was meant by it.
+            closed = {**self.input_schema, "additionalProperties": False}
+            raise InvalidArgumentsError(self.name, _problems(closed, arguments))
         answer = await self.handler(arguments, caller)
         if isinstance(answer, Question):
             return answer.result
@@ -87,3 +86,10 @@ class FrontTool:
         if answer.meta is not None:
             result.meta = dict(answer.meta)
         return result
+
+
+def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Sequence[ArgumentProblem]:
+    from halflap.schema import compile_schema  # noqa: PLC0415 -- it loads much that listing the tools does not need
+
+    validator = compile_schema(schema)
+    return [] if validator is None else validator.problems(dict(arguments))

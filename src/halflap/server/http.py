@@ -16,6 +16,7 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from halflap.errors import ServeError, UsageError
+from halflap.server.bearer import bearer_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,8 +176,8 @@ class Guard:
         if len(origins) > 1 or (origins and not self._knows_origin(origins[0])):
             return 403, "origin", "This Origin may not ask. Name it in `http.allowed_origins` if it should."
         given = headers.get(b"authorization", [])
-        scheme, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
-        if scheme.lower() != b"bearer" or not secrets.compare_digest(token.strip(), self._token):
+        token = bearer_token(given[0]) if len(given) == 1 else None
+        if token is None or not secrets.compare_digest(token, self._token):
             return (
                 401,
                 "token",

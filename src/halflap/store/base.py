@@ -12,6 +12,7 @@ __all__ = [
     "MISTAKEN",
     "RUNNING",
     "SENT",
+    "TOOL_ERROR",
     "Breach",
     "CallRecord",
     "Purged",
@@ -29,6 +30,8 @@ RUNNING = "running"
 """The outcome of a run that has not ended, or whose gateway died in the middle of it."""
 SENT = "sent"
 """The outcome of a call that has no answer yet, or whose gateway died before it came."""
+TOOL_ERROR = "tool_error"
+"""How a call ended of which the tool itself said that it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +93,14 @@ class CallRecord:
     principal: str
     server: str
     tool: str
+    """As the server calls it; what was asked for, if there is no such tool."""
     definition_hash: str
+    """Empty if there is no such tool."""
     started_at: float
     duration_ms: float | None
     """None while it is under way."""
     outcome: str
-    """`sent` while it is under way, `ok`, `tool_error` (the tool said so), or the code of the error."""
+    """`sent` while it is under way, `ok`, `tool_error` (the tool said so), `cancelled`, or the code of the error."""
     argument_bytes: int
     result_bytes: int
     breach: str | None = None

@@ -88,8 +88,9 @@ class Database:
             words = str(getattr(error, "orig", error)).strip()
             if any(sign in words for sign in ("not a database", "malformed", "disk image")):
                 raise StoreBrokenError(
-                    f"The store {self.place} is damaged ({words}). Move the file away and start again: the "
-                    "catalogue is made anew; a backup from before the last upgrade may lie beside it."
+                    f"The store {self.place} is damaged ({words}), so nothing was done. Move the file away and start "
+                    "again: the catalogue is made anew, and what was recorded or accepted before is in the file that "
+                    "was moved; a backup from before the last upgrade may lie beside it."
                 ) from error
             raise StoreError(f"The store {self.place} cannot be used: {words}.") from error
         except ModuleNotFoundError as error:

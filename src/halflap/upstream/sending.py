@@ -47,7 +47,7 @@ async def send(
         session.call(tool, arguments, progressed), name=f"call {tool[:_LONGEST_SHOWN]}"
     )
     _behind.add(sending)
-    sending.add_done_callback(_behind.discard)
+    sending.add_done_callback(_ended)
     try:
         while not sending.done() and clock() < until:
             await asyncio.wait([sending], timeout=until - clock())
@@ -67,3 +67,10 @@ async def send(
         f"it did not answer {tool!r} within {took}, and the call was given up. "
         f"If it needs longer, raise `{setting}` for it.",
     )
+
+
+def _ended(sending: asyncio.Task[dict[str, Any]]) -> None:
+    _behind.discard(sending)
+    if not sending.cancelled():
+        # Whoever waited for it may have been cancelled just as it failed, or have given it up: nobody else asks.
+        sending.exception()

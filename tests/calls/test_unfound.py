@@ -1,0 +1,111 @@
+"""Calls that come to nothing are on the record like any other."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from execution.desk import Desk
+from halflap.cli.run_text import run_as_text
+from halflap.errors import InvalidArgumentsError, ScriptError, ToolNotFoundError
+from support import python_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from halflap.store import CallRecord
+
+ECHO = python_server("echo", "echo.py")
+SECRET = "ghp_" + "a1" * 18
+TRIED = """
+for name in ("nothing_like_it", "mcp__echo__ehco", "mcp__no__t", "x" * 5_000, "mcp__echo__fail"):
+    try:
+        await call_tool(name, text="hello")
+    except ToolError as error:
+        print(str(error)[:80])
+"""
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    home: Path = tmp_path_factory.mktemp("unfound")
+    (home / "scripts").mkdir()
+    (home / "scripts" / "bad.py").write_text("def main(*a): ...")
+    traces = {"per_tool": {"mcp__echo__hush*": "off"}}
+    with Desk({"servers": [ECHO], "traces": traces}, home) as open_desk:
+        yield open_desk
+
+
+def newest(desk: Desk) -> CallRecord:
+    (record,) = desk.do(desk.gateway.recent_calls(1))
+    return record
+
+
+def test_a_run_shows_every_call_that_it_counts_each_with_the_word_that_the_program_was_told(
+    desk: Desk,
+) -> None:
+    execution = desk.run(TRIED)
+    run, calls = desk.do(desk.gateway.run(execution.run))
+    assert run.calls == len(calls) == 5
+    words = [call.outcome for call in execution.calls]
+    assert words == ["tool-not-found"] * 4 + ["tool_error"]
+    assert [call.outcome for call in calls] == words
+    assert [(call.server, call.tool) for call in calls] == [
+        ("", "nothing_like_it"),
+        ("echo", "ehco"),
+        ("", "mcp__no__t"),
+        ("", "x" * 60 + "…"),
+        ("echo", "fail"),
+    ]
+    assert calls[1].arguments == '{"text": "hello"}'
+    assert "Did you mean" in str(calls[1].error)
+    text = run_as_text(run, calls)
+    assert "1. nothing_like_it, tool-not-found" in text
+    assert "2. echo: ehco, tool-not-found" in text
+
+
+def test_a_call_of_an_unknown_tool_is_recorded_for_every_caller(desk: Desk) -> None:
+    with pytest.raises(ToolNotFoundError):
+        desk.do(desk.gateway.call("mcp__echo__ehco", password="hunter2"))
+    record = newest(desk)
+    assert (record.server, record.tool, record.definition_hash) == ("echo", "ehco", "")
+    assert record.arguments == '{"password": "[redacted]"}'
+    assert record.duration_ms is not None
+
+
+def test_a_script_that_cannot_be_used_is_recorded(desk: Desk) -> None:
+    with pytest.raises(ScriptError):
+        desk.do(desk.gateway.call("script__bad"))
+    record = newest(desk)
+    assert (record.server, record.tool, record.outcome) == ("script", "bad", "script")
+
+
+def test_a_secret_asked_for_as_a_tool_is_not_written_down(desk: Desk) -> None:
+    with pytest.raises(ToolNotFoundError):
+        desk.do(desk.gateway.call(SECRET))
+    record = newest(desk)
+    assert record.tool == "[redacted]"
+    assert SECRET not in str(record)
+
+
+def test_what_is_not_to_be_recorded_by_its_name_is_not_either(desk: Desk) -> None:
+    before = newest(desk)
+    with pytest.raises(ToolNotFoundError):
+        desk.do(desk.gateway.call("mcp__echo__hush_hush"))
+    assert newest(desk) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [({"text": 1}, {"text": 1}), ({"text": float("nan")}, None), ({"text": 1, "more": "x" * 300_000}, None)],
+)
+def test_arguments_that_do_not_fit_are_kept_if_they_are_json_and_not_large(
+    desk: Desk, given: dict[str, object], kept: object
+) -> None:
+    with pytest.raises(InvalidArgumentsError):
+        desk.do(desk.gateway.call("mcp__echo__echo", **given))
+    arguments = newest(desk).arguments
+    assert (None if arguments is None else json.loads(arguments)) == kept

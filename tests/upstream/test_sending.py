@@ -1,0 +1,53 @@
+"""A call that fails when nobody waits for it any more is nobody's surprise."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from halflap.config import ServerConfig
+from halflap.upstream.sending import send
+from halflap.upstream.wire import RequestFailedError
+from halflap.values import CallContext
+
+if TYPE_CHECKING:
+    from halflap.upstream.session import Session
+
+SERVER = ServerConfig(name="s", transport="stdio", command="x")
+
+
+@pytest.mark.parametrize("when", ["as it is cancelled", "while it is given up", "long after"])
+def test_a_call_that_fails_when_its_caller_is_cancelled_is_not_complained_of(when: str) -> None:
+    complaints: list[Any] = []
+
+    async def scenario() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
+        failing = asyncio.Event()
+
+        async def call(*_: Any) -> None:
+            try:
+                await failing.wait()
+            except asyncio.CancelledError:
+                if when == "long after":
+                    await asyncio.sleep(0.5)
+            raise RequestFailedError(-32603, "Internal server error")
+
+        session = cast("Session", SimpleNamespace(call=call))
+        waiting = asyncio.create_task(send(session, SERVER, "t", {}, CallContext()))
+        await asyncio.sleep(0.05)
+        if when == "as it is cancelled":
+            failing.set()
+            # The call fails in the next step of the loop; its caller hears of both in the one after.
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await asyncio.sleep(0.6)
+
+    asyncio.run(scenario())
+    gc.collect()
+    assert complaints == []
