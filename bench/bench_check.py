@@ -76,7 +76,9 @@ def checker_over(tools: Mapping[str, Tool]) -> Checker:
     async def settle() -> None:
         """Wait for nobody."""
 
-    return Checker(Examiner(), snapshot=lambda: snapshot, settle=settle, is_breached=lambda _: False)
+    return Checker(
+        Examiner(), snapshot=lambda: snapshot, settle=settle, servers=[], is_breached=lambda _: False
+    )
 
 
 async def refused(checker: Checker, corpus: Sequence[Program]) -> bool:

@@ -342,7 +342,7 @@ def test_a_result_without_the_structure_that_was_declared_is_a_breach(run: Run, 
         async with Gateway.open(settings) as gateway:
             await gateway.call("mcp__s__t")
             (record,) = await gateway.recent_calls(1)
-            assert (record.outcome, record.breach) == ("ok", "no structured content")
+            assert (record.outcome, record.breach) == ("ok", "expected structured content, received none")
 
     run(scenario())
 

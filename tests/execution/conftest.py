@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """Give a gateway in front of the echo server, with the defaults."""
+    """Give a gateway in front of the echo server, with the defaults, that lets wrong programs run."""
     folder = tmp_path_factory.mktemp("execution")
-    with Desk({"servers": [python_server("echo", "swift.py", protocol="legacy")]}, folder) as opened:
+    config = {
+        "servers": [python_server("echo", "swift.py", protocol="legacy")],
+        "execution": {"check": "off"},
+    }
+    with Desk(config, folder) as opened:
         yield opened
 
 
@@ -35,7 +39,7 @@ def desk_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...
     ) -> Desk:
         config: dict[str, object] = {
             "servers": servers or [python_server("echo", "swift.py", protocol="legacy")],
-            "execution": execution,
+            "execution": {"check": "off", **execution},
         }
         if tools is not None:
             config["tools"] = tools

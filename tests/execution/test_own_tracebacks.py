@@ -51,7 +51,7 @@ def test_what_is_left_out_of_the_standard_library_is_said_to_be(desk: Desk) -> N
 
 
 def test_a_name_without_end_is_refused_at_once(desk: Desk) -> None:
-    code = "try:\n    await call_tool('mcp__echo__' + 'n' * 8_000_000)\nexcept ToolError as e:\n    print(len(str(e)) < 300)"
+    code = "try:\n    await call_tool('mcp__echo__' + 'n' * 8_000_000)\nexcept ToolError as e:\n    print(len(str(e)) < 400)"
     execution = desk.run(code)
     assert execution.output == "True\n"
     assert len(execution.text) < 1000

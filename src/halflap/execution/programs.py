@@ -176,7 +176,10 @@ class Programs:
                     context.cancelled(_execution(ended, host, error))
         hint = await self._suggest(ending)
         failed = "" if ending is None or ending.failure is None else ending.failure.traceback
-        doubts = doubts_text([*_stopping(checked), *checked.doubts], failed)
+        hinted = hint is not None or (
+            ending is not None and ending.failure is not None and ending.failure.hint
+        )
+        doubts = "" if hinted else doubts_text([*_stopping(checked), *checked.doubts], failed)
         error = failure_text(ending, outcome, self._config, hint, doubts)
         ended = _ended(record, host, ending, outcome=outcome, began=began, error=error)
         # What became of it in the store is told, so it has to be there before.

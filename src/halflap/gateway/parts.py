@@ -188,6 +188,8 @@ class Parts:
                         parts[3].Examiner(),
                         snapshot=lambda: self.snapshot,
                         settle=self._settle,
+                        servers=[server.name for server in self.config.servers if not server.disabled],
+                        is_broken=self.scripts.is_broken,
                         is_breached=self._calls.breaches.has,
                     ),
                     call=self.call_tool,

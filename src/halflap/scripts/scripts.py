@@ -84,6 +84,10 @@ class Scripts:
         assert self._shelf is not None
         return self._shelf
 
+    def is_broken(self, tool: str) -> bool:
+        """Say whether there is a script by this name of a tool that cannot be used, as far as was looked."""
+        return self._shelf is not None and tool.removeprefix(_PREFIX) in self._shelf.broken
+
     async def find(self, name: str) -> Script:
         """Give a script by its own name."""
         shelf = await self.shelf()

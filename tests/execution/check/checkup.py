@@ -78,6 +78,7 @@ class Checkup:
                 Examiner(),
                 snapshot=lambda: snapshot,
                 settle=settle,
+                servers=["shop", "late"],
                 is_breached=lambda one: one.name in self.breached,
             )
 

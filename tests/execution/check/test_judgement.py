@@ -179,6 +179,12 @@ def test_a_program_may_give_the_names_of_tools_another_meaning(checkup: Checkup)
     ).ok
 
 
+def test_a_tool_of_a_server_that_has_not_been_listed_may_be_there(checkup: Checkup) -> None:
+    checked = checkup.check("await mcp__late__orders(customer_id='a')")
+    assert not checked.mistakes
+    assert "mcp__late__orders" in str(checked.doubts[0])
+
+
 def test_the_same_program_is_examined_once(checkup: Checkup, monkeypatch: pytest.MonkeyPatch) -> None:
     first = checkup.check(f"{CLOSED}print(r['name'], 'once')")
     monkeypatch.setattr(checkup.checker.examiner, "examine", None)

@@ -22,7 +22,7 @@ from halflap.schema import parse_schema
 from halflap.schema.stub import make_stub, write_stubs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from halflap.catalog import Snapshot
     from halflap.execution.check.examiner import Examiner
@@ -53,11 +53,17 @@ class Checker:
         *,
         snapshot: Callable[[], Snapshot],
         settle: Callable[[], Awaitable[None]],
+        servers: Sequence[str],
+        is_broken: Callable[[str], bool] = lambda _: False,
         is_breached: Callable[[Tool], bool],
     ) -> None:
         self.examiner = examiner
         self._snapshot = snapshot
         self._settle = settle
+        self._servers = servers
+        """All that are configured, also those that have not said yet what tools they have."""
+        self._is_broken = is_broken
+        """Says whether there is something by a name that only cannot be called; a call says why."""
         self._is_breached = is_breached
         self._stubs: OrderedDict[tuple[str, str, bool], tuple[ToolSchema, Stub]] = OrderedDict()
         self._kept: OrderedDict[bytes, Checked] = OrderedDict()
@@ -176,8 +182,10 @@ class Checker:
     def _suggest(self, name: str) -> str | None:
         """Say what may be meant by a name that means nothing; None if it is probably no tool."""
         snapshot = self._snapshot()
+        if self._is_broken(name):
+            return None
         try:
-            snapshot.find(name)
+            snapshot.find(name, self._servers)
         except ToolNotFoundError as error:
             if error.server is not None and error.server not in snapshot.by_server:
                 # Its server may yet come.

@@ -89,9 +89,9 @@ class Keys:
         certain = fails and not read.guarded and not read.through
         certain = certain and not (lying and (read.made or not read.awaited))
         if not records:
-            # What the program says of its own values a checker believes; it may be wrong.
-            believed = self._seen.annotated and not self._is_of_tool(kind or "", types, read)
-            return self._of_other(read, others, certain=certain and not believed)
+            # Of what tools do not give, the program is its own judge.
+            of_tool = read.awaited or self._is_of_tool(kind or "", types, read)
+            return self._of_other(read, others, certain=certain and of_tool)
         return self._of_records(read, records, certain=certain and not read.put)
 
     def _is_of_tool(self, kind: str, types: Mapping[Place, str], read: Read) -> bool:

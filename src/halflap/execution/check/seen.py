@@ -134,7 +134,6 @@ class Seen:
     bound: frozenset[str] = frozenset()
     """Names like those of tools and their records that the program gives another meaning."""
     defined: frozenset[str] = frozenset()
-    annotated: bool = False
     ignored: frozenset[int] = frozenset()
     calls: tuple[Call, ...] = ()
     reads: tuple[Read, ...] = ()
@@ -150,7 +149,6 @@ def read_facts(facts: Mapping[str, Any]) -> Seen:
     return Seen(
         bound=frozenset(_each(facts, "bound", _is_text)),
         defined=frozenset(_each(facts, "defined", _is_text)),
-        annotated=_flag(facts, "annotated"),
         ignored=frozenset(_each(facts, "ignored", _is_number)),
         calls=tuple(_each(facts, "calls", _call)),
         reads=tuple(_each(facts, "reads", _read)),

@@ -33,7 +33,6 @@ def gather(code: str) -> dict[str, Any]:
         "syntax_error": None,
         "bound": sorted(name for name in tree.bindings if name.startswith(_OURS))[:_MOST],
         "defined": sorted(tree.defined)[:_MOST],
-        "annotated": tree.is_annotated,
         "ignored": _ignored_lines(code),
         "calls": calls_in(tree)[:_MOST],
         "reads": reads_in(tree)[:_MOST],

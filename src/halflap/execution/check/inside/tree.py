@@ -104,18 +104,6 @@ class Tree:
                 found.setdefault(node.id, []).append(node)
         return found
 
-    @cached_property
-    def is_annotated(self) -> bool:
-        """Whether the program says types itself: a checker believes them, and they may be wrong."""
-        for node in self.nodes:
-            if isinstance(node, ast.AnnAssign):
-                return True
-            if isinstance(node, ast.arg) and node.annotation is not None:
-                return True
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
-                return True
-        return False
-
 
 def _bound(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> list[tuple[str, ast.expr | None]]:
     found: list[tuple[str, ast.expr | None]] = []
