@@ -97,6 +97,43 @@ def test_the_number_of_calls_is_limited(desk_with: Callable[..., Desk]) -> None:
     assert "ToolError: Execution exceeded 3 calls limit (`execution.max_calls`)" in execution.text
 
 
+def test_more_calls_at_once_than_there_may_be_are_refused_each_by_itself(
+    desk_with: Callable[..., Desk],
+) -> None:
+    code = (
+        "import asyncio\nwork = (mcp__echo__echo(text='x') for _ in range(12000))\n"
+        "got = await asyncio.gather(*work, return_exceptions=True)\n"
+        "print(got.count('x'), sum(isinstance(one, ToolError) for one in got))"
+    )
+    assert desk_with(max_calls=5).output(code) == "5 11995\n"
+
+
+def test_calls_with_more_arguments_than_can_be_held_wait(desk_with: Callable[..., Desk]) -> None:
+    code = (
+        "import asyncio\nwork = (mcp__echo__echo(text=str(n) * 30000) for n in range(10))\n"
+        "print([len(one) for one in await asyncio.gather(*work)] == [30000] * 10)"
+    )
+    assert desk_with(max_value_bytes=40_000).output(code) == "True\n"
+
+
+def test_a_call_given_up_while_it_waits_is_not_made_and_takes_no_place(
+    desk_with: Callable[..., Desk],
+) -> None:
+    desk = desk_with(max_value_bytes=40_000)
+    execution = desk.run(
+        "import asyncio\n"
+        "slow = [asyncio.create_task(call_tool('mcp__echo__sleep', seconds=0.3, pad='x' * 30000)) for _ in range(2)]\n"
+        "await asyncio.sleep(0.05)\n"
+        "late = [asyncio.create_task(mcp__echo__echo(text=str(n) * 30000)) for n in range(4)]\n"
+        "await asyncio.sleep(0.05)\n"
+        "for one in late[:2]:\n    one.cancel()\n"
+        "got = await asyncio.gather(*slow, *late, return_exceptions=True)\n"
+        "print([type(one).__name__ for one in got])"
+    )
+    assert execution.output == "['str', 'str', 'CancelledError', 'CancelledError', 'str', 'str']\n"
+    assert [call.name for call in execution.calls].count("mcp__echo__echo") == 2
+
+
 def test_calls_beyond_those_at_a_time_wait(desk_with: Callable[..., Desk]) -> None:
     desk = desk_with(max_concurrent_calls=2)
     desk.output("await mcp__echo__pid()")

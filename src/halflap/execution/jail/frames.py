@@ -7,11 +7,13 @@ from typing import Final
 
 __all__ = [
     "CALL",
+    "CALLS_AT_ONCE",
     "CANCEL",
     "CHUNK",
     "DONE",
     "ERROR",
     "HEADER",
+    "LARGEST_AT_ONCE",
     "NUMBER",
     "OUTPUT",
     "PROGRAM",
@@ -28,6 +30,10 @@ NUMBER: Final = struct.Struct("!Q")
 
 CHUNK: Final = 65_536
 """Output comes in pieces of at most this many bytes."""
+
+CALLS_AT_ONCE: Final = 1_000
+LARGEST_AT_ONCE: Final = 2
+"""So many calls, or so many of the largest ones, are on their way at a time; the others wait within the program."""
 
 # To the program.
 PROGRAM: Final = b"P"

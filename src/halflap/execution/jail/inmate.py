@@ -34,9 +34,11 @@ _END_SECONDS = 5.0
 _LARGE_TEXT = 65_536
 _LONGEST_FAILURE = 262_144
 _MOST_WAITING = 10_000
-"""More unanswered calls than any limit lets through: a program that sends them wants to drown us."""
-_MOST_HELD = 4
-"""So many of the largest calls may wait at a time; one that would be more is answered with an error at once."""
+"""Far more unanswered calls than the door lets out at a time: who sends them wants to drown us."""
+_MOST_HELD = 2 * frames.LARGEST_AT_ONCE
+"""So many of the largest calls may wait at a time. The door keeps to half of it, as it does not know how soon a call
+that was given up is gone here; one that would be more is answered with an error at once."""
+_LEFT_AT_A_TIME = 262_144
 _FRAMES_AT_A_TIME = 64
 """Then others get their turn: tiny frames cost us more than they cost who sends them."""
 
@@ -76,6 +78,8 @@ class Inmate(asyncio.Protocol):
             frames.DONE: _LONGEST_FAILURE,
         }
         self._transport: asyncio.Transport | None = None
+        self._channel: socket.socket | None = None
+        self._is_lost = False
         self._received = bytearray()
         loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = loop.create_future()
@@ -123,6 +127,7 @@ class Inmate(asyncio.Protocol):
     async def connect(self, channel: socket.socket) -> None:
         """Take our end of the channel."""
         channel.setblocking(False)
+        self._channel = channel
         await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=channel)
 
     async def locked(self) -> None:
@@ -218,8 +223,21 @@ class Inmate(asyncio.Protocol):
         if not self._ready.done():
             self._ready.set_exception(OSError("the locked child went away"))
             self._ready.exception()
+        self._is_lost = True
         if not self._verdict.done():
-            self._verdict.set_result(Verdict("silent"))
+            self._received += self._left_behind()
+            self._read_on()
+
+    def _left_behind(self) -> bytes:
+        """Give what came before the end and was not read: the transport stops at the first write that fails."""
+        assert self._channel is not None
+        parts, size = [], 0
+        # No more than one frame of the largest kind: a child that still sends is not one that has left.
+        with contextlib.suppress(OSError):
+            while size <= self._largest and (part := self._channel.recv(_LEFT_AT_A_TIME)):
+                parts.append(part)
+                size += len(part)
+        return b"".join(parts)
 
     def pause_writing(self) -> None:
         self._room.clear()
@@ -250,7 +268,11 @@ class Inmate(asyncio.Protocol):
             self._finish(Verdict("misused", detail=str(misuse)))
         except Exception as error:  # noqa: BLE001 -- a mistake of ours, which `run` is to raise
             self._fail(error)
-        if not self._verdict.done() and not self._transport.is_closing():
+        if self._verdict.done():
+            return
+        if self._is_lost:
+            self._verdict.set_result(Verdict("silent"))
+        elif not self._transport.is_closing():
             self._transport.resume_reading()
 
     def _fail(self, error: Exception) -> None:
@@ -363,7 +385,8 @@ class Inmate(asyncio.Protocol):
 
     async def _refuse(self, number: int) -> None:
         refusal = ToolRefusal(
-            f"Calls with {self._held:,} bytes of arguments wait already: await some of them before you make more."
+            f"Calls with {self._held:,} bytes of arguments wait already; at most {_MOST_HELD} of the largest size "
+            "(`execution.max_value_bytes`) may: await some of them before you make more."
         )
         await self._answer(frames.ERROR, number, write_refusal(refusal))
 
