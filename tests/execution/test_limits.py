@@ -48,6 +48,41 @@ def test_the_time_of_the_processor_is_limited(desk_with: Callable[..., Desk]) ->
     )
 
 
+@pytest.mark.parametrize(
+    "end",
+    ["while True: pass", "sum(range(10**12))", "import re; re.match('(a+)+$', 'a' * 50 + 'b')"],
+    ids=["a loop", "one long call", "a pattern"],
+)
+def test_what_was_printed_without_a_newline_is_kept_when_the_program_is_ended(
+    desk_with: Callable[..., Desk], end: str
+) -> None:
+    execution = desk_with(cpu_seconds=1).run(f"print('progress', 1, end=' ')\n{end}")
+    assert (execution.outcome, execution.output) == ("cpu", "progress 1 ")
+
+
+def test_so_is_what_was_written_as_bytes(desk_with: Callable[..., Desk]) -> None:
+    execution = desk_with(cpu_seconds=1).run(
+        "import sys\nsys.stdout.buffer.write(b'a line\\nand')\nwhile True: pass"
+    )
+    assert (execution.outcome, execution.output) == ("cpu", "a line\nand")
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "await mcp__echo__sleep(seconds=50)",
+        "import time; time.sleep(50)",
+        "import asyncio; await asyncio.sleep(50)",
+    ],
+)
+def test_so_are_very_many_pieces_when_the_program_waits(desk_with: Callable[..., Desk], wait: str) -> None:
+    execution = desk_with(timeout_seconds=3).run(
+        f"for i in range(20000): print(i % 10, end='')\nprint('last', end='')\n{wait}"
+    )
+    assert execution.outcome == "timeout"
+    assert (len(execution.output), execution.output[-4:]) == (20_004, "last")
+
+
 def test_signals_ignored_do_not_help(desk_with: Callable[..., Desk]) -> None:
     execution = desk_with(cpu_seconds=1).run(
         "import signal\nfor n in range(1, 65):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n"

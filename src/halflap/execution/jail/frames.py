@@ -55,6 +55,6 @@ RETURNED: Final = b"T"
 DONE: Final = b"D"
 
 
-def frame(kind: bytes, *parts: bytes) -> bytes:
+def frame(kind: bytes, *parts: bytes | memoryview) -> bytes:
     """Put a frame together."""
     return b"".join((HEADER.pack(kind, sum(map(len, parts))), *parts))

@@ -30,15 +30,20 @@ class Door:
     def __init__(self, channel: socket.socket, largest_frame: int) -> None:
         self._channel = channel
         self.largest = largest_frame
+        self.is_sending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._turns = _Turns(largest_frame * frames.LARGEST_AT_ONCE)
         self._last = 0
         self._received = bytearray()
 
-    def send(self, kind: bytes, *parts: bytes) -> None:
+    def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
         """Send a frame. The gateway always reads, so this takes no time to speak of."""
-        self._channel.sendall(frames.frame(kind, *parts))
+        self.is_sending = True
+        try:
+            self._channel.sendall(frames.frame(kind, *parts))
+        finally:
+            self.is_sending = False
 
     def read_program(self) -> Any:
         """Wait for the program; None when there will be none."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import atexit
 import builtins
 import contextlib
 import inspect
+import logging
 import marshal
 import mmap
 import socket
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from halflap.execution import words
 from halflap.execution.hints import FILE, Provenance
 from halflap.execution.jail import frames
-from halflap.execution.jail.inside import console
+from halflap.execution.jail.inside.console import Console, no_input
 from halflap.execution.jail.inside.door import Door, ToolError
 from halflap.execution.jail.inside.failure import describe, show_source
 from halflap.execution.jail.inside.media import Media, from_gateway
@@ -50,6 +52,9 @@ def get_ready() -> None:
         describe(error, source, Provenance())
     with contextlib.suppress(Exception):
         ast.parse("x[0]")
+    # What modules want done at the end of the fork server is no program's; this is what every program counts on.
+    atexit._clear()  # noqa: SLF001 -- there is no other way
+    atexit.register(logging.shutdown)
 
 
 def warm_up() -> None:
@@ -62,7 +67,7 @@ def warm_up() -> None:
         door = Door(ours, _RESERVE_BYTES)
         answer = marshal.dumps({"rows": [{"number": 1}]})
         theirs.sendall(frames.frame(frames.VALUE, frames.NUMBER.pack(1), answer))
-        console.attach(door)
+        Console(door).attach()
         names = _names(door, {_WARM: ""}, Provenance())
         with asyncio.Runner() as runner:
             runner.run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
@@ -74,18 +79,23 @@ def run(door: Door) -> None:
     order = door.read_program()
     if order is None:
         return
-    console.attach(door)
-    builtins.input = console.no_input
+    console = Console(door)
+    console.attach()
+    console.keep_sending()
+    builtins.input = no_input
     # Python has these from `site`, which is not loaded here.
     for name in ("exit", "quit"):
         setattr(builtins, name, _leave)
+    if sys.version_info < (3, 14):
+        # The warm-up has had a loop, and closed it: a program finds things as at the start of Python.
+        asyncio.set_event_loop_policy(None)
     provenance = Provenance()
     names = _names(door, order["tools"], provenance)
     failure, value = _run(order, names, provenance, door.largest)
-    for stream in (sys.stdout, sys.stderr):
-        # What stands there is the program's, and may raise anything.
-        with contextlib.suppress(BaseException):
-            stream.flush()
+    # What it wants done at its end, as Python does it; what fails there is printed.
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()  # noqa: SLF001 -- as above
+    console.finish()
     if value is not None:
         door.send(frames.RETURNED, value)
     door.send(frames.DONE, dumps(failure).encode())
