@@ -14,6 +14,7 @@ from halflap.errors import SandboxError, ToolNotFoundError, UsageError
 from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
 from halflap.execution.named import PREFIXES, names_in
+from halflap.execution.output import fit
 from halflap.execution.report import Execution, tell
 from halflap.execution.sandbox import Ending, Program
 from halflap.schema import parse_schema
@@ -163,12 +164,15 @@ class Programs:
                 )
         hint = await self._suggest(ending)
         failed = "" if ending is None or ending.failure is None else ending.failure.traceback
-        text, error, is_cut = tell(
+        printed = host.kept.text
+        fitting, shown, whole = fit(printed, host.kept.shown, self._config.max_output_bytes)
+        text, error = tell(
             ending,
             outcome,
-            host.text,
+            fitting,
             host.calls,
             self._config,
+            whole=whole,
             run=record.id,
             hint=hint,
             doubts=doubts_text([*_stopping(checked), *checked.doubts], failed),
@@ -179,16 +183,16 @@ class Programs:
             run=record.id,
             outcome=outcome,
             text=text,
-            output=host.text,
+            output=printed,
             error=error,
             value=None if ending is None else ending.value,
-            shown=tuple(host.shown),
+            shown=tuple(shown),
             calls=tuple(host.calls),
             duration_ms=(time.perf_counter() - began) * 1000,
             cpu_ms=_milliseconds(ending),
             memory_bytes=None if ending is None else ending.memory_bytes,
             sandbox=self._sandbox.name,
-            is_truncated=is_cut,
+            is_truncated=whole is not None,
             check_skipped=checked.skipped,
         )
 
@@ -250,7 +254,7 @@ def _stopping(checked: Checked) -> list[Finding]:
 def _ended(
     record: RunRecord, host: ProgramHost, ending: Ending | None, *, outcome: str, began: float, error: str
 ) -> RunRecord:
-    output = host.text
+    output = host.kept.recorded
     return replace(
         record,
         duration_ms=(time.perf_counter() - began) * 1000,

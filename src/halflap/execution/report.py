@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution.output import CUT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -79,46 +81,38 @@ def limit_text(outcome: str, config: ExecutionConfig) -> str | None:
 def tell(
     ending: Ending | None,
     outcome: str,
-    output: str,
+    shown: str,
     calls: Sequence[CallMade],
     config: ExecutionConfig,
     *,
+    whole: int | None,
     run: str,
     hint: str | None = None,
     doubts: str = "",
     is_kept: bool = True,
-) -> tuple[str, str, bool]:
-    """Give the text for the model, how it failed, and whether the output was cut."""
-    shown, is_cut = _cut(output, config.max_output_bytes)
+) -> tuple[str, str]:
+    """Give the text for the model, and how it failed. `whole` is how much the output was, if it was cut."""
     error = "" if outcome == "ok" else _failure(ending, outcome, config, hint, doubts)
     lines = ["[Script executed successfully]" if outcome == "ok" else "[Script execution failed]"]
     if shown.strip():
         lines.append(shown.removesuffix("\n"))
-    elif outcome == "ok" and not is_cut:
+    elif outcome == "ok" and whole is None:
         lines.append("(no output)")
-    if is_cut:
+    if whole is not None:
         where = (
             f"All of it: `halflap runs show {run} --output`, or the resource halflap://runs/{run}/output."
             if is_kept
             else "The rest was not kept (`traces.record`)."
         )
-        lines.append("... (truncated)")
+        lines.append(CUT)
         lines.append(
-            f"The output is {len(output.encode()):,} bytes; {config.max_output_bytes:,} of them are shown "
+            f"The output is {whole:,} bytes; {config.max_output_bytes:,} of them are shown "
             f"(`execution.max_output_bytes`). {where}"
         )
     if error:
         lines.append(error)
         lines += calls_made(calls)
-    return "\n".join(lines), error, is_cut
-
-
-def _cut(output: str, most: int) -> tuple[str, bool]:
-    """Cut a text to so many bytes, at a character's boundary."""
-    encoded = output.encode()
-    if len(encoded) <= most:
-        return output, False
-    return encoded[:most].decode(errors="ignore"), True
+    return "\n".join(lines), error
 
 
 def _failure(

@@ -16,7 +16,7 @@ import pydantic_monty as pm
 
 from halflap.execution import words
 from halflap.execution.hints import FILE, Provenance, Seen, see
-from halflap.execution.media import Media
+from halflap.execution.media import Media, for_model
 from halflap.execution.monty.failure import Scene, describe
 from halflap.execution.monty.lacking import NO_NAME
 from halflap.execution.monty.prelude import CALL, CARRIER, REFUSE, SHOW, enter, prelude
@@ -253,9 +253,12 @@ class Worker:
         answer: pm.ExternalResult
         if name == SHOW:
             value = snapshot.args[0] if len(snapshot.args) == 1 else None
-            if isinstance(value, Media):
-                return Show(value.block)
             answer = {"return_value": False}
+            if isinstance(value, Media):
+                try:
+                    return Show(for_model(value.block))
+                except ValueError as error:
+                    answer = {"exc_type": "ValueError", "message": str(error)}
         elif name == REFUSE:
             answer = self._refusal(snapshot.args)
         else:

@@ -25,6 +25,7 @@ from halflap.execution.jail.inside.door import Door, ToolError
 from halflap.execution.jail.inside.failure import describe, show_source
 from halflap.execution.jail.inside.media import Media, from_gateway
 from halflap.execution.jail.inside.unawaited import Unawaited
+from halflap.execution.media import for_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,7 +40,7 @@ import asyncio, json
 print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
 _WARM = "_halflap_warm"
-_RESERVE_BYTES = 1 << 20
+_RESERVE_BYTES = 1 << 22
 """Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
 
@@ -134,8 +135,9 @@ def _run(
             _settle(runner)
         unawaited.finish(main.__dict__)
     except BaseException as error:  # noqa: BLE001 -- a program may raise anything
-        unawaited.stop()
+        # First: the next thing that needs memory may be a handler of a signal, and would fail wherever we are.
         reserve.close()
+        unawaited.stop()
         return _failed(error, source, provenance), None
     return None, value
 
@@ -220,7 +222,10 @@ def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[st
         """Put an image, a sound or a resource before the model; print anything else."""
         if isinstance(value, Media):
             sys.stdout.flush()
-            door.send(frames.SHOW, dumps(value.block, allow_nan=False, ensure_ascii=False).encode())
+            body = dumps(for_model(value.block), ensure_ascii=False).encode()
+            if len(body) > door.largest:
+                raise ValueError(words.shown_too_much(len(body), door.largest))
+            door.send(frames.SHOW, body)
         elif type(value) is list and any(isinstance(part, Media) for part in value):
             for part in value:
                 show(part)
