@@ -416,3 +416,15 @@ def test_an_exception_that_cannot_be_shown_is_still_a_failure(desk: Desk) -> Non
     execution = desk.run("class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E()")
     assert execution.outcome == "failed"
     assert "line 3, in <module>" in execution.text
+
+
+@pytest.mark.parametrize(
+    "letter", ["😀", "\\ud800", "\\x01", "é"], ids=["emoji", "half", "control", "accent"]
+)
+@pytest.mark.parametrize(
+    "end", ["raise ValueError({})", "sys.exit({})", "raise type({}, (Exception,), {{}})"]
+)
+def test_a_failure_with_very_many_letters_is_one(desk: Desk, end: str, letter: str) -> None:
+    execution = desk.run("import sys\n" + end.format(f"'{letter}' * 300_000"))
+    assert execution.outcome == "failed", execution.text[:500]
+    assert len(execution.text) < 160_000

@@ -76,9 +76,9 @@ def test_so_is_what_was_written_as_bytes(desk_with: Callable[..., Desk]) -> None
     ],
 )
 def test_so_are_very_many_pieces_when_the_program_waits(desk_with: Callable[..., Desk], wait: str) -> None:
-    execution = desk_with(timeout_seconds=3).run(
-        f"for i in range(20000): print(i % 10, end='')\nprint('last', end='')\n{wait}"
-    )
+    desk = desk_with(timeout_seconds=4)
+    desk.output("await mcp__echo__pid()")
+    execution = desk.run(f"for i in range(20000): print(i % 10, end='')\nprint('last', end='')\n{wait}")
     assert execution.outcome == "timeout"
     assert (len(execution.output), execution.output[-4:]) == (20_004, "last")
 
@@ -101,6 +101,44 @@ def test_memory_is_limited(desk_with: Callable[..., Desk]) -> None:
         "MemoryError: Execution exceeded 64 MiB limit\nThe limit is `execution.max_memory_mb`"
         in execution.text
     )
+
+
+EXHAUSTED = {
+    "plain": "bytearray(10**10)",
+    "in a task": "import asyncio\nasync def f(): bytearray(10**10)\nasync with asyncio.TaskGroup() as g:\n    g.create_task(f())",
+    "as a cause": "try: bytearray(10**10)\nexcept MemoryError as e: raise RuntimeError('no') from e",
+    "in passing": "try: bytearray(10**10)\nexcept MemoryError: {}['x']",
+    "raised again": "try: bytearray(10**10)\nexcept MemoryError: raise",
+    "raised again by name": "try: bytearray(10**10)\nexcept MemoryError as e: raise e",
+    "in a library": "import json\njson.dumps([0] * 10**10)",
+}
+NOT_EXHAUSTED = {
+    "raised with words": "raise MemoryError('mine')",
+    "raised without": "raise MemoryError",
+    "a class of its own": "class MemoryError(Exception): pass\nraise MemoryError('mine')",
+    "a kind of it": "class Mine(MemoryError): pass\nraise Mine('mine')",
+    "a cause never raised": "raise RuntimeError from MemoryError()",
+    "thrown": "def g(): yield\ni = g(); next(i); i.throw(MemoryError('mine'))",
+    "through a future": "import asyncio\nf = asyncio.get_running_loop().create_future()\nf.set_exception(MemoryError('mine'))\nawait f",
+    "cut off": "try: bytearray(10**10)\nexcept MemoryError: raise RuntimeError('no') from None",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXHAUSTED)
+def test_memory_that_could_not_be_had_is_the_limit_in_whatever_it_became(desk: Desk, name: str) -> None:
+    execution = desk.run(EXHAUSTED[name])
+    assert execution.outcome == "memory", execution.text
+    assert (
+        "MemoryError: Execution exceeded 512 MiB limit\nThe limit is `execution.max_memory_mb`"
+        in execution.text
+    )
+
+
+@pytest.mark.parametrize("name", NOT_EXHAUSTED)
+def test_what_only_has_the_name_is_not_the_limit(desk: Desk, name: str) -> None:
+    execution = desk.run(NOT_EXHAUSTED[name])
+    assert execution.outcome == "failed", execution.text
+    assert "max_memory_mb" not in execution.text
 
 
 def test_many_small_things_are_memory_too(desk_with: Callable[..., Desk]) -> None:

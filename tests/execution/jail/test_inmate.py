@@ -14,7 +14,7 @@ from halflap.execution.sandbox import Program, ToolRefusal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.execution.jail.inmate import Verdict
+    from halflap.execution.jail.verdict import Verdict
 
 FAILURE = {"type": "ToolError", "message": "no", "traceback": "ToolError: no\n"}
 
@@ -70,3 +70,26 @@ def test_all_that_it_printed_is_heard_too() -> None:
 def test_one_that_left_without_a_word_is_silent() -> None:
     verdict, printed = asyncio.run(_last_words(frames.frame(frames.OUTPUT, b"x")))
     assert (verdict.kind, printed) == ("silent", b"x")
+
+
+def test_what_was_printed_until_it_is_killed_is_heard_and_no_call_is_made() -> None:
+    async def scenario() -> tuple[bytes, int]:
+        ours, theirs = socket.socketpair()
+        inmate = Inmate(1_000, 16)
+        await inmate.connect(ours)
+        host = _Leaver(theirs)
+        running = asyncio.create_task(inmate.run(Program(""), host))
+        await asyncio.sleep(0)
+        order = frames.NUMBER.pack(1), b'{"name": "any", "arguments": {}}'
+        theirs.sendall(frames.frame(frames.OUTPUT, b"line\n") * 500 + frames.frame(frames.CALL, *order))
+        running.cancel()
+        theirs.shutdown(socket.SHUT_WR)
+        await inmate.last_words()
+        closed = theirs.fileno()
+        theirs.close()
+        inmate.kill()
+        return host.printed, closed
+
+    printed, channel = asyncio.run(scenario())
+    assert printed == b"line\n" * 500
+    assert channel >= 0, "the call that came last was made"

@@ -14,6 +14,7 @@ __all__ = [
     "ERROR",
     "HEADER",
     "LARGEST_AT_ONCE",
+    "LONGEST_FAILURE",
     "NUMBER",
     "OUTPUT",
     "PROGRAM",
@@ -30,6 +31,9 @@ NUMBER: Final = struct.Struct("!Q")
 
 CHUNK: Final = 65_536
 """Output comes in pieces of at most this many bytes."""
+
+LONGEST_FAILURE: Final = 262_144
+"""How a program failed is told in no more bytes."""
 
 CALLS_AT_ONCE: Final = 1_000
 LARGEST_AT_ONCE: Final = 2

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
@@ -19,20 +19,21 @@ from halflap.execution.jail.reading import (
     read_value,
 )
 from halflap.execution.jail.usage import cpu_seconds, process_id
+from halflap.execution.jail.verdict import Exit, Verdict
 from halflap.execution.jail.writing import write_program, write_refusal, write_value
 from halflap.execution.sandbox import Program, ToolRefusal
 
 if TYPE_CHECKING:
     import socket
 
-    from halflap.execution.sandbox import Failure, Host
+    from halflap.execution.sandbox import Host
 
-__all__ = ["Exit", "Inmate", "Verdict"]
+__all__ = ["Inmate"]
 
 _LOCK_SECONDS = 20.0
 _END_SECONDS = 5.0
+_LAST_WORDS_SECONDS = 1.0
 _LARGE_TEXT = 65_536
-_LONGEST_FAILURE = 262_144
 _MOST_WAITING = 10_000
 """Far more unanswered calls than the door lets out at a time: who sends them wants to drown us."""
 _MOST_HELD = 2 * frames.LARGEST_AT_ONCE
@@ -41,26 +42,6 @@ that was given up is gone here; one that would be more is answered with an error
 _LEFT_AT_A_TIME = 262_144
 _FRAMES_AT_A_TIME = 64
 """Then others get their turn: tiny frames cost us more than they cost who sends them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """How a child ended, as the kernel says; all None when nobody can say."""
-
-    code: int | None
-    cpu_seconds: float | None
-    memory_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How the conversation with a program ended."""
-
-    kind: str
-    """`done`, `silent` (the channel closed before it was done), `misused`, or `output` (too much of it)."""
-    failure: Failure | None = None
-    detail: str = ""
-    value: Any = None
 
 
 class Inmate(asyncio.Protocol):
@@ -75,11 +56,12 @@ class Inmate(asyncio.Protocol):
             frames.CANCEL: frames.NUMBER.size,
             frames.SHOW: largest_frame,
             frames.RETURNED: largest_frame,
-            frames.DONE: _LONGEST_FAILURE,
+            frames.DONE: frames.LONGEST_FAILURE,
         }
         self._transport: asyncio.Transport | None = None
         self._channel: socket.socket | None = None
         self._is_lost = False
+        self._is_dying = False
         self._received = bytearray()
         loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = loop.create_future()
@@ -176,12 +158,21 @@ class Inmate(asyncio.Protocol):
         """Hear no more of it."""
         self._finish(Verdict("silent"))
 
-    def kill(self) -> None:
-        """End it, now."""
-        self.hush()
+    async def last_words(self) -> None:
+        """End it, and hear what it had printed until then; nothing else that it said counts any more."""
+        self._is_dying = True
+        self._send_kill()
+        await asyncio.wait([self._verdict], timeout=_LAST_WORDS_SECONDS)
+
+    def _send_kill(self) -> None:
         if self._is_watched:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._watched.result(), signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End it, now."""
+        self.hush()
+        self._send_kill()
         if self._transport is not None:
             self._transport.abort()
 
@@ -310,6 +301,8 @@ class Inmate(asyncio.Protocol):
                 raise MisuseError("a print of nothing")
             if not host.output(body):
                 self._finish(Verdict("output"))
+        elif self._is_dying:
+            return
         elif kind == frames.CALL:
             self._begin(host, body)
         elif kind == frames.CANCEL:

@@ -22,6 +22,7 @@ from halflap.execution.hints import FILE, Provenance
 from halflap.execution.jail import frames
 from halflap.execution.jail.inside.console import Console, no_input
 from halflap.execution.jail.inside.door import Door, ToolError
+from halflap.execution.jail.inside.exhausted import is_exhausted
 from halflap.execution.jail.inside.failure import describe, show_source
 from halflap.execution.jail.inside.media import Media, from_gateway
 from halflap.execution.jail.inside.unawaited import Unawaited
@@ -99,7 +100,18 @@ def run(door: Door) -> None:
     console.finish()
     if value is not None:
         door.send(frames.RETURNED, value)
-    door.send(frames.DONE, dumps(failure).encode())
+    door.send(frames.DONE, _written(failure))
+
+
+def _written(failure: dict[str, Any] | None) -> bytes:
+    """Write how it failed, in what the channel has room for: letters are of one byte, or of six as an escape."""
+    # A half character comes out as an escape, as JSON has it.
+    body = dumps(failure, ensure_ascii=False).encode(errors="backslashreplace")
+    if failure is None or len(body) <= frames.LONGEST_FAILURE:
+        return body
+    most = frames.LONGEST_FAILURE // (6 * len(failure) + 6)
+    cut = {key: text[:most] if type(text) is str else text for key, text in failure.items()}
+    return dumps(cut, ensure_ascii=False).encode(errors="backslashreplace")
 
 
 def _compile(source: str) -> Any:
@@ -190,15 +202,17 @@ def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[s
     try:
         if isinstance(error, SystemExit):
             return _left(error, source, provenance)
-        told = {
+        told: dict[str, Any] = {
             key: text if text is None else str(text)
             for key, text in describe(error, source, provenance).items()
         }
+        told["is_exhausted"] = is_exhausted(error)
     except BaseException as another:  # noqa: BLE001 -- so may its exceptions, when they are asked what they are
         # There may be no memory left to describe it with.
-        kind = "MemoryError" if isinstance(error, MemoryError) else "Exception"
+        is_over = issubclass(type(error), MemoryError) or issubclass(type(another), MemoryError)
+        kind = "MemoryError" if is_over else "Exception"
         error.__traceback__ = another.__traceback__ = None
-        return {"type": kind, "message": "", "traceback": f"{kind}\n"}
+        return {"type": kind, "message": "", "traceback": f"{kind}\n", "is_exhausted": is_over}
     return told
 
 
