@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CallMade", "Execution", "calls_made", "limit_text", "tell"]
 
-_MOST_CALLS = 40
+_MOST_CALLS_AT_AN_END = 20
+_LONGEST_NAME = 200
 _LONGEST_DETAIL = 300
 _LONGEST_ERROR = 24_000
 """What a program says of its own failure is cut by itself; if it is not, here."""
@@ -149,10 +150,20 @@ def calls_made(calls: Sequence[CallMade]) -> list[str]:
     """Name the calls that had been made: their effects stay, whatever became of the program."""
     if not calls:
         return ["Calls made before that: none."]
-    lines = ["Calls made before that:"]
-    for number, call in enumerate(calls[:_MOST_CALLS], 1):
-        detail = f": {call.detail[:_LONGEST_DETAIL]}" if call.detail else ""
-        lines.append(f"{number}. {call.name} — {call.outcome}, {call.duration_ms:.0f} ms{detail}")
-    if len(calls) > _MOST_CALLS:
-        lines.append(f"… and {len(calls) - _MOST_CALLS} more.")
-    return lines
+    lines = [_line(number, call) for number, call in enumerate(calls, 1)]
+    between = len(lines) - 2 * _MOST_CALLS_AT_AN_END
+    if between > 0:
+        lines[_MOST_CALLS_AT_AN_END:-_MOST_CALLS_AT_AN_END] = [f"… {between:,} more …"]
+    return ["Calls made before that:", *lines]
+
+
+def _line(number: int, call: CallMade) -> str:
+    """Name a call on one line: the name may be any text that a program gave to `call_tool`, the detail a server's."""
+    detail = f": {_on_one_line(call.detail, _LONGEST_DETAIL)}" if call.detail else ""
+    name = _on_one_line(call.name, _LONGEST_NAME)
+    return f"{number}. {name} — {call.outcome}, {call.duration_ms:.0f} ms{detail}"
+
+
+def _on_one_line(text: str, most: int) -> str:
+    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:most])
+    return shown if len(text) <= most else f"{shown}…"

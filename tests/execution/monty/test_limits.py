@@ -249,3 +249,8 @@ def test_a_host_that_fails_is_not_the_programs_failure(run: Run) -> None:
 
     run(go())
     assert threads() == []
+
+
+def test_a_memory_error_of_the_programs_own_is_not_the_limit(play: Play) -> None:
+    ending, _ = play("raise MemoryError('mine')")
+    assert ending.outcome == "failed"

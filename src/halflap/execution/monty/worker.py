@@ -34,6 +34,7 @@ __all__ = ["Call", "Ended", "Outcome", "Show", "Sleep", "Wait", "Want", "Worker"
 _LAZY = ("uri", "name", "text", "data", "block")
 _EAGER = ("kind", "mime_type")
 _ASK_SECONDS = 1.0
+_OVER = ("MemoryError: memory limit exceeded", "MemoryError: the worker exceeded its memory limit")
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """On Windows, SIGTERM is what ends a process at once."""
@@ -312,7 +313,8 @@ class Worker:
 
     def _failed(self, error: pm.MontyRuntimeError | pm.MontySyntaxError) -> Ended:
         headline = error.display("type-msg")
-        is_over = headline.startswith("MemoryError")
+        # Monty's own words: a program cannot catch that, and may well raise one of its own.
+        is_over = headline.startswith(_OVER)
         if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
             return Ended("cpu")
         scene = Scene(
