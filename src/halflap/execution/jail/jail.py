@@ -43,7 +43,7 @@ _BROKEN = 70
 _SIGNALS = {
     "SIGSYS": "it made a system call that no program needs, and was killed for it",
     "SIGKILL": "the system killed it, probably for want of memory",
-    "SIGSEGV": "the interpreter crashed (SIGSEGV), as after recursion that is too deep",
+    "SIGSEGV": "the interpreter crashed (SIGSEGV), as after recursion that is too deep, or os.abort()",
 }
 
 

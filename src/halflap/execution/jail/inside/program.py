@@ -41,6 +41,8 @@ import asyncio, json
 print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
 _WARM = "_halflap_warm"
+_SAME_LINE = 0x80 | 13 << 3
+"""In a table of lines: some instructions without columns; the byte after it says how many lines on."""
 _RESERVE_BYTES = 1 << 22
 """Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
@@ -226,20 +228,27 @@ def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str,
 def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[str, Any]:
     """Give what a program finds there: the tools that it names, and a few words of ours."""
 
-    async def call_tool(name: str, /, **arguments: Any) -> Any:
-        """Call a tool by a name that is only known when the program runs."""
+    async def call(name: str, arguments: dict[str, Any]) -> Any:
         value = from_gateway(await door.call(name, arguments))
         provenance.note(name, value)
         return value
+
+    async def call_tool(name: str, /, **arguments: Any) -> Any:
+        """Call a tool by a name that is only known when the program runs."""
+        try:
+            return await call(name, arguments)
+        except (ToolError, TypeError) as error:
+            # Where in our files it was raised is nothing to the program.
+            raise error.with_traceback(None) from None
 
     def show(value: Any) -> None:
         """Put an image, a sound or a resource before the model; print anything else."""
         if isinstance(value, Media):
             sys.stdout.flush()
-            body = dumps(for_model(value.block), ensure_ascii=False).encode()
-            if len(body) > door.largest:
-                raise ValueError(words.shown_too_much(len(body), door.largest))
-            door.send(frames.SHOW, body)
+            try:
+                door.send(frames.SHOW, _shown(value, door.largest))
+            except ValueError as error:
+                raise error.with_traceback(None) from None
         elif type(value) is list and any(isinstance(part, Media) for part in value):
             for part in value:
                 show(part)
@@ -247,25 +256,42 @@ def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[st
             print(value)  # noqa: T201 -- the program's own output
 
     names: dict[str, Any] = {"ToolError": ToolError, "call_tool": call_tool, "show": show}
-    names |= {name: _tool(name, signature, call_tool) for name, signature in tools.items()}
-    return names
+    _hide(call_tool, "call_tool")
+    _hide(show, "show")
+    return names | {name: _tool(name, signature, call) for name, signature in tools.items()}
+
+
+def _shown(value: Media, largest: int) -> bytes:
+    body = dumps(for_model(value.block), ensure_ascii=False).encode()
+    if len(body) > largest:
+        raise ValueError(words.shown_too_much(len(body), largest))
+    return body
 
 
 def _tool(
-    name: str, signature: str, call_tool: Callable[..., Awaitable[Any]]
+    name: str, signature: str, call: Callable[[str, dict[str, Any]], Awaitable[Any]]
 ) -> Callable[..., Awaitable[Any]]:
     async def tool(*unnamed: Any, **arguments: Any) -> Any:
         if unnamed:
             raise TypeError(words.keywords_only(name, signature))
         try:
-            return await call_tool(name, **arguments)
+            return await call(name, arguments)
         except (ToolError, TypeError) as error:
-            # Where in our files it was raised is nothing to the program.
             raise error.with_traceback(None) from None
 
-    # A program that shows a traceback itself sees the tool there, and no file of ours.
-    tool.__code__ = tool.__code__.replace(co_filename="<tool>", co_name=name, co_qualname=name)
-    tool.__name__ = tool.__qualname__ = name
-    tool.__module__ = "__main__"
+    _hide(tool, name)
     tool.__doc__ = signature
     return tool
+
+
+def _hide(function: Any, name: str) -> None:
+    """Let a program that shows a traceback itself see our word there, and neither file nor line of ours."""
+    code = function.__code__
+    pairs = len(code.co_code) // 2
+    # Eight instructions at a time, all on the first line: the form is Python's, since 3.11.
+    lines = b"".join(bytes((_SAME_LINE | min(8, pairs - at) - 1, 0)) for at in range(0, pairs, 8))
+    function.__code__ = code.replace(
+        co_filename="<tool>", co_name=name, co_qualname=name, co_firstlineno=1, co_linetable=lines
+    )
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "__main__"
