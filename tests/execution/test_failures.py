@@ -449,3 +449,58 @@ def test_of_many_calls_the_first_and_the_last_are_named(desk: Desk) -> None:
     assert told[19].startswith("20. mcp__echo__echo — ok")
     assert told[21].startswith("32. mcp__echo__echo — ok")
     assert told[40].startswith("51. mcp__echo__fail — error")
+
+
+_MEDIA = "The value is an image, a sound or a resource: it has .kind, .mime_type, .uri, .name, .text and .data (its bytes)"
+_NUMBER = "The value is an int, 5, and has nothing within it."
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("i = (await mcp__echo__image())[0]\ni['data']", _MEDIA),
+        ("i = (await mcp__echo__image())[0]\ni.content", _MEDIA),
+        ("i = (await mcp__echo__image())[0]\nlen(i)", _MEDIA),
+        (
+            "class A: pass\nself = A(); self.d = r\nself.d['revenue']",
+            "'revenue' is not in the result of mcp__echo__echo",
+        ),
+        (
+            "class A:\n    def __init__(self): self.d = r\n    def f(self): return self.d['rows'][0]['revenue']\nA().f()",
+            "'revenue' is not in the result of mcp__echo__echo; keys: name, id",
+        ),
+        ("r['totalRevenue']['x']", _NUMBER),
+        ("len(r['totalRevenue'])", _NUMBER),
+        ("for x in r['totalRevenue']: pass", _NUMBER),
+        ("[x for x in r['totalRevenue']]", _NUMBER),
+        ("n = r['totalRevenue']\nsorted(n)", _NUMBER),
+        (
+            "from operator import itemgetter\nsorted(r['rows'], key=itemgetter('b'))",
+            "'b' is not in the result of mcp__echo__echo; keys: name, id",
+        ),
+        (
+            "from operator import itemgetter\nrows = r['rows']\nsorted(rows, key=itemgetter('more'))",
+            "'more' is not in the result of mcp__echo__echo; keys: name, id",
+        ),
+        ("r['rows'][1]['b']", "'b' is not in the result of mcp__echo__echo; keys: name, id, more"),
+        (
+            "for row in r['rows']: row['more']",
+            "'more' is not in the result of mcp__echo__echo; keys: name, id",
+        ),
+    ],
+)
+def test_a_failure_says_what_is_there_in_less_plain_places(
+    desk_with: Callable[..., Desk], code: str, hint: str
+) -> None:
+    result = '{"totalRevenue": 5, "rows": [{"name": "a", "id": 1}, {"name": "b", "id": 2, "more": 1}]}'
+    execution = desk_with(check="off").run(f"r = await mcp__echo__echo(text={result!r})\n{code}")
+    assert f"Hint: {hint}" in execution.text
+
+
+def test_a_hint_works_out_no_attribute(desk: Desk) -> None:
+    execution = desk.run(
+        "class Odd:\n    @property\n    def d(self):\n        print('asked')\n        return {}\n"
+        "    def __getattr__(self, name):\n        print('asked for', name)\n        return {}\n"
+        "Odd().d['x'] if False else None\no = Odd()\n{}[o.d and 1 or o.e and 2 or 3]"
+    )
+    assert execution.output == "asked\nasked for e\n"
