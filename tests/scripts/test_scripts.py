@@ -123,6 +123,18 @@ def test_what_a_script_shows_that_returns_something_reaches_the_model(run: Run, 
     run(scenario())
 
 
+def test_what_a_script_shows_before_it_fails_reaches_the_model(run: Run, desk: Desk) -> None:
+    desk.put(pic="async def main():\n    show((await mcp__plain__image())[0])\n    1 / 0")
+
+    async def scenario() -> None:
+        async with desk.gateway() as gateway:
+            execution = await gateway.execute("await script__pic()")
+            assert [block["type"] for block in execution.shown] == ["image"]
+            assert "ToolError: script__pic failed: ZeroDivisionError" in execution.text
+
+    run(scenario())
+
+
 def test_a_script_that_fails_tells_the_end_of_what_it_had_printed(told: Callable[..., str]) -> None:
     error = told("await script__fail()", {"fail": "def main():\n    print('x' * 5000, 'the end')\n    1 / 0"})
     assert "It had printed:\n…xxx" in error

@@ -80,13 +80,13 @@ class ProgramHost:
         try:
             result = await self._call(name, arguments, self._context)
             outcome = "error" if result.is_error else "ok"
+            if name.startswith(_SCRIPT) and (result.is_error or result.has_structured_content):
+                # A script's value, or its failure, hides what it showed, and that was meant for the model.
+                for block in result.content:
+                    self.kept.show(block)
             if result.is_error:
                 detail = _message(result)
                 raise ToolRefusal(detail)
-            if result.has_structured_content and name.startswith(_SCRIPT):
-                # A script's value hides what it showed, and that was meant for the model.
-                for block in result.content:
-                    self.kept.show(block)
             return await self._value(name, result)
         except HalflapError as error:
             outcome, detail = error.code, str(error)

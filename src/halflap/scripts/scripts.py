@@ -184,7 +184,7 @@ def _result(execution: Execution, script: Script) -> ScriptResult:
     meta = {"halflap": {"run": execution.run, "outcome": execution.outcome}}
     if not execution.ok:
         return ScriptResult(
-            content=({"type": "text", "text": _failure(execution, script.name)},),
+            content=({"type": "text", "text": _failure(execution, script.name)}, *execution.shown),
             is_error=True,
             meta=meta,
             execution=execution,
