@@ -36,6 +36,8 @@ class Stage:
     shown: list[Mapping[str, Any]] = field(default_factory=list)
     called: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
+    pictures: list[str] = field(default_factory=list)
+    """The data of the next ones, if they are to be special."""
     waiting: int = 0
     most_waiting: int = 0
 
@@ -49,6 +51,8 @@ class Stage:
             "half_letter": {"text": "a\ud800b"},
         }
         tool = name.rpartition("__")[2]
+        if tool == "picture" and self.pictures:
+            return Media({**IMAGE, "data": self.pictures.pop(0)})
         if tool == "broken":
             raise ToolRefusal("the shop is closed")
         if tool == "slow":

@@ -237,6 +237,35 @@ def test_the_output_of_a_run_is_kept_whole(run: Run, tmp_path: Path) -> None:
     run(scenario())
 
 
+class _Slow(Redactor):
+    """Takes long for a long text."""
+
+    def text(self, text: str, levels: int = 3) -> str:
+        time.sleep(3 if len(text) > 100_000 else 0)
+        return super().text(text, levels)
+
+
+def test_nobody_waits_long_for_much_output_to_be_redacted(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = await open_store(tmp_path / "store.db")
+        recorder = Recorder(store, _Slow())
+        began = time.monotonic()
+        await recorder.end_run(run_of(1, output="x" * 1_000_000))
+        # Nor do others, whose calls are to be on disk before they are sent.
+        await recorder.commit(call(1))
+        assert time.monotonic() - began < 2.5
+        ended = await store.run("00000001")
+        assert ended is not None
+        assert (ended.outcome, ended.output) == ("ok", None)
+        await recorder.close()
+        whole = await store.run("00000001")
+        assert whole is not None
+        assert whole.output == "x" * 1_000_000
+        await store.close()
+
+    run(scenario())
+
+
 def test_of_a_run_only_metadata_is_kept_if_no_more_is_wanted(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with recording(tmp_path / "store.db", traces=TracesConfig(record="metadata")) as parts:

@@ -48,6 +48,41 @@ def test_the_time_of_the_processor_is_limited(desk_with: Callable[..., Desk]) ->
     )
 
 
+@pytest.mark.parametrize(
+    "end",
+    ["while True: pass", "sum(range(10**12))", "import re; re.match('(a+)+$', 'a' * 50 + 'b')"],
+    ids=["a loop", "one long call", "a pattern"],
+)
+def test_what_was_printed_without_a_newline_is_kept_when_the_program_is_ended(
+    desk_with: Callable[..., Desk], end: str
+) -> None:
+    execution = desk_with(cpu_seconds=1).run(f"print('progress', 1, end=' ')\n{end}")
+    assert (execution.outcome, execution.output) == ("cpu", "progress 1 ")
+
+
+def test_so_is_what_was_written_as_bytes(desk_with: Callable[..., Desk]) -> None:
+    execution = desk_with(cpu_seconds=1).run(
+        "import sys\nsys.stdout.buffer.write(b'a line\\nand')\nwhile True: pass"
+    )
+    assert (execution.outcome, execution.output) == ("cpu", "a line\nand")
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "await mcp__echo__sleep(seconds=50)",
+        "import time; time.sleep(50)",
+        "import asyncio; await asyncio.sleep(50)",
+    ],
+)
+def test_so_are_very_many_pieces_when_the_program_waits(desk_with: Callable[..., Desk], wait: str) -> None:
+    desk = desk_with(timeout_seconds=4)
+    desk.output("await mcp__echo__pid()")
+    execution = desk.run(f"for i in range(20000): print(i % 10, end='')\nprint('last', end='')\n{wait}")
+    assert execution.outcome == "timeout"
+    assert (len(execution.output), execution.output[-4:]) == (20_004, "last")
+
+
 def test_signals_ignored_do_not_help(desk_with: Callable[..., Desk]) -> None:
     execution = desk_with(cpu_seconds=1).run(
         "import signal\nfor n in range(1, 65):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n"
@@ -66,6 +101,44 @@ def test_memory_is_limited(desk_with: Callable[..., Desk]) -> None:
         "MemoryError: Execution exceeded 64 MiB limit\nThe limit is `execution.max_memory_mb`"
         in execution.text
     )
+
+
+EXHAUSTED = {
+    "plain": "bytearray(10**10)",
+    "in a task": "import asyncio\nasync def f(): bytearray(10**10)\nasync with asyncio.TaskGroup() as g:\n    g.create_task(f())",
+    "as a cause": "try: bytearray(10**10)\nexcept MemoryError as e: raise RuntimeError('no') from e",
+    "in passing": "try: bytearray(10**10)\nexcept MemoryError: {}['x']",
+    "raised again": "try: bytearray(10**10)\nexcept MemoryError: raise",
+    "raised again by name": "try: bytearray(10**10)\nexcept MemoryError as e: raise e",
+    "in a library": "import json\njson.dumps([0] * 10**10)",
+}
+NOT_EXHAUSTED = {
+    "raised with words": "raise MemoryError('mine')",
+    "raised without": "raise MemoryError",
+    "a class of its own": "class MemoryError(Exception): pass\nraise MemoryError('mine')",
+    "a kind of it": "class Mine(MemoryError): pass\nraise Mine('mine')",
+    "a cause never raised": "raise RuntimeError from MemoryError()",
+    "thrown": "def g(): yield\ni = g(); next(i); i.throw(MemoryError('mine'))",
+    "through a future": "import asyncio\nf = asyncio.get_running_loop().create_future()\nf.set_exception(MemoryError('mine'))\nawait f",
+    "cut off": "try: bytearray(10**10)\nexcept MemoryError: raise RuntimeError('no') from None",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXHAUSTED)
+def test_memory_that_could_not_be_had_is_the_limit_in_whatever_it_became(desk: Desk, name: str) -> None:
+    execution = desk.run(EXHAUSTED[name])
+    assert execution.outcome == "memory", execution.text
+    assert (
+        "MemoryError: Execution exceeded 512 MiB limit\nThe limit is `execution.max_memory_mb`"
+        in execution.text
+    )
+
+
+@pytest.mark.parametrize("name", NOT_EXHAUSTED)
+def test_what_only_has_the_name_is_not_the_limit(desk: Desk, name: str) -> None:
+    execution = desk.run(NOT_EXHAUSTED[name])
+    assert execution.outcome == "failed", execution.text
+    assert "max_memory_mb" not in execution.text
 
 
 def test_many_small_things_are_memory_too(desk_with: Callable[..., Desk]) -> None:
@@ -95,6 +168,43 @@ def test_the_number_of_calls_is_limited(desk_with: Callable[..., Desk]) -> None:
     execution = desk.run("for i in range(5):\n    print(await mcp__echo__echo(text=str(i)))")
     assert execution.output == "0\n1\n2\n"
     assert "ToolError: Execution exceeded 3 calls limit (`execution.max_calls`)" in execution.text
+
+
+def test_more_calls_at_once_than_there_may_be_are_refused_each_by_itself(
+    desk_with: Callable[..., Desk],
+) -> None:
+    code = (
+        "import asyncio\nwork = (mcp__echo__echo(text='x') for _ in range(12000))\n"
+        "got = await asyncio.gather(*work, return_exceptions=True)\n"
+        "print(got.count('x'), sum(isinstance(one, ToolError) for one in got))"
+    )
+    assert desk_with(max_calls=5).output(code) == "5 11995\n"
+
+
+def test_calls_with_more_arguments_than_can_be_held_wait(desk_with: Callable[..., Desk]) -> None:
+    code = (
+        "import asyncio\nwork = (mcp__echo__echo(text=str(n) * 30000) for n in range(10))\n"
+        "print([len(one) for one in await asyncio.gather(*work)] == [30000] * 10)"
+    )
+    assert desk_with(max_value_bytes=40_000).output(code) == "True\n"
+
+
+def test_a_call_given_up_while_it_waits_is_not_made_and_takes_no_place(
+    desk_with: Callable[..., Desk],
+) -> None:
+    desk = desk_with(max_value_bytes=40_000)
+    execution = desk.run(
+        "import asyncio\n"
+        "slow = [asyncio.create_task(call_tool('mcp__echo__sleep', seconds=0.3, pad='x' * 30000)) for _ in range(2)]\n"
+        "await asyncio.sleep(0.05)\n"
+        "late = [asyncio.create_task(mcp__echo__echo(text=str(n) * 30000)) for n in range(4)]\n"
+        "await asyncio.sleep(0.05)\n"
+        "for one in late[:2]:\n    one.cancel()\n"
+        "got = await asyncio.gather(*slow, *late, return_exceptions=True)\n"
+        "print([type(one).__name__ for one in got])"
+    )
+    assert execution.output == "['str', 'str', 'CancelledError', 'CancelledError', 'str', 'str']\n"
+    assert [call.name for call in execution.calls].count("mcp__echo__echo") == 2
 
 
 def test_calls_beyond_those_at_a_time_wait(desk_with: Callable[..., Desk]) -> None:

@@ -27,6 +27,28 @@ def test_a_traceback_of_a_failed_call_that_a_program_prints_has_no_file_of_ours(
     assert "in mcp__echo__fail" in printed
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "await mcp__echo__fail()",
+        "await call_tool('mcp__echo__fail')",
+        "await call_tool('mcp__echo__echo', text={1})",
+        "await call_tool('mcp__echo__echo', text='x' * 9_000_000)",
+        "show(type((await mcp__echo__image())[0])({'type': 'image'}))",
+    ],
+)
+def test_no_line_of_ours_is_in_a_traceback_that_a_program_prints(desk: Desk, call: str) -> None:
+    printed = desk.output(f"import traceback\ntry:\n    {call}\nexcept Exception:\n    traceback.print_exc()")
+    files = [line.strip() for line in printed.splitlines() if line.startswith("  File ")]
+    assert files[0] == 'File "program.py", line 3, in <module>'
+    assert all(line.startswith('File "<tool>", line 1, in ') for line in files[1:]), printed
+
+
+def test_the_end_of_a_process_by_itself_has_both_its_reasons(desk: Desk) -> None:
+    text = desk.run("import os\nos.abort()").text
+    assert "recursion that is too deep, or os.abort()" in text
+
+
 def test_a_warning_shows_the_line_that_it_is_about(desk: Desk) -> None:
     assert "warnings.warn('odd')" in desk.output("import warnings\nwarnings.warn('odd')")
 
@@ -37,16 +59,35 @@ def test_the_source_of_a_function_can_be_had(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["xml.dom.minidom", "xml.sax", "logging.handlers", "http.cookiejar", "ctypes.util"]
+    "module",
+    [
+        "xml.dom.minidom",
+        "xml.sax",
+        "logging.handlers",
+        "http.cookiejar",
+        "ctypes.util",
+        "xmlrpc.client",
+        "wsgiref.util",
+    ],
 )
 def test_inner_modules_of_the_standard_library_are_there(desk: Desk, module: str) -> None:
     assert desk.output(f"import {module}\nprint('there')") == "there\n"
 
 
+def test_what_is_cheap_to_have_of_the_standard_library_is_there(desk: Desk) -> None:
+    names = "doctest pdb cProfile profile pstats smtplib wave symtable pickletools trace mailbox socketserver pydoc"
+    assert desk.output("".join(f"import {name}\n" for name in names.split()) + "print('there')") == "there\n"
+
+
+@pytest.mark.parametrize("name", ["cp949", "cp950", "johab", "mac_cyrillic", "hz", "cp037", "shift_jis_2004"])
+def test_every_encoding_is_there(desk: Desk, name: str) -> None:
+    assert desk.output(f"print('a'.encode({name!r}).decode({name!r}))") == "a\n"
+
+
 def test_what_is_left_out_of_the_standard_library_is_said_to_be(desk: Desk) -> None:
     assert (
-        "'smtplib' is one of the few parts of the standard library that are left out"
-        in desk.run("import smtplib").text
+        "'multiprocessing' is one of the few parts of the standard library that are left out"
+        in desk.run("import multiprocessing").text
     )
 
 

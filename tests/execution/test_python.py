@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from execution.desk import Desk
 
 FILES = {
@@ -193,3 +195,57 @@ def test_each_program_starts_afresh(desk: Desk) -> None:
 def test_chance_differs_from_program_to_program(desk: Desk) -> None:
     code = "import random, uuid\nprint(random.random(), uuid.uuid4())"
     assert len({desk.output(code) for _ in range(4)}) == 4
+
+
+def test_the_loop_of_old_programs_is_there(desk: Desk) -> None:
+    code = (
+        "import asyncio\nasync def main():\n    print(await mcp__echo__echo(text='x'))\n"
+        "asyncio.get_event_loop().run_until_complete(main())"
+    )
+    assert desk.output(code).endswith("x\n")
+
+
+def test_what_is_registered_for_the_end_is_run(desk: Desk) -> None:
+    code = "import atexit\natexit.register(print, 'bye')\nprint('hello')"
+    assert desk.output(code) == "hello\nbye\n"
+
+
+def test_it_is_run_after_a_failure_too(desk: Desk) -> None:
+    execution = desk.run("import atexit\natexit.register(print, 'bye')\n1 / 0")
+    assert (execution.outcome, execution.output) == ("failed", "bye\n")
+
+
+def test_what_fails_at_the_end_is_printed_and_no_failure(desk: Desk) -> None:
+    execution = desk.run("import atexit\natexit.register(lambda: 1 / 0)\nprint('hello')")
+    assert execution.ok
+    assert "ZeroDivisionError" in execution.output
+
+
+def test_the_end_is_within_the_limits(desk_with: Callable[..., Desk]) -> None:
+    code = "import atexit\n@atexit.register\ndef end():\n    print('ending', end='')\n    while True: pass"
+    execution = desk_with(cpu_seconds=1).run(code)
+    assert (execution.outcome, execution.output) == ("cpu", "ending")
+
+
+def test_what_a_log_holds_back_is_written_at_the_end(desk: Desk) -> None:
+    code = (
+        "import logging, logging.handlers, sys\n"
+        "log = logging.getLogger('x')\n"
+        "log.addHandler(logging.handlers.MemoryHandler(100, target=logging.StreamHandler(sys.stdout)))\n"
+        "log.warning('held back')"
+    )
+    assert desk.output(code) == "held back\n"
+
+
+def test_what_was_printed_before_the_stream_was_replaced_is_kept(desk: Desk) -> None:
+    code = (
+        "import io, sys\nfor i in range(20000): print(i % 10, end='')\nprint('last', end='')\n"
+        "sys.stdout = io.StringIO()\nprint('nowhere')"
+    )
+    output = desk.output(code)
+    assert (len(output), output[-4:]) == (20_004, "last")
+
+
+def test_a_stream_of_ones_own_over_the_old_one_is_read_to_its_end(desk: Desk) -> None:
+    code = "import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer)\nprint('held', end='')"
+    assert desk.output(code) == "held"

@@ -112,6 +112,36 @@ def test_what_a_script_shows_comes_to_its_caller(told: Callable[..., str]) -> No
     assert told(code, {"picture": show}) == "image image/png\n"
 
 
+def test_what_a_script_shows_that_returns_something_reaches_the_model(run: Run, desk: Desk) -> None:
+    desk.put(pic="async def main() -> int:\n    show((await mcp__plain__image())[0])\n    return 3")
+
+    async def scenario() -> None:
+        async with desk.gateway() as gateway:
+            execution = await gateway.execute("print(await script__pic())")
+            assert (execution.output, [block["type"] for block in execution.shown]) == ("3\n", ["image"])
+
+    run(scenario())
+
+
+def test_what_a_script_shows_before_it_fails_reaches_the_model(run: Run, desk: Desk) -> None:
+    desk.put(pic="async def main():\n    show((await mcp__plain__image())[0])\n    1 / 0")
+
+    async def scenario() -> None:
+        async with desk.gateway() as gateway:
+            execution = await gateway.execute("await script__pic()")
+            assert [block["type"] for block in execution.shown] == ["image"]
+            assert "ToolError: script__pic failed: ZeroDivisionError" in execution.text
+
+    run(scenario())
+
+
+def test_a_script_that_fails_tells_the_end_of_what_it_had_printed(told: Callable[..., str]) -> None:
+    error = told("await script__fail()", {"fail": "def main():\n    print('x' * 5000, 'the end')\n    1 / 0"})
+    assert "It had printed:\n…xxx" in error
+    assert "xxx the end\n" in error
+    assert len(error) < 4_000
+
+
 def test_a_script_that_fails_says_how_where_and_what_it_had_done(told: Callable[..., str]) -> None:
     fail = "async def main():\n    await mcp__plain__echo(text='x')\n    return {}['gone']"
     error = told("await script__fail()", {"fail": fail})

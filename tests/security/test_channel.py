@@ -169,14 +169,28 @@ def test_calls_that_wait_hold_only_so_much(forger: Attacker) -> None:
     code = """
 import asyncio
 waiting = [asyncio.ensure_future(call_tool("wait", text="x" * 1_000_000)) for _ in range(50)]
-done, _ = await asyncio.wait(waiting, timeout=5, return_when=asyncio.FIRST_COMPLETED)
-await asyncio.sleep(0.2)
-print([str(task.exception()) for task in waiting if task.done()][0])
+await asyncio.wait(waiting, timeout=1)
 print(len([task for task in waiting if task.done()]))
 """
-    said = forger.run(code).output.decode().splitlines()
-    assert "await some of them" in said[0]
-    assert int(said[1]) == 46
+    got = forger.run(code)
+    assert got.output == b"0\n"
+    assert len(got.calls) == 2
+
+
+def test_calls_sent_past_the_door_hold_no_more_than_twice_that(forger: Attacker) -> None:
+    code = """
+for number in range(1, 51):
+    call(number, {"name": "wait", "arguments": {"text": "x" * 1_000_000}})
+received = b""
+while received.count(b"await some of them") < 46:
+    received += channel.recv(65536)
+print("46 refused")
+time.sleep(0.2)
+print(received.count(b"await some of them"))
+"""
+    got = forger.run(_FORGE + code)
+    assert got.output.startswith(b"46 refused\n46\n")
+    assert len(got.calls) == 4
 
 
 def test_a_result_that_is_too_large_is_refused_to_the_program(forger: Attacker) -> None:

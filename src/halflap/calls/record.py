@@ -7,7 +7,7 @@ import logging
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from halflap.calls.keep import Raw, keep_call, keep_run, weight
@@ -33,6 +33,8 @@ _MOST_WAITING = 10_000
 _MOST_WAITING_BYTES = 64 * 1024 * 1024
 _SMALL = 4_096
 """So many bytes are redacted where we are; more in a thread, for it takes milliseconds."""
+_LARGE_RUN = 262_144
+_LONGEST_REDACTION_SECONDS = 1.0
 _LONGEST_COMMIT_SECONDS = 5.0
 _COMMIT_SECONDS_WHILE_FAILING = 0.25
 _BYTES_PER_SECOND = 500_000
@@ -111,12 +113,30 @@ class Recorder:
             self._take(self._run(record))
 
     async def end_run(self, record: RunRecord) -> bool:
-        """Write a run down as it ended, and every call before it; says whether its whole output is kept."""
+        """Write a run down as it ended, and every call before it; says whether its whole output is kept.
+
+        To redact much output takes seconds. How the run ended is on disk before they are waited for, and whoever
+        waits for the answer waits for a moment of them; the output follows.
+        """
         if self._traces.record == "off":
             return False
         waiting = self._run(record)
-        # Written with less than was asked for, if there is no room for more.
-        return await self._written(waiting) and waiting.level == "full"
+        if waiting.weight <= _LARGE_RUN or self._traces.record != "full":
+            # Written with less than was asked for, if there is no room for more.
+            return await self._written(waiting) and waiting.level == "full"
+        if not await self._written(self._run(replace(record, output=None))):
+            return False
+        following = asyncio.create_task(self._follow(waiting), name="record output")
+        self._now.add(following)
+        following.add_done_callback(self._now.discard)
+        await asyncio.wait([following], timeout=_LONGEST_REDACTION_SECONDS)
+        return waiting.level == "full"
+
+    async def _follow(self, waiting: _Waiting) -> None:
+        """Redact beside the others, which must not wait for it, and write."""
+        await asyncio.to_thread(self._make_ready, [waiting])
+        if self._take(waiting):
+            await self.flush()
 
     def _run(self, record: RunRecord) -> _Waiting:
         size = sum(len(text) for text in (record.code, record.output, record.error) if text is not None)

@@ -138,6 +138,8 @@ class ExecutionConfig:
     max_memory_mb: int = 512
     max_output_bytes: int = 65_536
     max_kept_output_bytes: int = 16_777_216
+    max_shown: int = 20
+    max_shown_bytes: int = 8_388_608
     max_calls: int = 1_000
     max_concurrent_calls: int = 16
     max_value_bytes: int = 8_388_608

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution.media import Media
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -33,6 +35,9 @@ _LONGEST_TEXT = 80
 _DEEPEST = 6
 _DEEPEST_KEPT = 3
 _MOST_TOOLS = 100
+_MOST_ROWS = 100
+_LARGEST_NUMBER = 10**18
+_MEDIA = "an image, a sound or a resource"
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 NO_FILES = "Programs have no files, network or processes: data comes from tools, and goes out by print()."
@@ -48,7 +53,7 @@ class Provenance:
         self._last: dict[str, Seen] = {}
 
     def note(self, tool: str, value: Any) -> None:
-        """Take note of the objects in a result: of a list, the first one stands for all."""
+        """Take note of the objects in a result: of a list, what is within the first one stands for all."""
         seen = self._note(tool, value, 0)
         if tool in self._last or len(self._last) < _MOST_TOOLS:
             self._last[tool] = seen
@@ -69,6 +74,10 @@ class Provenance:
                         inside[key] = seen
             return Seen("dict", len(value), keys=list(islice(value, MOST_KEYS * 4)), inside=inside)
         if type(value) is list and value and depth < _DEEPEST:
+            for row in islice(value, 1, _MOST_ROWS):
+                # Rows of one list need not have the same keys.
+                if type(row) is dict and len(row) <= MOST_KEYS * 4:
+                    self._tools.setdefault(frozenset(row), set()).add(tool)
             return Seen("list", len(value), first=self._note(tool, value[0], depth + 1))
         return see(value, _DEEPEST)
 
@@ -113,6 +122,10 @@ def see(value: Any, depth: int = 0) -> Seen:
         return Seen("list", len(value), first=first)
     if issubclass(type(value), str):
         return Seen("str", text=str.__getitem__(value, slice(_LONGEST_TEXT)))
+    if type(value) is Media:
+        return Seen("media")
+    if type(value) in {int, float} and -_LARGEST_NUMBER < value < _LARGEST_NUMBER:
+        return Seen(type(value).__name__, text=repr(value))
     # A class of the program may have a name that it works out itself.
     return Seen(type.__dict__["__name__"].__get__(type(value)))
 
@@ -131,6 +144,13 @@ def what_is_there(there: Seen, wanted: Any, provenance: Provenance, *, by_attrib
         said = f"The value is text, not an object: {there.text!r}"
     elif there.kind == "NoneType":
         said = "The value is None."
+    elif there.kind == "media":
+        said = (
+            f"The value is {_MEDIA}: it has .kind, .mime_type, .uri, .name, .text and .data (its bytes), and show() puts "
+            "it before the model."
+        )
+    elif there.kind in {"int", "float", "bool"}:
+        said = f"The value is {kind_of(there)}{f', {there.text},' if there.text else ''} and has nothing within it."
     return said
 
 
@@ -154,4 +174,6 @@ def kind_of(seen: Seen) -> str:
         return f"a dict with the keys {_keys(seen)}" if seen.keys else "an empty dict"
     if seen.kind == "NoneType":
         return "None"
+    if seen.kind == "media":
+        return _MEDIA
     return f"{'an' if seen.kind[:1].lower() in 'aeiou' else 'a'} {seen.kind}"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import json
 import time
-from codecs import getincrementaldecoder
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import HalflapError, ToolBlockedError, ToolNotFoundError, ToolRefusedError
+from halflap.execution.output import Output
 from halflap.execution.report import CallMade
 from halflap.execution.sandbox import ToolRefusal
 from halflap.execution.value import Reading, reading_of, value_of
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ProgramHost"]
 
 _LARGE = 262_144
-_MOST_SHOWN = 20
+_SCRIPT = f"{SCRIPTS}__"
 _LONGEST_NAME = 1_000
 """Far longer than any tool's. Looking for what was meant by one without end would take without end."""
 _LONGEST_MESSAGE = 20_000
@@ -54,18 +52,9 @@ class ProgramHost:
         self._context = replace(context, rule=self._admit)
         self._places = asyncio.Semaphore(config.max_concurrent_calls)
         self._readings: dict[str, Reading] = {}
-        self._decoder = getincrementaldecoder("utf-8")(errors="replace")
-        self._pieces: list[str] = []
-        self._printed = 0
-        self._shown_bytes = 0
-        self.shown: list[dict[str, Any]] = []
+        self.kept = Output(config)
         self.calls: list[CallMade] = []
         self.begun = 0
-
-    @property
-    def text(self) -> str:
-        """All that was printed."""
-        return "".join(self._pieces) + self._decoder.decode(b"", final=False)
 
     # What a sandbox asks ------------------------------------------------------------------------------
 
@@ -89,6 +78,10 @@ class ProgramHost:
         try:
             result = await self._call(name, arguments, self._context)
             outcome = TOOL_ERROR if result.is_error else "ok"
+            if name.startswith(_SCRIPT) and (result.is_error or result.has_structured_content):
+                # A script's value, or its failure, hides what it showed, and that was meant for the model.
+                for block in result.content:
+                    self.kept.show(block)
             if result.is_error:
                 detail = _message(result)
                 raise ToolRefusal(detail)
@@ -111,22 +104,11 @@ class ProgramHost:
 
     def output(self, data: bytes) -> bool:
         """Keep what was printed, up to the limit."""
-        room = self._config.max_kept_output_bytes - self._printed
-        self._printed += len(data)
-        self._pieces.append(self._decoder.decode(data[:room] if len(data) > room else data))
-        return len(data) <= room
+        return self.kept.write(data)
 
     def show(self, block: Mapping[str, Any]) -> bool:
         """Keep a content block for the model, if it is one."""
-        cleaned = _content(block)
-        if cleaned is None:
-            return False
-        self._shown_bytes += len(json.dumps(cleaned))
-        if len(self.shown) >= _MOST_SHOWN or self._shown_bytes > self._config.max_value_bytes:
-            self._pieces.append(f"(not shown: more than {_MOST_SHOWN} or too large)\n")
-        else:
-            self.shown.append(cleaned)
-        return True
+        return self.kept.show(block)
 
     # What may be called -------------------------------------------------------------------------------
 
@@ -164,34 +146,3 @@ def _refusal(name: str, error: HalflapError) -> str:
         more = str(error).partition("\n")[2]
         return f"{name!r} is not available in execute_program" + (f"\n{more}" if more else "")
     return str(error)
-
-
-def _content(block: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Give what is a content block of the protocol, with nothing else in it; None if it is none."""
-    kind = block.get("type")
-    if kind in {"image", "audio"}:
-        data, mime = block.get("data"), block.get("mimeType")
-        if isinstance(mime, str) and _is_base64(data):
-            return {"type": kind, "data": data, "mimeType": mime}
-        return None
-    if kind == "resource_link":
-        texts = {key: block.get(key) for key in ("uri", "name", "mimeType", "description", "title")}
-        kept = {key: text for key, text in texts.items() if isinstance(text, str)}
-        return {"type": kind, **kept} if "uri" in kept and "name" in kept else None
-    resource = block.get("resource")
-    if kind != "resource" or not isinstance(resource, dict) or not isinstance(resource.get("uri"), str):
-        return None
-    kept = {key: resource[key] for key in ("uri", "mimeType", "text") if isinstance(resource.get(key), str)}
-    if _is_base64(resource.get("blob")):
-        kept["blob"] = resource["blob"]
-    return {"type": kind, "resource": kept} if ("text" in kept) != ("blob" in kept) else None
-
-
-def _is_base64(data: object) -> bool:
-    if not isinstance(data, str):
-        return False
-    try:
-        base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return True

@@ -6,9 +6,17 @@ The standard library alone: the jail loads this before the locks, too.
 from __future__ import annotations
 
 import base64
-from typing import Any
+import binascii
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Media"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Media", "for_model"]
+
+_URL_SAFE = str.maketrans("-_", "+/")
+_LONGEST_MIME = 200
+_OF_A_LINK = ("uri", "name", "mimeType", "description", "title")
 
 
 class Media:
@@ -30,7 +38,7 @@ class Media:
         """Its bytes; those of its text, if that is what it is."""
         if self.text is not None:
             return self.text.encode()
-        return base64.b64decode(self._encoded)
+        return base64.b64decode(_plain_base64(self._encoded))
 
     @property
     def block(self) -> dict[str, Any]:
@@ -42,3 +50,53 @@ class Media:
         size = len(self._encoded) * 3 // 4 - padding if self.text is None else len(self.text)
         parts = [self.kind, self.mime_type, self.uri, f"{size:,} bytes" if size else None]
         return f"<{' '.join(part for part in parts if part)}; show() puts it before the model>"
+
+
+def for_model(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a content block of the protocol, with nothing else in it. A `ValueError` says why it cannot be one."""
+    kind = block.get("type")
+    if kind in {"image", "audio"}:
+        mime = block.get("mimeType")
+        if not isinstance(mime, str) or len(mime) > _LONGEST_MIME:
+            raise ValueError(f"The {kind} cannot be shown: it does not say of which type it is.")
+        return {"type": kind, "data": _shown_data(kind, block.get("data")), "mimeType": mime}
+    if kind == "resource_link":
+        kept = {key: block[key] for key in _OF_A_LINK if isinstance(block.get(key), str)}
+        if "uri" not in kept or "name" not in kept:
+            raise ValueError("The link cannot be shown: it needs an address and a name.")
+        return {"type": kind, **kept}
+    resource = block.get("resource")
+    if kind != "resource" or not isinstance(resource, dict):
+        raise ValueError("Only images, sounds and resources can be shown.")
+    kept = {key: resource[key] for key in ("uri", "mimeType", "text") if isinstance(resource.get(key), str)}
+    if "uri" not in kept or ("text" in kept) == (resource.get("blob") is not None):
+        raise ValueError("The resource cannot be shown: it needs an address, and either text or data.")
+    if "text" not in kept:
+        kept["blob"] = _shown_data(kind, resource.get("blob"))
+    return {"type": kind, "resource": kept}
+
+
+def _shown_data(kind: str, data: object) -> str:
+    try:
+        return _plain_base64(data)
+    except ValueError as error:
+        raise ValueError(f"The {kind} cannot be shown: {error}") from None
+
+
+def _plain_base64(data: object) -> str:
+    """Give data as the protocol has it, though a server breaks lines, leaves out the end or writes it as in addresses."""
+    if not isinstance(data, str):
+        raise ValueError("it has no data.")  # noqa: TRY004 -- whatever is wrong with a block is a wrong value
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        pass
+    else:
+        return data
+    plain = "".join(data.split()).translate(_URL_SAFE).rstrip("=")
+    plain += "=" * (-len(plain) % 4)
+    try:
+        base64.b64decode(plain, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("its data is not base64.") from None
+    return plain

@@ -14,6 +14,7 @@ from halflap.errors import SandboxError, ToolNotFoundError, UsageError
 from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
 from halflap.execution.named import PREFIXES, names_in
+from halflap.execution.output import fit
 from halflap.execution.report import Execution, failure_text, tell
 from halflap.execution.sandbox import Ending, Program, Readiness
 from halflap.schema import parse_schema
@@ -185,13 +186,22 @@ class Programs:
         # What became of it in the store is told, so it has to be there before.
         is_kept = await self._recorder.end_run(ended)
         kept = self._keeps if is_kept or self._keeps == "off" else "failed"
-        text, is_cut = tell(
-            outcome, host.text, host.calls, self._config, run=record.id, error=error, kept=kept
+        fitting, shown, whole = fit(host.kept.text, host.kept.shown, self._config.max_output_bytes)
+        text = tell(
+            outcome,
+            fitting,
+            host.calls,
+            self._config,
+            whole=whole,
+            run=record.id,
+            error=error,
+            kept=kept,
         )
         return replace(
             _execution(ended, host, error),
             text=text,
-            is_truncated=is_cut,
+            is_truncated=whole is not None,
+            shown=tuple(shown),
             value=None if ending is None else ending.value,
             check_skipped=checked.skipped,
         )
@@ -254,7 +264,7 @@ def _stopping(checked: Checked) -> list[Finding]:
 def _ended(
     record: RunRecord, host: ProgramHost, ending: Ending | None, *, outcome: str, began: float, error: str
 ) -> RunRecord:
-    output = host.text
+    output = host.kept.recorded
     return replace(
         record,
         duration_ms=(time.perf_counter() - began) * 1000,
@@ -273,9 +283,9 @@ def _execution(ended: RunRecord, host: ProgramHost, error: str) -> Execution:
         run=ended.id,
         outcome=ended.outcome,
         text="",
-        output=host.text,
+        output=host.kept.text,
         error=error,
-        shown=tuple(host.shown),
+        shown=tuple(host.kept.shown),
         calls=tuple(host.calls),
         duration_ms=ended.duration_ms or 0.0,
         cpu_ms=ended.cpu_ms,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from halflap.execution.output import CUT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -17,7 +19,8 @@ Kept = Literal["stored", "memory", "off", "failed"]
 """Where the whole output is: in the store; in memory, because the store cannot be opened; not kept, as configured;
 or perhaps nowhere, because the store does not work now."""
 
-_MOST_CALLS = 40
+_MOST_CALLS_AT_AN_END = 20
+_LONGEST_NAME = 200
 _LONGEST_DETAIL = 300
 _LONGEST_ERROR = 24_000
 """What a program says of its own failure is cut by itself; if it is not, here."""
@@ -82,31 +85,31 @@ def limit_text(outcome: str, config: ExecutionConfig) -> str | None:
 
 def tell(
     outcome: str,
-    output: str,
+    shown: str,
     calls: Sequence[CallMade],
     config: ExecutionConfig,
     *,
+    whole: int | None,
     run: str,
     error: str,
     kept: Kept,
-) -> tuple[str, bool]:
-    """Give the text for the model, and whether the output was cut in it."""
-    shown, is_cut = _cut(output, config.max_output_bytes)
+) -> str:
+    """Give the text for the model. `whole` is how much the output was, if it was cut."""
     lines = ["[Script executed successfully]" if outcome == "ok" else "[Script execution failed]"]
     if shown.strip():
         lines.append(shown.removesuffix("\n"))
-    elif outcome == "ok" and not is_cut:
+    elif outcome == "ok" and whole is None:
         lines.append("(no output)")
-    if is_cut:
-        lines.append("... (truncated)")
+    if whole is not None:
+        lines.append(CUT)
         lines.append(
-            f"The output is {len(output.encode()):,} bytes; {config.max_output_bytes:,} of them are shown "
+            f"The output is {whole:,} bytes; {config.max_output_bytes:,} of them are shown "
             f"(`execution.max_output_bytes`). {_rest(kept, run)}"
         )
     if error:
         lines.append(error)
         lines += calls_made(calls)
-    return "\n".join(lines), is_cut
+    return "\n".join(lines)
 
 
 def _rest(kept: Kept, run: str) -> str:
@@ -119,14 +122,6 @@ def _rest(kept: Kept, run: str) -> str:
     if kept == "failed":
         return "The rest may be lost: the store does not work now."
     return "The rest was not kept (`traces.record`)."
-
-
-def _cut(output: str, most: int) -> tuple[str, bool]:
-    """Cut a text to so many bytes, at a character's boundary."""
-    encoded = output.encode()
-    if len(encoded) <= most:
-        return output, False
-    return encoded[:most].decode(errors="ignore"), True
 
 
 def failure_text(
@@ -166,10 +161,20 @@ def calls_made(calls: Sequence[CallMade]) -> list[str]:
     """Name the calls that had been made: their effects stay, whatever became of the program."""
     if not calls:
         return ["Calls made before that: none."]
-    lines = ["Calls made before that:"]
-    for number, call in enumerate(calls[:_MOST_CALLS], 1):
-        detail = f": {call.detail[:_LONGEST_DETAIL]}" if call.detail else ""
-        lines.append(f"{number}. {call.name} — {call.outcome}, {call.duration_ms:.0f} ms{detail}")
-    if len(calls) > _MOST_CALLS:
-        lines.append(f"… and {len(calls) - _MOST_CALLS} more.")
-    return lines
+    lines = [_line(number, call) for number, call in enumerate(calls, 1)]
+    between = len(lines) - 2 * _MOST_CALLS_AT_AN_END
+    if between > 0:
+        lines[_MOST_CALLS_AT_AN_END:-_MOST_CALLS_AT_AN_END] = [f"… {between:,} more …"]
+    return ["Calls made before that:", *lines]
+
+
+def _line(number: int, call: CallMade) -> str:
+    """Name a call on one line: the name may be any text that a program gave to `call_tool`, the detail a server's."""
+    detail = f": {_on_one_line(call.detail, _LONGEST_DETAIL)}" if call.detail else ""
+    name = _on_one_line(call.name, _LONGEST_NAME)
+    return f"{number}. {name} — {call.outcome}, {call.duration_ms:.0f} ms{detail}"
+
+
+def _on_one_line(text: str, most: int) -> str:
+    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:most])
+    return shown if len(text) <= most else f"{shown}…"

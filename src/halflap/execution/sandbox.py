@@ -69,6 +69,8 @@ class Failure:
     hint: str | None = None
     unknown: str | None = None
     """The name that was not defined, if that was it."""
+    is_exhausted: bool = False
+    """Whether memory could not be had, in whatever it became."""
 
 
 @dataclass(frozen=True, slots=True)

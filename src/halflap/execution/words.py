@@ -12,6 +12,7 @@ __all__ = [
     "not_json",
     "returned_no_json",
     "returned_too_much",
+    "shown_too_much",
     "too_large",
 ]
 
@@ -44,6 +45,11 @@ def returned_no_json(why: object) -> str:
 def returned_too_much(size: int, most: int) -> str:
     """Say that a script's `main` returned more than may be."""
     return f"main() returned {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
+
+
+def shown_too_much(size: int, most: int) -> str:
+    """Say that something is too large to be shown."""
+    return f"show() was given {size:,} bytes; at most {most:,} are possible (`execution.max_value_bytes`)."
 
 
 def left_with(code: object) -> str:

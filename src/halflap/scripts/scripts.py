@@ -28,6 +28,8 @@ __all__ = ["ScriptResult", "Scripts"]
 logger = logging.getLogger(__name__)
 
 _PREFIX = f"{SCRIPTS}__"
+_LONGEST_END = 2_000
+"""So much of what a failed script printed goes to whoever called it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def _result(execution: Execution, script: Script) -> ScriptResult:
     meta = {"halflap": {"run": execution.run, "outcome": execution.outcome}}
     if not execution.ok:
         return ScriptResult(
-            content=({"type": "text", "text": _failure(execution, script.name)},),
+            content=({"type": "text", "text": _failure(execution, script.name)}, *execution.shown),
             is_error=True,
             meta=meta,
             execution=execution,
@@ -220,4 +222,8 @@ def _failure(execution: Execution, name: str) -> str:
     lines = execution.error.splitlines()
     what = next((line for line in lines if line[:1].strip() and not line.startswith("Traceback ")), "")
     rest = lines if lines != [what] else []
+    printed = execution.output.removesuffix("\n")
+    if printed:
+        end = printed if len(printed) <= _LONGEST_END else f"…{printed[-_LONGEST_END:]}"
+        rest = [*rest, "It had printed:", end]
     return "\n".join([f"{_PREFIX}{name} failed: {what}", *rest, *calls_made(execution.calls)])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandboxing import Stage
+from sandboxing import IMAGE, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -197,3 +197,14 @@ def test_what_a_program_left_behind_no_other_finds(play: Play) -> None:
     ending, _ = play("print(secret)")
     assert ending.failure is not None
     assert ending.failure.unknown == "secret"
+
+
+def test_data_that_a_server_writes_in_its_own_way_is_shown(play: Play) -> None:
+    stage = Stage(pictures=["_-8", "not base64!"])
+    ending, _ = play("show(await mcp__shop__picture())", stage=stage)
+    assert (ending.outcome, stage.shown) == ("ok", [{**IMAGE, "data": "/+8="}])
+    ending, _ = play(
+        "try:\n    show(await mcp__shop__picture())\nexcept ValueError as error:\n    print(error)",
+        stage=stage,
+    )
+    assert (ending.outcome, stage.text) == ("ok", "The image cannot be shown: its data is not base64.\n")

@@ -81,7 +81,7 @@ def test_an_unknown_name_is_named(play: Play, code: str) -> None:
         ),
         (
             "rows = await mcp__shop__rows()\nprint([row['price'] for row in rows])",
-            "'price' is not in this dict; keys: id",
+            "'price' is not in the result of mcp__shop__rows; keys: id",
         ),
         (
             "rows = await mcp__shop__rows()\nfor row in rows:\n    row['cost']",

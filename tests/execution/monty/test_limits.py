@@ -91,6 +91,15 @@ def test_waiting_for_a_call_is_not_computing(play: Play) -> None:
     assert ending.outcome == "ok"
 
 
+def test_very_many_calls_at_once_are_all_answered(play: Play) -> None:
+    code = (
+        "import asyncio\nwork = [mcp__shop__sales(region='x') for _ in range(12000)]\n"
+        "print(len(await asyncio.gather(*work)))"
+    )
+    ending, stage = play(code, seconds=30)
+    assert (ending.outcome, stage.text) == ("ok", "12000\n"), ending
+
+
 def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
     ending, stage = play("while True: print('x' * 100)", stage=Stage(most_output=50_000))
     assert ending.outcome == "output"
@@ -240,3 +249,8 @@ def test_a_host_that_fails_is_not_the_programs_failure(run: Run) -> None:
 
     run(go())
     assert threads() == []
+
+
+def test_a_memory_error_of_the_programs_own_is_not_the_limit(play: Play) -> None:
+    ending, _ = play("raise MemoryError('mine')")
+    assert ending.outcome == "failed"

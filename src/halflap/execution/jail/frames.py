@@ -7,11 +7,14 @@ from typing import Final
 
 __all__ = [
     "CALL",
+    "CALLS_AT_ONCE",
     "CANCEL",
     "CHUNK",
     "DONE",
     "ERROR",
     "HEADER",
+    "LARGEST_AT_ONCE",
+    "LONGEST_FAILURE",
     "NUMBER",
     "OUTPUT",
     "PROGRAM",
@@ -28,6 +31,13 @@ NUMBER: Final = struct.Struct("!Q")
 
 CHUNK: Final = 65_536
 """Output comes in pieces of at most this many bytes."""
+
+LONGEST_FAILURE: Final = 262_144
+"""How a program failed is told in no more bytes."""
+
+CALLS_AT_ONCE: Final = 1_000
+LARGEST_AT_ONCE: Final = 2
+"""So many calls, or so many of the largest ones, are on their way at a time; the others wait within the program."""
 
 # To the program.
 PROGRAM: Final = b"P"
@@ -49,6 +59,6 @@ RETURNED: Final = b"T"
 DONE: Final = b"D"
 
 
-def frame(kind: bytes, *parts: bytes) -> bytes:
+def frame(kind: bytes, *parts: bytes | memoryview) -> bytes:
     """Put a frame together."""
     return b"".join((HEADER.pack(kind, sum(map(len, parts))), *parts))

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.jail import frames
@@ -19,46 +19,29 @@ from halflap.execution.jail.reading import (
     read_value,
 )
 from halflap.execution.jail.usage import cpu_seconds, process_id
+from halflap.execution.jail.verdict import Exit, Verdict
 from halflap.execution.jail.writing import write_program, write_refusal, write_value
 from halflap.execution.sandbox import Program, ToolRefusal
 
 if TYPE_CHECKING:
     import socket
 
-    from halflap.execution.sandbox import Failure, Host
+    from halflap.execution.sandbox import Host
 
-__all__ = ["Exit", "Inmate", "Verdict"]
+__all__ = ["Inmate"]
 
 _LOCK_SECONDS = 20.0
 _END_SECONDS = 5.0
+_LAST_WORDS_SECONDS = 1.0
 _LARGE_TEXT = 65_536
-_LONGEST_FAILURE = 262_144
 _MOST_WAITING = 10_000
-"""More unanswered calls than any limit lets through: a program that sends them wants to drown us."""
-_MOST_HELD = 4
-"""So many of the largest calls may wait at a time; one that would be more is answered with an error at once."""
+"""Far more unanswered calls than the door lets out at a time: who sends them wants to drown us."""
+_MOST_HELD = 2 * frames.LARGEST_AT_ONCE
+"""So many of the largest calls may wait at a time. The door keeps to half of it, as it does not know how soon a call
+that was given up is gone here; one that would be more is answered with an error at once."""
+_LEFT_AT_A_TIME = 262_144
 _FRAMES_AT_A_TIME = 64
 """Then others get their turn: tiny frames cost us more than they cost who sends them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """How a child ended, as the kernel says; all None when nobody can say."""
-
-    code: int | None
-    cpu_seconds: float | None
-    memory_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How the conversation with a program ended."""
-
-    kind: str
-    """`done`, `silent` (the channel closed before it was done), `misused`, or `output` (too much of it)."""
-    failure: Failure | None = None
-    detail: str = ""
-    value: Any = None
 
 
 class Inmate(asyncio.Protocol):
@@ -73,9 +56,12 @@ class Inmate(asyncio.Protocol):
             frames.CANCEL: frames.NUMBER.size,
             frames.SHOW: largest_frame,
             frames.RETURNED: largest_frame,
-            frames.DONE: _LONGEST_FAILURE,
+            frames.DONE: frames.LONGEST_FAILURE,
         }
         self._transport: asyncio.Transport | None = None
+        self._channel: socket.socket | None = None
+        self._is_lost = False
+        self._is_dying = False
         self._received = bytearray()
         loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = loop.create_future()
@@ -123,6 +109,7 @@ class Inmate(asyncio.Protocol):
     async def connect(self, channel: socket.socket) -> None:
         """Take our end of the channel."""
         channel.setblocking(False)
+        self._channel = channel
         await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=channel)
 
     async def locked(self) -> None:
@@ -171,12 +158,21 @@ class Inmate(asyncio.Protocol):
         """Hear no more of it."""
         self._finish(Verdict("silent"))
 
-    def kill(self) -> None:
-        """End it, now."""
-        self.hush()
+    async def last_words(self) -> None:
+        """End it, and hear what it had printed until then; nothing else that it said counts any more."""
+        self._is_dying = True
+        self._send_kill()
+        await asyncio.wait([self._verdict], timeout=_LAST_WORDS_SECONDS)
+
+    def _send_kill(self) -> None:
         if self._is_watched:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._watched.result(), signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End it, now."""
+        self.hush()
+        self._send_kill()
         if self._transport is not None:
             self._transport.abort()
 
@@ -218,8 +214,21 @@ class Inmate(asyncio.Protocol):
         if not self._ready.done():
             self._ready.set_exception(OSError("the locked child went away"))
             self._ready.exception()
+        self._is_lost = True
         if not self._verdict.done():
-            self._verdict.set_result(Verdict("silent"))
+            self._received += self._left_behind()
+            self._read_on()
+
+    def _left_behind(self) -> bytes:
+        """Give what came before the end and was not read: the transport stops at the first write that fails."""
+        assert self._channel is not None
+        parts, size = [], 0
+        # No more than one frame of the largest kind: a child that still sends is not one that has left.
+        with contextlib.suppress(OSError):
+            while size <= self._largest and (part := self._channel.recv(_LEFT_AT_A_TIME)):
+                parts.append(part)
+                size += len(part)
+        return b"".join(parts)
 
     def pause_writing(self) -> None:
         self._room.clear()
@@ -250,7 +259,11 @@ class Inmate(asyncio.Protocol):
             self._finish(Verdict("misused", detail=str(misuse)))
         except Exception as error:  # noqa: BLE001 -- a mistake of ours, which `run` is to raise
             self._fail(error)
-        if not self._verdict.done() and not self._transport.is_closing():
+        if self._verdict.done():
+            return
+        if self._is_lost:
+            self._verdict.set_result(Verdict("silent"))
+        elif not self._transport.is_closing():
             self._transport.resume_reading()
 
     def _fail(self, error: Exception) -> None:
@@ -288,6 +301,8 @@ class Inmate(asyncio.Protocol):
                 raise MisuseError("a print of nothing")
             if not host.output(body):
                 self._finish(Verdict("output"))
+        elif self._is_dying:
+            return
         elif kind == frames.CALL:
             self._begin(host, body)
         elif kind == frames.CANCEL:
@@ -363,7 +378,8 @@ class Inmate(asyncio.Protocol):
 
     async def _refuse(self, number: int) -> None:
         refusal = ToolRefusal(
-            f"Calls with {self._held:,} bytes of arguments wait already: await some of them before you make more."
+            f"Calls with {self._held:,} bytes of arguments wait already; at most {_MOST_HELD} of the largest size "
+            "(`execution.max_value_bytes`) may: await some of them before you make more."
         )
         await self._answer(frames.ERROR, number, write_refusal(refusal))
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from halflap.config import ExecutionConfig
-    from halflap.execution.jail.inmate import Exit, Inmate, Verdict
+    from halflap.execution.jail.inmate import Inmate
+    from halflap.execution.jail.verdict import Exit, Verdict
     from halflap.execution.sandbox import Host, Program
 
 __all__ = ["Jail"]
@@ -42,7 +43,7 @@ _BROKEN = 70
 _SIGNALS = {
     "SIGSYS": "it made a system call that no program needs, and was killed for it",
     "SIGKILL": "the system killed it, probably for want of memory",
-    "SIGSEGV": "the interpreter crashed (SIGSEGV), as after recursion that is too deep",
+    "SIGSEGV": "the interpreter crashed (SIGSEGV), as after recursion that is too deep, or os.abort()",
 }
 
 
@@ -123,7 +124,7 @@ class Jail:
             verdict = await inmate.run(program, host)
             how = await inmate.exit(_LAST_WORDS_SECONDS) if verdict.kind == "silent" else None
         except BaseException:
-            await asyncio.shield(inmate.end())
+            await asyncio.shield(_cut_short(inmate))
             raise
         used = inmate.cpu_seconds if how is None else how.cpu_seconds
         # What it may still say is not heard, and in a moment it is killed; nobody need wait for that.
@@ -225,6 +226,12 @@ class Jail:
             await asyncio.wait(self._burials)
 
 
+async def _cut_short(inmate: Inmate) -> None:
+    """End a program whose time is up, or that nobody waits for; what it printed is still wanted."""
+    await inmate.last_words()
+    await inmate.end()
+
+
 async def _retire(server: ForkServer, leaving: list[Inmate]) -> None:
     """Let a fork server go when its last program has ended."""
     try:
@@ -241,7 +248,7 @@ def _ending(verdict: Verdict, how: Exit | None, cpu_seconds: int) -> Ending:
     if verdict.kind == "done":
         ending = Ending("ok", value=verdict.value)
         if verdict.failure is not None:
-            ending = Ending("memory" if verdict.failure.type == "MemoryError" else "failed", verdict.failure)
+            ending = Ending("memory" if verdict.failure.is_exhausted else "failed", verdict.failure)
     elif verdict.kind == "misused":
         ending = Ending("misused", detail=verdict.detail)
     elif verdict.kind == "output":

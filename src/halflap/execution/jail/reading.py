@@ -41,12 +41,16 @@ def read_failure(body: bytes) -> Failure | None:
     texts = {key: read.get(key) for key in ("type", "message", "traceback", "hint", "unknown")}
     if not all(text is None or isinstance(text, str) for text in texts.values()):
         raise MisuseError("a failure that is not told in words")
+    is_exhausted = read.get("is_exhausted", False)
+    if not isinstance(is_exhausted, bool):
+        raise MisuseError("a failure that is not told in words")
     return Failure(
         type=_clean(texts["type"]) or "",
         message=_clean(texts["message"]) or "",
         traceback=_clean(texts["traceback"]) or "",
         hint=_clean(texts["hint"]),
         unknown=_clean(texts["unknown"]),
+        is_exhausted=is_exhausted,
     )
 
 

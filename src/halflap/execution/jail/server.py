@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.execution.jail.inmate import Exit, Inmate
+from halflap.execution.jail.inmate import Inmate
 from halflap.execution.jail.users import private_user
+from halflap.execution.jail.verdict import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,7 @@ __all__ = ["Run"]
 
 _MOST_UNREAD = 65_536
 _MOST_WAITING = 10_000
-"""More unanswered calls than any limit lets through: a program that makes them wants to drown us."""
+"""With so many calls unanswered, the program stands still until the next one is: they must not pile up here."""
 
 
 class Run:
@@ -81,11 +81,12 @@ class Run:
                 want = await self._in_thread(partial(self._worker.answer, Outcome(None)))
             elif isinstance(want, Call) and want.is_alone:
                 want = await self._in_thread(partial(self._worker.settle, want, await self._call(want)))
-            elif len(self._calls) >= _MOST_WAITING:
-                return Ended("misused", detail=f"more than {_MOST_WAITING:,} calls without waiting for one")
             else:
                 work = self._call(want) if isinstance(want, Call) else _sleep(want.seconds)
-                self._calls[want.number] = asyncio.create_task(work, name=f"program's call {want.number}")
+                task = asyncio.create_task(work, name=f"program's call {want.number}")
+                self._calls[want.number] = task
+                if isinstance(want, Call) and len(self._calls) >= _MOST_WAITING:
+                    await asyncio.wait([task])
                 want = await self._in_thread(self._worker.promise)
         return want
 

@@ -16,7 +16,7 @@ import pydantic_monty as pm
 
 from halflap.execution import words
 from halflap.execution.hints import FILE, Provenance, Seen, see
-from halflap.execution.media import Media
+from halflap.execution.media import Media, for_model
 from halflap.execution.monty.failure import Scene, describe
 from halflap.execution.monty.lacking import NO_NAME
 from halflap.execution.monty.prelude import CALL, CARRIER, REFUSE, SHOW, enter, prelude
@@ -34,6 +34,7 @@ __all__ = ["Call", "Ended", "Outcome", "Show", "Sleep", "Wait", "Want", "Worker"
 _LAZY = ("uri", "name", "text", "data", "block")
 _EAGER = ("kind", "mime_type")
 _ASK_SECONDS = 1.0
+_OVER = ("MemoryError: memory limit exceeded", "MemoryError: the worker exceeded its memory limit")
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """On Windows, SIGTERM is what ends a process at once."""
@@ -253,9 +254,12 @@ class Worker:
         answer: pm.ExternalResult
         if name == SHOW:
             value = snapshot.args[0] if len(snapshot.args) == 1 else None
-            if isinstance(value, Media):
-                return Show(value.block)
             answer = {"return_value": False}
+            if isinstance(value, Media):
+                try:
+                    return Show(for_model(value.block))
+                except ValueError as error:
+                    answer = {"exc_type": "ValueError", "message": str(error)}
         elif name == REFUSE:
             answer = self._refusal(snapshot.args)
         else:
@@ -309,7 +313,8 @@ class Worker:
 
     def _failed(self, error: pm.MontyRuntimeError | pm.MontySyntaxError) -> Ended:
         headline = error.display("type-msg")
-        is_over = headline.startswith("MemoryError")
+        # Monty's own words: a program cannot catch that, and may well raise one of its own.
+        is_over = headline.startswith(_OVER)
         if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
             return Ended("cpu")
         scene = Scene(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import marshal
 import socket
+from collections import deque
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +30,20 @@ class Door:
     def __init__(self, channel: socket.socket, largest_frame: int) -> None:
         self._channel = channel
         self.largest = largest_frame
+        self.is_sending = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._turns = _Turns(largest_frame * frames.LARGEST_AT_ONCE)
         self._last = 0
         self._received = bytearray()
 
-    def send(self, kind: bytes, *parts: bytes) -> None:
+    def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
         """Send a frame. The gateway always reads, so this takes no time to speak of."""
-        self._channel.sendall(frames.frame(kind, *parts))
+        self.is_sending = True
+        try:
+            self._channel.sendall(frames.frame(kind, *parts))
+        finally:
+            self.is_sending = False
 
     def read_program(self) -> Any:
         """Wait for the program; None when there will be none."""
@@ -57,6 +64,14 @@ class Door:
             raise TypeError(words.not_json(name, error)) from None
         if len(body) > self.largest:
             raise ToolError(words.too_large(name, len(body), self.largest))
+        if not self._turns.take(len(body)):
+            await self._turns.come(len(body))
+        try:
+            return await self._answer(body)
+        finally:
+            self._turns.give_back(len(body))
+
+    async def _answer(self, body: bytes) -> Any:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             loop.add_reader(self._channel.fileno(), self._receive)
@@ -110,3 +125,52 @@ class Door:
         body = bytes(memoryview(self._received)[frames.HEADER.size : end])
         del self._received[:end]
         return kind, body
+
+
+class _Turns:
+    """Lets out so many calls at a time that the gateway can take them; the others wait here, in their order."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._calls = 0
+        self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
+
+    def take(self, size: int) -> bool:
+        """Take a turn, if one is to be had at once: it counts until it is given back."""
+        if self._waiting or not self._has_room(size):
+            return False
+        self._count(size)
+        return True
+
+    async def come(self, size: int) -> None:
+        """Wait for a turn, and take it."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((turn, size))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                # Its turn had come when it was given up.
+                self.give_back(size)
+            raise
+
+    def _has_room(self, size: int) -> bool:
+        return self._calls == 0 or (
+            self._calls < frames.CALLS_AT_ONCE and self._bytes + size <= self._most_bytes
+        )
+
+    def _count(self, size: int) -> None:
+        self._calls += 1
+        self._bytes += size
+
+    def give_back(self, size: int) -> None:
+        """Let the next ones have theirs."""
+        self._calls -= 1
+        self._bytes -= size
+        while self._waiting and self._has_room(self._waiting[0][1]):
+            turn, next_size = self._waiting.popleft()
+            # Nobody is left in a loop that was closed.
+            if not turn.done() and not turn.get_loop().is_closed():
+                self._count(next_size)
+                turn.set_result(None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.error import URLError
 
 from halflap.execution.hints import (
@@ -24,17 +25,17 @@ from halflap.execution.hints import (
     see,
     what_is_there,
 )
+from halflap.execution.jail.inside.look import Look, UnknownError, has, object_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType, TracebackType
+    from types import TracebackType
 
 __all__ = ["hint"]
 
 _COROUTINE = re.compile(r"""['"]coroutine['"]|(type|not|to) coroutine\b|coroutine found""")
 """Not what asyncio says where one is needed: "a coroutine was expected"."""
-_MOST_KEYS_COMPARED = 1_000
-_MOST_NAMES = 1_000
+_NOT_MANY = re.compile(r"object is not iterable|has no len\(\)|argument after \*")
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.BitOr: "|", ast.BitAnd: "&", ast.BitXor: "^", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -119,8 +120,10 @@ def _about_values(error: BaseException, source: str, provenance: Provenance) -> 
     if not traces:
         return None
     inner = traces[-1]
-    look = _Look(inner.tb_frame, provenance)
+    look = Look(inner.tb_frame, provenance, _key(error))
     nodes = _nodes(source, inner)
+    if inner.tb_next is None and (said := _about_kind(error, nodes, look)) is not None:
+        return said
     if inner.tb_next is not None or not any(
         isinstance(node, ast.Subscript | ast.Attribute | ast.BinOp | ast.AugAssign | ast.Compare)
         for node in nodes
@@ -154,20 +157,20 @@ def _nodes(source: str, trace: TracebackType) -> list[ast.AST]:
     ]
 
 
-def _about_place(error: BaseException, node: ast.Subscript | ast.Attribute, look: _Look) -> str | None:
+def _about_place(error: BaseException, node: ast.Subscript | ast.Attribute, look: Look) -> str | None:
     """Say what a value is, or has, instead of what was looked for in it."""
     by_attribute = isinstance(node, ast.Attribute)
     try:
         wanted = node.attr if isinstance(node, ast.Attribute) else look.value(node.slice)
-    except _UnknownError:
+    except UnknownError:
         wanted = _key(error)
     try:
         seen = look.see(node.value)
-    except _UnknownError:
+    except UnknownError:
         if not by_attribute or type(error) is not AttributeError or type(error.name) is not str:
             return None
         seen = see(error.obj)
-    if seen.kind == "dict" and not by_attribute and (wanted is None or _has(seen.keys, wanted)):
+    if seen.kind == "dict" and not by_attribute and (wanted is None or has(seen.keys, wanted)):
         # It is another result than the one that is remembered, or what is there has changed since.
         return None
     if seen.kind == "NoneType" and (said := look.gave_none(node.value)) is not None:
@@ -178,11 +181,35 @@ def _about_place(error: BaseException, node: ast.Subscript | ast.Attribute, look
     return said
 
 
+def _about_kind(error: BaseException, nodes: list[ast.AST], look: Look) -> str | None:
+    """Say what a value is that was gone through, or asked for its length, and has neither."""
+    if type(error) is not TypeError or not _NOT_MANY.search(_text(error)):
+        return None
+    for node in nodes:
+        for value in _gone_through(node):
+            with suppress(UnknownError):
+                seen = look.see(value)
+                if seen.kind in {"int", "float", "bool", "NoneType", "media"}:
+                    return what_is_there(seen, None, look.provenance, by_attribute=False)
+    return None
+
+
+def _gone_through(node: ast.AST) -> list[ast.expr]:
+    """Give what an expression or a loop may have gone through."""
+    if isinstance(node, ast.Call):
+        return node.args
+    if isinstance(node, ast.For):
+        return [node.iter]
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        return [node.generators[0].iter]
+    return [node] if isinstance(node, ast.expr) else []
+
+
 def _key(error: BaseException) -> str | None:
     return (_text(error) or None) if type(error) is KeyError else None
 
 
-def _about_key_below(error: BaseException, nodes: list[ast.AST], look: _Look) -> str | None:
+def _about_key_below(error: BaseException, nodes: list[ast.AST], look: Look) -> str | None:
     """Say what is in the dicts that a line names, where something in C, or of a library, looked for a key."""
     wanted = _key(error)
     if wanted is None or not nodes or any(isinstance(node, ast.Raise) for node in nodes):
@@ -190,9 +217,9 @@ def _about_key_below(error: BaseException, nodes: list[ast.AST], look: _Look) ->
     named = list(look.all_in(nodes[0]))
     if any(seen.kind in {"set", "frozenset", "_Environ"} for seen in named):
         return None
-    lacking = [seen for seen in map(_object, named) if seen is not None and not _has(seen.keys, wanted)]
+    lacking = [seen for seen in map(object_of, named) if seen is not None and not has(seen.keys, wanted)]
     if not lacking:
-        if any(_object(seen) is not None for seen in named) or _is_of_others(nodes[0]):
+        if any(object_of(seen) is not None for seen in named) or _is_of_others(nodes[0]):
             return None
         lacking = look.results_without(wanted)
     if len({tuple(seen.keys) for seen in lacking if all(map(is_plain, seen.keys))}) != 1:
@@ -205,15 +232,8 @@ def _is_of_others(node: ast.AST) -> bool:
     return any(isinstance(inner, ast.Attribute | ast.Subscript) for inner in ast.walk(node))
 
 
-def _object(seen: Seen) -> Seen | None:
-    """Give the dict that a value is, or is a list of."""
-    if seen.kind == "list" and seen.first is not None:
-        seen = seen.first
-    return seen if seen.kind == "dict" else None
-
-
 def _about_operands(
-    error: BaseException, node: ast.BinOp | ast.AugAssign | ast.Compare, look: _Look
+    error: BaseException, node: ast.BinOp | ast.AugAssign | ast.Compare, look: Look
 ) -> str | None:
     """Say what stands on both sides."""
     if type(error) is not TypeError or (isinstance(node, ast.Compare) and len(node.ops) != 1):
@@ -228,7 +248,7 @@ def _about_operands(
     sign = _OPERATORS.get(kind)
     try:
         sides = look.see(left), look.see(right)
-    except _UnknownError:
+    except UnknownError:
         return None
     if sign is None or all(one.kind == sides[0].kind == "str" for one in sides):
         return None
@@ -237,157 +257,3 @@ def _about_operands(
 
 def _side(seen: Seen) -> str:
     return f"the text {seen.text!r}" if seen.kind == "str" else kind_of(seen)
-
-
-def _has(keys: Any, wanted: Any) -> bool:
-    return is_plain(wanted) and any(
-        type(key) is type(wanted) and key == wanted for key in islice(keys, _MOST_KEYS_COMPARED)
-    )
-
-
-class _UnknownError(Exception):
-    """The value of an expression can't be had without running something."""
-
-
-def _scope() -> Any:
-    return sys._getframe().f_locals  # noqa: SLF001 -- only its type is looked at
-
-
-_SCOPES = (dict, type(_scope()))
-"""The body of a class can have names in something of the program's own."""
-
-
-class _Look:
-    """Looks at values from a frame."""
-
-    def __init__(self, frame: FrameType, provenance: Provenance) -> None:
-        self.provenance = provenance
-        self._scopes = [names for names in (frame.f_locals, frame.f_globals) if type(names) in _SCOPES]
-
-    def value(self, node: ast.expr) -> Any:
-        """Give the value of a simple expression: names, constants, and places in plain dicts and lists."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            for names in self._scopes:
-                if node.id in names:
-                    return names[node.id]
-        elif isinstance(node, ast.Subscript):
-            return self._part(node.value, node.slice)
-        elif (got := _got(node)) is not None:
-            outer, key = self.value(got[0]), self.value(got[1])
-            if type(outer) is dict and is_plain(key):
-                return outer.get(key)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            number = self.value(node.operand)
-            if type(number) is int:
-                return -number
-        raise _UnknownError
-
-    def _part(self, whole: ast.expr, at: ast.expr) -> Any:
-        outer, key = self.value(whole), self.value(at)
-        if type(outer) in {dict, list, tuple, str} and is_plain(key):
-            return outer[key]
-        raise _UnknownError
-
-    def see(self, node: ast.expr) -> Seen:
-        """Give what there is to say about the value of an expression, the last result of a tool among them."""
-        try:
-            return see(self.value(node))
-        except (LookupError, TypeError, _UnknownError):
-            seen = self._see_result(node)
-        if seen is None:
-            raise _UnknownError
-        return seen
-
-    def _see_result(self, node: ast.expr) -> Seen | None:
-        if isinstance(node, ast.Await):
-            return self._last(node.value)
-        got = (node.value, node.slice) if isinstance(node, ast.Subscript) else _got(node)
-        outer = None if got is None else self._see_result(got[0])
-        if got is None or outer is None:
-            return None
-        key = self.value(got[1])
-        if outer.kind == "list" and type(key) is int:
-            return outer.first
-        if outer.kind == "dict" and type(key) is str:
-            if not isinstance(node, ast.Subscript) and not _has(outer.keys, key):
-                return Seen("NoneType")
-            return outer.inside.get(key)
-        return None
-
-    def _last(self, call: ast.expr) -> Seen | None:
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            return None
-        name: Any = call.func.id
-        if name == "call_tool" and call.args:
-            name = self.value(call.args[0])
-        return self.provenance.last(name) if type(name) is str else None
-
-    def all_in(self, node: ast.AST) -> Iterator[Seen]:
-        """Give what can be seen in an expression, of `a['b']` only the whole."""
-        if isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
-            try:
-                yield self.see(node)
-            except _UnknownError:
-                pass
-            else:
-                return
-        for inner in ast.iter_child_nodes(node):
-            if not isinstance(inner, ast.stmt):
-                yield from self.all_in(inner)
-
-    def gave_none(self, node: ast.expr) -> str | None:
-        """Say why `.get` gave nothing."""
-        got = _got(node)
-        if got is None:
-            return None
-        outer, key = self.see(got[0]), self.value(got[1])
-        if outer.kind != "dict" or not is_plain(key):
-            return None
-        if _has(outer.keys, key):
-            return f"`.get({key!r})` gave None: that is the value there."
-        why = what_is_there(outer, key, self.provenance, by_attribute=False)
-        return f"`.get({key!r})` gave None: {why}"
-
-    def _variables(self) -> Iterator[Any]:
-        for names in self._scopes:
-            for name, value in islice(names.items(), _MOST_NAMES):
-                if type(name) is str and not name.startswith("__"):
-                    yield value
-
-    def results_without(self, wanted: str) -> list[Seen]:
-        """Give the objects of tools among the variables that lack a key."""
-        objects = (_object(see(value)) for value in self._variables() if type(value) in {dict, list})
-        return [
-            seen
-            for seen in objects
-            if seen is not None
-            and not _has(seen.keys, wanted)
-            and self.provenance.tool_of(seen.keys) is not None
-        ]
-
-    def whose_key(self, text: str) -> str | None:
-        """Say that a text is the key of a dict, which is what going through one gives."""
-        for value in self._variables():
-            if type(value) is not dict:
-                continue
-            for key, inner in islice(value.items(), _MOST_KEYS_COMPARED):
-                if type(key) is str and key == text:
-                    if type(inner) is dict:
-                        return "it is a key of a dict; to go through its values write `.values()`"
-                    return "it is a key of a dict; going through a dict gives its keys"
-        return None
-
-
-def _got(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
-    """Give of `a.get(b)` a and b."""
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "get"
-        and len(node.args) == 1
-        and not node.keywords
-    ):
-        return node.func.value, node.args[0]
-    return None

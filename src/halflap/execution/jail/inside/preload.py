@@ -25,18 +25,14 @@ _LEFT_OUT = frozenset(
     {
         # They open a window or a browser, print something, are tests, or install packages.
         "antigravity", "this", "idlelib", "tkinter", "_tkinter", "turtle", "turtledemo", "test", "ensurepip",
-        "lib2to3", "pydoc_data", "venv", "webbrowser", "curses", "readline", "rlcompleter", "pdb", "bdb",
+        "lib2to3", "pydoc_data", "venv", "webbrowser", "curses", "readline", "rlcompleter",
         # They are no use without processes and files, or change how Python itself behaves.
         "multiprocessing", "distutils", "msilib", "nt", "ntpath", "winreg", "winsound", "_winapi", "site",
         "sitecustomize", "usercustomize", "__main__", "cgi", "cgitb", "crypt", "nntplib", "smtpd", "asynchat",
         "asyncore", "imp", "pipes", "telnetlib", "uu", "xdrlib", "audioop", "nis", "ossaudiodev", "spwd",
         "sndhdr", "sunau", "chunk", "aifc", "imghdr", "mailcap",
-        # They speak to servers or are servers, examine code, or stand in for what is there in C. Each child pays
-        # for what is loaded: its page tables are copied when it is forked.
-        "ftplib", "imaplib", "mailbox", "poplib", "smtplib", "socketserver", "wsgiref", "xmlrpc", "netrc",
-        "cProfile", "compileall", "doctest", "modulefinder", "pickletools", "profile", "pstats", "py_compile",
-        "pyclbr", "pydoc", "symtable", "tabnanny", "trace", "zipapp", "_pydecimal", "_pyio", "_curses",
-        "_curses_panel", "_aix_support", "_osx_support", "_bootsubprocess", "wave", "dbm",
+        # They stand in for what is there in C.
+        "_pydecimal", "_pyio", "_curses", "_curses_panel", "_aix_support", "_osx_support", "_bootsubprocess",
     }
 )  # fmt: skip
 
@@ -49,15 +45,11 @@ _PACKAGES = (
 
 _MORE = (
     "concurrent.futures.thread", "ctypes.util", "http.client", "http.cookiejar", "http.cookies", "logging.config",
-    "logging.handlers", "unittest.mock", "xml.dom.minidom", "xml.sax.saxutils",
+    "logging.handlers", "unittest.mock", "wsgiref.util", "xml.dom.minidom", "xml.sax.saxutils", "xmlrpc.client",
 )  # fmt: skip
 
-_ENCODINGS = re.compile(
-    r"ascii|latin_1|utf_.*|unicode_escape|raw_unicode_escape|idna|punycode|iso8859_\d+|cp125\d|cp(437|850|852|866|932)|"
-    r"koi8_[ru]|mac_roman|gbk|gb18030|gb2312|big5|shift_jis|euc_(jp|kr)|iso2022_jp|(base64|bz2|hex|quopri|zlib)_codec|"
-    r"rot_13|aliases|charmap|undefined"
-)
-"""Those that texts still come in."""
+_NO_ENCODINGS = re.compile(r"mbcs|oem")
+"""They are Windows' own."""
 
 
 def preload(modules: Iterable[str]) -> dict[str, str]:
@@ -74,7 +66,7 @@ def preload(modules: Iterable[str]) -> dict[str, str]:
             importlib.import_module(name)
         for package in _PACKAGES:
             _load_inner(package)
-        _load_inner("encodings", _ENCODINGS)
+        _load_inner("encodings", _NO_ENCODINGS)
         failed = {}
         for name in modules:
             try:
@@ -97,12 +89,12 @@ def _load_lazy(module: ModuleType) -> None:
             getattr(module, name)
 
 
-def _load_inner(package: str, wanted: re.Pattern[str] | None = None) -> None:
+def _load_inner(package: str, unwanted: re.Pattern[str] | None = None) -> None:
     module = importlib.import_module(package)
     for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
         if inner.name.startswith("__") or "windows" in inner.name:
             continue
-        if wanted is not None and not wanted.fullmatch(inner.name):
+        if unwanted is not None and unwanted.fullmatch(inner.name):
             continue
         with contextlib.suppress(Exception):
             importlib.import_module(f"{package}.{inner.name}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import atexit
 import builtins
 import contextlib
 import inspect
+import logging
 import marshal
 import mmap
 import socket
@@ -18,11 +20,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from halflap.execution import words
 from halflap.execution.hints import FILE, Provenance
 from halflap.execution.jail import frames
-from halflap.execution.jail.inside import console
+from halflap.execution.jail.inside.console import Console, no_input
 from halflap.execution.jail.inside.door import Door, ToolError
+from halflap.execution.jail.inside.exhausted import is_exhausted
 from halflap.execution.jail.inside.failure import describe, show_source
 from halflap.execution.jail.inside.media import Media, from_gateway
 from halflap.execution.jail.inside.unawaited import Unawaited
+from halflap.execution.media import for_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,7 +41,9 @@ import asyncio, json
 print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
 _WARM = "_halflap_warm"
-_RESERVE_BYTES = 1 << 20
+_SAME_LINE = 0x80 | 13 << 3
+"""In a table of lines: some instructions without columns; the byte after it says how many lines on."""
+_RESERVE_BYTES = 1 << 22
 """Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
 
 
@@ -50,6 +56,9 @@ def get_ready() -> None:
         describe(error, source, Provenance())
     with contextlib.suppress(Exception):
         ast.parse("x[0]")
+    # What modules want done at the end of the fork server is no program's; this is what every program counts on.
+    atexit._clear()  # noqa: SLF001 -- there is no other way
+    atexit.register(logging.shutdown)
 
 
 def warm_up() -> None:
@@ -62,7 +71,7 @@ def warm_up() -> None:
         door = Door(ours, _RESERVE_BYTES)
         answer = marshal.dumps({"rows": [{"number": 1}]})
         theirs.sendall(frames.frame(frames.VALUE, frames.NUMBER.pack(1), answer))
-        console.attach(door)
+        Console(door).attach()
         names = _names(door, {_WARM: ""}, Provenance())
         with asyncio.Runner() as runner:
             runner.run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
@@ -74,21 +83,37 @@ def run(door: Door) -> None:
     order = door.read_program()
     if order is None:
         return
-    console.attach(door)
-    builtins.input = console.no_input
+    console = Console(door)
+    console.attach()
+    console.keep_sending()
+    builtins.input = no_input
     # Python has these from `site`, which is not loaded here.
     for name in ("exit", "quit"):
         setattr(builtins, name, _leave)
+    if sys.version_info < (3, 14):
+        # The warm-up has had a loop, and closed it: a program finds things as at the start of Python.
+        asyncio.set_event_loop_policy(None)
     provenance = Provenance()
     names = _names(door, order["tools"], provenance)
     failure, value = _run(order, names, provenance, door.largest)
-    for stream in (sys.stdout, sys.stderr):
-        # What stands there is the program's, and may raise anything.
-        with contextlib.suppress(BaseException):
-            stream.flush()
+    # What it wants done at its end, as Python does it; what fails there is printed.
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()  # noqa: SLF001 -- as above
+    console.finish()
     if value is not None:
         door.send(frames.RETURNED, value)
-    door.send(frames.DONE, dumps(failure).encode())
+    door.send(frames.DONE, _written(failure))
+
+
+def _written(failure: dict[str, Any] | None) -> bytes:
+    """Write how it failed, in what the channel has room for: letters are of one byte, or of six as an escape."""
+    # A half character comes out as an escape, as JSON has it.
+    body = dumps(failure, ensure_ascii=False).encode(errors="backslashreplace")
+    if failure is None or len(body) <= frames.LONGEST_FAILURE:
+        return body
+    most = frames.LONGEST_FAILURE // (6 * len(failure) + 6)
+    cut = {key: text[:most] if type(text) is str else text for key, text in failure.items()}
+    return dumps(cut, ensure_ascii=False).encode(errors="backslashreplace")
 
 
 def _compile(source: str) -> Any:
@@ -124,8 +149,9 @@ def _run(
             _settle(runner)
         unawaited.finish(main.__dict__)
     except BaseException as error:  # noqa: BLE001 -- a program may raise anything
-        unawaited.stop()
+        # First: the next thing that needs memory may be a handler of a signal, and would fail wherever we are.
         reserve.close()
+        unawaited.stop()
         return _failed(error, source, provenance), None
     return None, value
 
@@ -178,15 +204,17 @@ def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[s
     try:
         if isinstance(error, SystemExit):
             return _left(error, source, provenance)
-        told = {
+        told: dict[str, Any] = {
             key: text if text is None else str(text)
             for key, text in describe(error, source, provenance).items()
         }
+        told["is_exhausted"] = is_exhausted(error)
     except BaseException as another:  # noqa: BLE001 -- so may its exceptions, when they are asked what they are
         # There may be no memory left to describe it with.
-        kind = "MemoryError" if isinstance(error, MemoryError) else "Exception"
+        is_over = issubclass(type(error), MemoryError) or issubclass(type(another), MemoryError)
+        kind = "MemoryError" if is_over else "Exception"
         error.__traceback__ = another.__traceback__ = None
-        return {"type": kind, "message": "", "traceback": f"{kind}\n"}
+        return {"type": kind, "message": "", "traceback": f"{kind}\n", "is_exhausted": is_over}
     return told
 
 
@@ -200,17 +228,27 @@ def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str,
 def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[str, Any]:
     """Give what a program finds there: the tools that it names, and a few words of ours."""
 
-    async def call_tool(name: str, /, **arguments: Any) -> Any:
-        """Call a tool by a name that is only known when the program runs."""
+    async def call(name: str, arguments: dict[str, Any]) -> Any:
         value = from_gateway(await door.call(name, arguments))
         provenance.note(name, value)
         return value
+
+    async def call_tool(name: str, /, **arguments: Any) -> Any:
+        """Call a tool by a name that is only known when the program runs."""
+        try:
+            return await call(name, arguments)
+        except (ToolError, TypeError) as error:
+            # Where in our files it was raised is nothing to the program.
+            raise error.with_traceback(None) from None
 
     def show(value: Any) -> None:
         """Put an image, a sound or a resource before the model; print anything else."""
         if isinstance(value, Media):
             sys.stdout.flush()
-            door.send(frames.SHOW, dumps(value.block, allow_nan=False, ensure_ascii=False).encode())
+            try:
+                door.send(frames.SHOW, _shown(value, door.largest))
+            except ValueError as error:
+                raise error.with_traceback(None) from None
         elif type(value) is list and any(isinstance(part, Media) for part in value):
             for part in value:
                 show(part)
@@ -218,25 +256,42 @@ def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[st
             print(value)  # noqa: T201 -- the program's own output
 
     names: dict[str, Any] = {"ToolError": ToolError, "call_tool": call_tool, "show": show}
-    names |= {name: _tool(name, signature, call_tool) for name, signature in tools.items()}
-    return names
+    _hide(call_tool, "call_tool")
+    _hide(show, "show")
+    return names | {name: _tool(name, signature, call) for name, signature in tools.items()}
+
+
+def _shown(value: Media, largest: int) -> bytes:
+    body = dumps(for_model(value.block), ensure_ascii=False).encode()
+    if len(body) > largest:
+        raise ValueError(words.shown_too_much(len(body), largest))
+    return body
 
 
 def _tool(
-    name: str, signature: str, call_tool: Callable[..., Awaitable[Any]]
+    name: str, signature: str, call: Callable[[str, dict[str, Any]], Awaitable[Any]]
 ) -> Callable[..., Awaitable[Any]]:
     async def tool(*unnamed: Any, **arguments: Any) -> Any:
         if unnamed:
             raise TypeError(words.keywords_only(name, signature))
         try:
-            return await call_tool(name, **arguments)
+            return await call(name, arguments)
         except (ToolError, TypeError) as error:
-            # Where in our files it was raised is nothing to the program.
             raise error.with_traceback(None) from None
 
-    # A program that shows a traceback itself sees the tool there, and no file of ours.
-    tool.__code__ = tool.__code__.replace(co_filename="<tool>", co_name=name, co_qualname=name)
-    tool.__name__ = tool.__qualname__ = name
-    tool.__module__ = "__main__"
+    _hide(tool, name)
     tool.__doc__ = signature
     return tool
+
+
+def _hide(function: Any, name: str) -> None:
+    """Let a program that shows a traceback itself see our word there, and neither file nor line of ours."""
+    code = function.__code__
+    pairs = len(code.co_code) // 2
+    # Eight instructions at a time, all on the first line: the form is Python's, since 3.11.
+    lines = b"".join(bytes((_SAME_LINE | min(8, pairs - at) - 1, 0)) for at in range(0, pairs, 8))
+    function.__code__ = code.replace(
+        co_filename="<tool>", co_name=name, co_qualname=name, co_firstlineno=1, co_linetable=lines
+    )
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "__main__"
