@@ -117,7 +117,11 @@ def _written(failure: dict[str, Any] | None) -> bytes:
 
 
 def _compile(source: str) -> Any:
-    return compile(source, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    try:
+        return compile(source, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except (MemoryError, RecursionError):
+        # So the parser says that its stack is full; memory it has.
+        raise SyntaxError("the program is nested too deeply for Python") from None
 
 
 def _run(
