@@ -154,4 +154,11 @@ def test_without_any_server_it_says_what_to_do(done: dict[str, Done]) -> None:
 @pytest.mark.parametrize(("name", "words"), [("jail", "run in the jail,"), ("monty", "run in monty,")])
 def test_where_programs_run_is_said_in_words(name: str, words: str) -> None:
     ready: dict[str, Any] = {"name": name, "trouble": None, "layers": ["a", "b"], "missing": {}, "notes": []}
-    assert _sandbox_lines(ready) == [(f"Programs: {words} behind a, b", "")]
+    ready["check"] = {"layers": ["c"], "missing": {"d": "none here"}, "trouble": None}
+    assert _sandbox_lines(ready) == [
+        (f"Programs: {words} behind a, b", ""),
+        ("  checked before they run by ty, behind c", ""),
+        ("    without d: none here", "yellow"),
+    ]
+    ready["check"]["trouble"] = "it is off"
+    assert _sandbox_lines(ready)[1:] == [("  not checked before they run: it is off", "yellow")]

@@ -448,7 +448,7 @@ def test_of_many_calls_the_first_and_the_last_are_named(desk: Desk) -> None:
     assert (len(told), told[20]) == (41, "… 11 more …")
     assert told[19].startswith("20. mcp__echo__echo — ok")
     assert told[21].startswith("32. mcp__echo__echo — ok")
-    assert told[40].startswith("51. mcp__echo__fail — error")
+    assert told[40].startswith("51. mcp__echo__fail — tool_error")
 
 
 _MEDIA = "The value is an image, a sound or a resource: it has .kind, .mime_type, .uri, .name, .text and .data (its bytes)"

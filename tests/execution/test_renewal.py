@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Any
 
 from halflap.config.settings import ExecutionConfig
@@ -11,7 +10,7 @@ from halflap.execution.jail import jail as module
 from halflap.execution.jail.jail import Jail
 from halflap.execution.sandbox import Program
 from sandboxing import Stage
-from support import children_of, eventually
+from support import alive, children_of, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -27,15 +26,18 @@ def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
     async def use() -> None:
         jail = Jail(ExecutionConfig())
         try:
-            seen = set()
+            servers = set()
             for _ in range(40):
                 assert (await jail.run(Program("print(1)"), Stage())).outcome == "ok"
-                seen.add(id(jail._server))
+                assert jail._server is not None
+                assert jail._server._process is not None
+                servers.add(jail._server._process.pid)
                 await asyncio.sleep(0.05)
-            assert len(seen) > 1
+            assert len(servers) > 1
+            mine.update(servers, *(children_of(pid) for pid in servers))
         finally:
             await jail.close()
 
-    before = set(children_of(os.getpid()))
+    mine: set[int] = set()
     run(use())
-    assert eventually(lambda: set(children_of(os.getpid())) <= before)
+    assert eventually(lambda: not any(map(alive, mine)))

@@ -79,14 +79,12 @@ class Checker:
     async def check(self, code: str) -> Checked:
         """Say what is wrong with a program, what may be, or why that could not be found out."""
         known = await self._known(code)
-        text = f"{write_stubs(stub for _, stub in known.values())}\n{OWN_NAMES}"
-        # How sure a tool's types are does not stand in them.
-        sure = "".join("?" if self._is_doubtful(stub) else "!" for _, stub in known.values())
-        key = sha256(f"{sure} {len(text)} {text}{code}".encode(errors="replace")).digest()
+        key = _key(code, [stub for _, stub in known.values()])
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
         try:
+            text = f"{write_stubs(stub for _, stub in known.values())}\n{OWN_NAMES}"
             checked = await self._examine(code, text, known)
         except CheckSkipped as skipped:
             return Checked(skipped=skipped.reason)
@@ -100,10 +98,6 @@ class Checker:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return checked
-
-    @staticmethod
-    def _is_doubtful(stub: Stub) -> bool:
-        return any(record.source == "doubtful" for record in stub.records)
 
     async def _known(self, code: str) -> dict[str, tuple[ToolSchema, Stub]]:
         """Give the tools that a program names."""
@@ -199,6 +193,15 @@ class Checker:
     async def close(self) -> None:
         """End what examines."""
         await self.examiner.close()
+
+
+def _key(code: str, stubs: Sequence[Stub]) -> bytes:
+    """Name a program over these types; how sure they are does not stand in them."""
+    made = sha256(code.encode(errors="replace"))
+    for stub in stubs:
+        doubtful = any(record.source == "doubtful" for record in stub.records)
+        made.update(f"\0{doubtful}\0{stub.text}".encode(errors="replace"))
+    return made.digest()
 
 
 def _stub_of(tool: Tool, *, breached: bool) -> tuple[ToolSchema, Stub]:
