@@ -82,7 +82,7 @@ class Judge:
         }
         types = {**told, **types}
         lying = any(
-            (one.rule == "invalid-assignment" and not self._is_unawaited(one, lying=False))
+            (one.rule == "invalid-assignment" and not one.message.startswith("Object of type "))
             or one.rule == "non-literal-typed-dict-key"
             or self._is_of_own_function(one)
             or _LYING.search(one.message) is not None

@@ -120,7 +120,11 @@ def _is_of_awaited(tree: Tree, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name):
         return False
     bound = tree.bindings.get(node.id, [])
-    return bool(bound) and all(isinstance(one.value, ast.Await) for one in bound)
+    # What the program says that it is, a checker believes; it may be something else.
+    return bool(bound) and all(
+        isinstance(one.value, ast.Await) and not isinstance(tree.parents[one.node], ast.AnnAssign)
+        for one in bound
+    )
 
 
 def _shown(node: ast.expr) -> str:
