@@ -6,16 +6,14 @@ import asyncio
 import contextlib
 import itertools
 import json
-import os
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution.bare import start_bare
 from halflap.execution.check.inside import words
 from halflap.execution.check.reading import CheckSkipped, Examined, HelperGone, read_answer
 from halflap.execution.jail.users import private_user
@@ -29,11 +27,6 @@ _START_SECONDS = 30.0
 _CLOSE_SECONDS = 3.0
 _GRACE_SECONDS = 1.0
 _LONGEST_WORD = 65_536
-
-_BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from halflap.execution.check.inside.server import main; main(int(sys.argv[2]))"
-)
 
 
 class NamespacesUnusableError(OSError):
@@ -91,7 +84,7 @@ class Helper:
         control.setblocking(False)
         self._control = control
         try:
-            await self._execute(theirs)
+            self._process = await start_bare("halflap.execution.check.inside.server", theirs)
             instructions = await asyncio.to_thread(self._instructions)
             await loop.sock_sendall(control, json.dumps(instructions).encode() + b"\n")
             async with asyncio.timeout(_START_SECONDS):
@@ -111,21 +104,6 @@ class Helper:
         # It says nothing more: what can be read from here on is its end.
         loop.add_reader(control, self._lose)
         self._keep_one_waiting()
-
-    async def _execute(self, theirs: socket.socket) -> None:
-        root = str(Path(__file__).parents[3])
-        try:
-            # Nothing of our environment goes along; only what an interpreter may need to find its library.
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-                pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
-            )  # fmt: skip
-        finally:
-            # It holds its own; ours would keep it from seeing that we are gone.
-            theirs.close()
 
     def _instructions(self) -> dict[str, Any]:
         orders = asdict(self.orders)

@@ -6,15 +6,14 @@ import asyncio
 import contextlib
 import itertools
 import json
-import os
 import platform
 import signal
 import socket
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution.bare import start_bare
 from halflap.execution.jail.inmate import Inmate
 from halflap.execution.jail.users import private_user
 from halflap.execution.jail.verdict import Exit
@@ -27,11 +26,6 @@ __all__ = ["ForkServer", "Orders"]
 _START_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
 _LONGEST_MESSAGE = 65_536
-
-_BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from halflap.execution.jail.inside.server import main; main(int(sys.argv[2]))"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,7 @@ class ForkServer:
         self._control = control
         self._started = loop.create_future()
         try:
-            await self._execute(theirs)
+            self._process = await start_bare("halflap.execution.jail.inside.server", theirs)
             user = await asyncio.to_thread(private_user)
             control.send(json.dumps(self._instructions(user)).encode())
             loop.add_reader(control, self._receive)
@@ -89,21 +83,6 @@ class ForkServer:
             raise OSError(answer["trouble"])
         self.layers, self.missing = answer["layers"], answer["missing"]
         self.failed_modules = answer["modules"]
-
-    async def _execute(self, theirs: socket.socket) -> None:
-        root = str(Path(__file__).parents[3])
-        try:
-            # Nothing of our environment goes along; only what an interpreter may need to find its library.
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
-                pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
-            )  # fmt: skip
-        finally:
-            # It holds its own; ours would keep it from seeing that we are gone.
-            theirs.close()
 
     def _instructions(self, user: int) -> dict[str, Any]:
         return {
