@@ -12,13 +12,16 @@ from halflap.store.base import (
     SENT,
     Breach,
     CallRecord,
+    DriftEvent,
     Purged,
     RunRecord,
     ServerRows,
     Store,
     StoredCatalog,
     StoredServer,
+    StoredShape,
     StoredTool,
+    ToolKey,
 )
 
 if TYPE_CHECKING:
@@ -30,13 +33,16 @@ __all__ = [
     "SENT",
     "Breach",
     "CallRecord",
+    "DriftEvent",
     "Purged",
     "RunRecord",
     "ServerRows",
     "Store",
     "StoredCatalog",
     "StoredServer",
+    "StoredShape",
     "StoredTool",
+    "ToolKey",
     "open_store",
 ]
 
