@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from halflap.execution.check.examiner import Examiner
     from halflap.execution.check.reading import Diagnostic
     from halflap.execution.check.seen import Place, Seen
-    from halflap.schema import ToolSchema
+    from halflap.schema import ToolSchema, Type
     from halflap.schema.stub import Record, Stub
     from halflap.values import Tool
 
@@ -54,12 +54,15 @@ class Checker:
         snapshot: Callable[[], Snapshot],
         settle: Callable[[], Awaitable[None]],
         is_breached: Callable[[Tool], bool],
+        learned: Callable[[Tool], Awaitable[tuple[Type, str] | None]] | None = None,
     ) -> None:
         self.examiner = examiner
         self._snapshot = snapshot
         self._settle = settle
         self._is_breached = is_breached
-        self._stubs: OrderedDict[tuple[str, str, bool], tuple[ToolSchema, Stub]] = OrderedDict()
+        self._learned = learned
+        """Says what a tool was seen to return, and gives a text that is another one when that is."""
+        self._stubs: OrderedDict[tuple[str, str, bool, str], tuple[ToolSchema, Stub]] = OrderedDict()
         self._kept: OrderedDict[bytes, Checked] = OrderedDict()
 
     async def ready(self) -> Readiness:
@@ -110,10 +113,12 @@ class Checker:
 
     async def _stub(self, tool: Tool) -> tuple[ToolSchema, Stub]:
         breached = self._is_breached(tool)
-        key = (tool.name, tool.hash, breached)
+        seen = None if self._learned is None else await self._learned(tool)
+        kind, version = (None, "") if seen is None else seen
+        key = (tool.name, tool.hash, breached, version)
         if key not in self._stubs:
             self._stubs[key] = await aside(
-                lambda: _stub_of(tool, breached=breached), tool.input_schema, tool.output_schema
+                lambda: _stub_of(tool, kind, breached=breached), tool.input_schema, tool.output_schema
             )
             if len(self._stubs) > _MOST_STUBS:
                 self._stubs.popitem(last=False)
@@ -193,8 +198,11 @@ class Checker:
         await self.examiner.close()
 
 
-def _stub_of(tool: Tool, *, breached: bool) -> tuple[ToolSchema, Stub]:
+def _stub_of(tool: Tool, learned: Type | None, *, breached: bool) -> tuple[ToolSchema, Stub]:
     schema = parse_schema(tool)
+    if schema.output_type is None and learned is not None:
+        # Never certain: what was seen so far need not be all.
+        return schema, make_stub(schema, returns=learned, source="doubtful")
     return schema, make_stub(schema, source="doubtful" if breached else "declared")
 
 
