@@ -145,15 +145,18 @@ class Gateway(Knowing):
             schemas[one.tool_name] = one
         return schemas
 
-    async def stubs(self, server: str | None = None) -> str:
-        """Write the callable tools, of one server or all, as a module of typed Python functions."""
+    async def stubs(self, server: str | None = None, *, name: str | None = None) -> str:
+        """Write the callable tools, of one server, of one name or all, as a module of typed Python functions.
+
+        What a tool returns is written as it declares it, else as it was learned.
+        """
         from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top
         from halflap.schema.stub import make_stub, write_stubs  # noqa: PLC0415 -- see the top
 
         await self.prepare()
         snapshot = self.snapshot
         tools = [snapshot.tools[name] for name in snapshot.callable]
-        wanted = [tool for tool in tools if server in {None, tool.server}]
+        wanted = [tool for tool in tools if server in {None, tool.server} and name in {None, tool.name}]
         known = await self.known_of_all(wanted)
 
         def stub(tool: Tool) -> Stub:

@@ -36,9 +36,11 @@ _SMALL = 4_096
 """So many letters are looked at where we are; more in a thread, for it takes milliseconds."""
 _LOOK_SECONDS = 0.5
 """Results are looked at in batches: nobody's next call then waits for his last."""
+_SLICE_SECONDS = 0.001
+_REST = 19
+"""While calls come, so many times as long as it looked it lets them pass: it takes a twentieth of the time at most."""
 _WRITE_SECONDS = 3.0
-_SHARE = 20
-"""Writing takes at most this part of the time."""
+_WRITE_REST = 20
 _MOST_CALLS = 100_000
 
 
@@ -64,6 +66,8 @@ class Learning:
         self._waiting_bytes = 0
         self._some = asyncio.Event()
         self._urgent = asyncio.Event()
+        self._hurry = asyncio.Event()
+        """Somebody waits for everything to be looked at."""
         self._looked = asyncio.Event()
         self._looking = asyncio.Lock()
         self._writing = asyncio.Lock()
@@ -71,6 +75,7 @@ class Learning:
         self._unwritten: dict[ToolKey, Learned] = {}
         self._unwritten_calls: list[str] = []
         self._took = 0.0
+        self._taken = 0
         self._has_salt = False
         self._overloaded = self._failing = self._closed = False
         self.dropped = 0
@@ -86,12 +91,15 @@ class Learning:
         if full or len(self._waiting) >= _MOST_WAITING:
             self._drop()
             return
-        self._waiting.append((answered, size))
-        self._waiting_bytes += size
-        self._some.set()
         if size >= _LARGE:
             # It is still in the hands of others, who may change it.
+            self._waiting.appendleft((answered, size))
             self._urgent.set()
+        else:
+            self._waiting.append((answered, size))
+        self._waiting_bytes += size
+        self._taken += 1
+        self._some.set()
         if not self._tasks:
             self._tasks = [
                 asyncio.create_task(self._look_on(), name="learn from results"),
@@ -110,29 +118,46 @@ class Learning:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await self._urgent.wait()
-            async with self._looking:
-                await self._look()
+            await self._look()
 
-    async def _look(self) -> None:
-        """Look at all that waits. Others get their turn after each."""
+    async def _look(self, *, hurry: bool = False) -> None:
+        """Look at all that waits, or as much of it until somebody else hurries. Others get their turn after each."""
         if self._waiting and not self._has_salt:
             self._watch.salt = await self._salt()
             self._has_salt = True
         self._some.clear()
         self._urgent.clear()
-        while self._waiting:
-            answered, size = self._waiting.popleft()
-            self._waiting_bytes -= size
-            if size <= _SMALL:
-                self._watch.see(answered)
-                await asyncio.sleep(0)
-            else:
-                await asyncio.to_thread(self._watch.see, answered)
-        if self._overloaded:
+        looked, taken = 0.0, self._taken
+        while self._waiting and (hurry or not self._hurry.is_set()):
+            began = time.perf_counter()
+            async with self._looking:
+                await self._look_at_one()
+            looked += time.perf_counter() - began
+            await asyncio.sleep(0)
+            if looked > _SLICE_SECONDS and not hurry:
+                if self._taken != taken:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_REST * looked):
+                            await self._hurry.wait()
+                looked, taken = 0.0, self._taken
+        if self._waiting:
+            self._some.set()
+        elif self._overloaded:
             logger.warning("%d results were passed over so far; from here on it works again.", self.dropped)
             self._overloaded = False
         if self._watch:
             self._looked.set()
+
+    async def _look_at_one(self) -> None:
+        if not self._waiting:
+            # Somebody else looked at the last one while we waited for our turn.
+            return
+        answered, size = self._waiting.popleft()
+        self._waiting_bytes -= size
+        if size <= _SMALL:
+            self._watch.see(answered)
+        else:
+            await asyncio.to_thread(self._watch.see, answered)
 
     async def _salt(self) -> bytes:
         try:
@@ -144,28 +169,37 @@ class Learning:
     async def _write_on(self) -> None:
         while True:
             await self._looked.wait()
-            await asyncio.sleep(max(_WRITE_SECONDS, _SHARE * self._took))
-            await self.flush()
+            await asyncio.sleep(max(_WRITE_SECONDS, _WRITE_REST * self._took))
+            async with self._writing:
+                # What was looked at so far: to wait for the rest may be to wait for ever.
+                await self._write_down()
 
     async def flush(self) -> None:
         """Look at all that waits, and write down what was learned."""
         async with self._writing:
-            async with self._looking:
-                await self._look()
-                self._looked.clear()
-                watched = self._watch.take()
-            began = time.monotonic()
+            self._hurry.set()
             try:
-                await self._write(watched.calls, await asyncio.to_thread(watched.shapes))
-            except StoreError as error:
-                self._complain(str(error))
-            except Exception:
-                # A crash costs this batch, not the ones to come.
-                logger.exception("What was learned could not be written")
-                self._unwritten, self._unwritten_calls = {}, []
-            else:
-                self._failing = False
-            self._took = time.monotonic() - began
+                await self._look(hurry=True)
+            finally:
+                self._hurry.clear()
+            await self._write_down()
+
+    async def _write_down(self) -> None:
+        async with self._looking:
+            self._looked.clear()
+            watched = self._watch.take()
+        began = time.monotonic()
+        try:
+            await self._write(watched.calls, await asyncio.to_thread(watched.shapes))
+        except StoreError as error:
+            self._complain(str(error))
+        except Exception:
+            # A crash costs this batch, not the ones to come.
+            logger.exception("What was learned could not be written")
+            self._unwritten, self._unwritten_calls = {}, []
+        else:
+            self._failing = False
+        self._took = time.monotonic() - began
 
     async def _write(self, calls: Sequence[str], shapes: dict[ToolKey, Learned]) -> None:
         # Kept until it is written: a store that fails today may work tomorrow.
