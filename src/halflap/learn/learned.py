@@ -42,6 +42,11 @@ class Learned:
             merge(self.error, other.error),
         )
 
+    @property
+    def observations(self) -> int:
+        """How many results it rests on, of any kind."""
+        return self.structured.observations + self.text.observations + self.error.observations
+
     def to_json(self) -> dict[str, Any]:
         shapes = {outcome: getattr(self, outcome) for outcome in OUTCOMES}
         return {outcome: to_json(shape) for outcome, shape in shapes.items() if shape != NOTHING}

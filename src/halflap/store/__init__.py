@@ -13,13 +13,16 @@ from halflap.store.base import (
     TOOL_ERROR,
     Breach,
     CallRecord,
+    DriftEvent,
     Purged,
     RunRecord,
     ServerRows,
     Store,
     StoredCatalog,
     StoredServer,
+    StoredShape,
     StoredTool,
+    ToolKey,
 )
 
 if TYPE_CHECKING:
@@ -32,13 +35,16 @@ __all__ = [
     "TOOL_ERROR",
     "Breach",
     "CallRecord",
+    "DriftEvent",
     "Purged",
     "RunRecord",
     "ServerRows",
     "Store",
     "StoredCatalog",
     "StoredServer",
+    "StoredShape",
     "StoredTool",
+    "ToolKey",
     "open_store",
 ]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from halflap.learn import Learned
 
 __all__ = [
     "MISTAKEN",
@@ -15,13 +17,16 @@ __all__ = [
     "TOOL_ERROR",
     "Breach",
     "CallRecord",
+    "DriftEvent",
     "Purged",
     "RunRecord",
     "ServerRows",
     "Store",
     "StoredCatalog",
     "StoredServer",
+    "StoredShape",
     "StoredTool",
+    "ToolKey",
 ]
 
 MISTAKEN = "mistaken"
@@ -157,6 +162,51 @@ class Breach:
     times: int
 
 
+class ToolKey(NamedTuple):
+    """What knowledge is about: a tool as its server calls it, as it was defined.
+
+    Never the namespaced name, which is ours. A hash of "" is history whose definition nobody knows.
+    """
+
+    server: str
+    tool: str
+    definition_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredShape:
+    """What one origin learned of one tool; when it was first and last seen stands in the shapes."""
+
+    server: str
+    tool: str
+    definition_hash: str
+    origin: str
+    learned: Learned
+
+    @property
+    def key(self) -> ToolKey:
+        return ToolKey(self.server, self.tool, self.definition_hash)
+
+
+@dataclass(frozen=True, slots=True)
+class DriftEvent:
+    """A result that contradicted what was settled: where, what, since when."""
+
+    server: str
+    tool: str
+    """As the server calls it."""
+    definition_hash: str
+    path: str
+    what: str
+    before: str
+    now: str
+    at: float
+    observations: int
+    """On how many results that rested which was contradicted."""
+    confidence: float
+    """How sure it was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Purged:
     """How much was taken out."""
@@ -172,7 +222,7 @@ class Purged:
 
 
 class Store(Protocol):
-    """Keeps the catalogue, the runs and the calls. Every method may raise `StoreError`."""
+    """Keeps the catalogue, the runs, the calls and what was learned. Every method may raise `StoreError`."""
 
     @property
     def place(self) -> str:
@@ -208,6 +258,56 @@ class Store(Protocol):
 
     async def add_breaches(self, breaches: Sequence[Breach]) -> None:
         """Note breaches; of one that is known, the times are added up."""
+        ...
+
+    async def add_learned(
+        self,
+        origin: str,
+        shapes: Mapping[ToolKey, Learned],
+        *,
+        watermark: str | None = None,
+        observed_calls: Sequence[str] = (),
+    ) -> None:
+        """Add to what an origin learned, in one transaction with how far it has read.
+
+        `watermark` says where the origin goes on; `observed_calls` are calls of ours whose results are in `shapes`.
+        """
+        ...
+
+    async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
+        """Put what another installation learned in the place of what is here of it, unless that rests on more."""
+        ...
+
+    async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
+        """Give what every origin learned: of all tools, one server's, or one, as its server calls it."""
+        ...
+
+    async def watermark(self, origin: str) -> str | None:
+        """Say how far an origin has read."""
+        ...
+
+    async def origins(self) -> Mapping[str, str]:
+        """Give every origin with its watermark, which is empty where it has none."""
+        ...
+
+    async def unobserved_calls(self, after: str | None, limit: int) -> Sequence[CallRecord]:
+        """Give calls with results that nothing was learned from yet, the oldest first; `after` is an identifier."""
+        ...
+
+    async def salt(self) -> bytes:
+        """Give what the digests of arguments are made with: a secret of this installation."""
+        ...
+
+    async def installation(self) -> str:
+        """Give the name of this installation, which is like no other's and says nothing."""
+        ...
+
+    async def add_drift(self, events: Sequence[DriftEvent]) -> None:
+        """Note drift; of what is known already, the first time counts."""
+        ...
+
+    async def drift(self, *, server: str | None = None, tool: str | None = None) -> Sequence[DriftEvent]:
+        """Give what drifted, the newest first."""
         ...
 
     async def recent_calls(self, limit: int) -> Sequence[CallRecord]:

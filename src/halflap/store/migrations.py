@@ -156,4 +156,49 @@ MIGRATIONS: Sequence[Migration] = (
             """,
         ),
     ),
+    Migration(
+        4,
+        "what was learned of the tools",
+        (
+            """
+            CREATE TABLE learned (
+                origin TEXT NOT NULL,
+                server TEXT NOT NULL,
+                tool TEXT NOT NULL,
+                definition_hash TEXT NOT NULL,
+                shapes TEXT NOT NULL,
+                PRIMARY KEY (server, tool, definition_hash, origin)
+            )
+            """,
+            """
+            CREATE TABLE watermarks (
+                origin TEXT PRIMARY KEY,
+                watermark TEXT NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE drift (
+                server TEXT NOT NULL,
+                tool TEXT NOT NULL,
+                definition_hash TEXT NOT NULL,
+                path TEXT NOT NULL,
+                what TEXT NOT NULL,
+                before TEXT NOT NULL,
+                now TEXT NOT NULL,
+                at DOUBLE PRECISION NOT NULL,
+                observations BIGINT NOT NULL,
+                confidence DOUBLE PRECISION NOT NULL,
+                PRIMARY KEY (server, tool, definition_hash, path, what, now)
+            )
+            """,
+            """
+            CREATE TABLE installation (
+                name TEXT PRIMARY KEY,
+                value TEXT NOT NULL
+            )
+            """,
+            "ALTER TABLE calls ADD COLUMN observed INTEGER NOT NULL DEFAULT 0",
+            "CREATE INDEX calls_unobserved ON calls (id) WHERE observed = 0",
+        ),
+    ),
 )

@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, TypeVar
 import sqlalchemy as sa
 
 from halflap.errors import StoreError
-from halflap.store import files, tables, traces
+from halflap.store import files, knowledge, tables, traces
 from halflap.store.base import Breach, Purged, ServerRows, StoredCatalog, StoredServer
 from halflap.store.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.store.base import CallRecord, RunRecord
+    from halflap.learn import Learned
+    from halflap.store.base import CallRecord, DriftEvent, RunRecord, StoredShape, ToolKey
 
 __all__ = ["SqlStore"]
 
 _T = TypeVar("_T")
+
+_SALT_BYTES = 32
+_ID_BYTES = 16
 
 
 class SqlStore(Database):
@@ -65,6 +69,64 @@ class SqlStore(Database):
     async def calls_of_run(self, identifier: str) -> Sequence[CallRecord]:
         return await self._ask(lambda connection: traces.calls_of_run(connection, identifier))
 
+    # What was learned --------------------------------------------------------------------------------
+
+    async def add_learned(
+        self,
+        origin: str,
+        shapes: Mapping[ToolKey, Learned],
+        *,
+        watermark: str | None = None,
+        observed_calls: Sequence[str] = (),
+    ) -> None:
+        def add(connection: sa.Connection) -> None:
+            self._upsert(connection, tables.learned, knowledge.merged_rows(connection, origin, shapes))
+            if watermark is not None:
+                self._upsert(connection, tables.watermarks, [{"origin": origin, "watermark": watermark}])
+            knowledge.mark_observed(connection, observed_calls)
+
+        if shapes or observed_calls or watermark is not None:
+            await self._ask_alone(add)
+
+    async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
+        await self._ask_alone(
+            lambda connection: self._upsert(
+                connection, tables.learned, knowledge.newer_rows(connection, origin, shapes)
+            )
+        )
+
+    async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
+        return await self._ask(lambda connection: knowledge.shapes_of(connection, server, tool))
+
+    async def watermark(self, origin: str) -> str | None:
+        return (await self.origins()).get(origin) or None
+
+    async def origins(self) -> Mapping[str, str]:
+        return await self._ask(knowledge.watermarks_of)
+
+    async def unobserved_calls(self, after: str | None, limit: int) -> Sequence[CallRecord]:
+        return await self._ask(lambda connection: traces.unobserved_calls(connection, after, limit))
+
+    async def salt(self) -> bytes:
+        made = await self._ask_alone(lambda connection: knowledge.kept_value(connection, "salt", _SALT_BYTES))
+        return bytes.fromhex(made)
+
+    async def installation(self) -> str:
+        return await self._ask_alone(lambda connection: knowledge.kept_value(connection, "id", _ID_BYTES))
+
+    async def add_drift(self, events: Sequence[DriftEvent]) -> None:
+        def add(connection: sa.Connection) -> None:
+            insert = self._insert(tables.drift).on_conflict_do_nothing()
+            connection.execute(insert, [asdict(event) for event in events])
+
+        if events:
+            await self._ask_alone(add)
+
+    async def drift(self, *, server: str | None = None, tool: str | None = None) -> Sequence[DriftEvent]:
+        return await self._ask(lambda connection: knowledge.drift_of(connection, server, tool))
+
+    # Taking out --------------------------------------------------------------------------------------
+
     async def purge(
         self, *, older_than: float | None = None, keep_bytes: int | None = None, everything: bool = False
     ) -> Purged:
@@ -103,6 +165,15 @@ class SqlStore(Database):
                 return question(connection)
 
         return await self._run(work)
+
+    async def _ask_alone(self, question: Callable[[sa.Connection], _T]) -> _T:
+        """Ask for what changes something that others may be changing, too."""
+
+        def work(connection: sa.Connection) -> _T:
+            self._lock(connection)
+            return question(connection)
+
+        return await self._ask(work)
 
     # Everything below runs in the store's own thread.
 

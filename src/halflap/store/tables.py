@@ -9,12 +9,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from halflap.store.base import Breach, CallRecord, RunRecord, StoredServer, StoredTool
+from halflap.store.base import Breach, CallRecord, DriftEvent, RunRecord, StoredServer, StoredTool
 
 __all__ = [
     "KEYS",
     "breaches",
     "calls",
+    "drift",
+    "installation",
+    "learned",
     "metadata",
     "read_call",
     "read_tool",
@@ -25,6 +28,7 @@ __all__ = [
     "servers",
     "tools",
     "versions",
+    "watermarks",
 ]
 
 metadata = sa.MetaData()
@@ -89,12 +93,24 @@ tools = _table("tools", StoredTool)
 calls = _table("calls", CallRecord, "kept_bytes")
 runs = _table("runs", RunRecord, "kept_bytes")
 breaches = _table("breaches", Breach)
+drift = _table("drift", DriftEvent)
+
+
+def _texts(name: str, *columns: str) -> Any:
+    return sa.table(name, *(sa.column(column, _AnyText) for column in columns))
+
+
+learned = _texts("learned", "origin", "server", "tool", "definition_hash", "shapes")
+watermarks = _texts("watermarks", "origin", "watermark")
+installation = _texts("installation", "name", "value")
 KEYS = {
     "servers": ("name",),
     "tools": ("server", "original_name"),
     "calls": ("id",),
     "runs": ("id",),
     "breaches": ("server", "tool", "definition_hash", "path"),
+    "learned": ("server", "tool", "definition_hash", "origin"),
+    "watermarks": ("origin",),
 }
 
 

@@ -14,7 +14,15 @@ from halflap.store.tables import calls, read_call, runs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["calls_of_run", "delete_some", "find_run", "newest_calls", "newest_runs", "oldest_to_keep"]
+__all__ = [
+    "calls_of_run",
+    "delete_some",
+    "find_run",
+    "newest_calls",
+    "newest_runs",
+    "oldest_to_keep",
+    "unobserved_calls",
+]
 
 _AT_ONCE = 100
 """So many rows are taken out in one transaction: nobody else waits long for it."""
@@ -69,6 +77,18 @@ def _in_a_line(identifier: str, started_at: float, name: str | None, code: str |
 def calls_of_run(connection: sa.Connection, identifier: str) -> Sequence[CallRecord]:
     query = sa.select(*_CALL_COLUMNS).where(calls.c.run == identifier).order_by("started_at", "id")
     return [read_call(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def unobserved_calls(connection: sa.Connection, after: str | None, limit: int) -> Sequence[CallRecord]:
+    """Give calls with results that nothing was learned from yet. Their identifiers sort by time."""
+    query = sa.select(*_CALL_COLUMNS).where(
+        sa.literal_column("observed") == 0,
+        calls.c.result.is_not(None),
+        calls.c.outcome.in_(("ok", "tool_error")),
+    )
+    query = query if after is None else query.where(calls.c.id > after)
+    rows = connection.execute(query.order_by("id").limit(limit)).mappings()
+    return [read_call(dict(row)) for row in rows]
 
 
 def oldest_to_keep(connection: sa.Connection, keep_bytes: int) -> float | None:

@@ -1,0 +1,164 @@
+"""What was learned, as it is kept: per origin, merged, never counted twice."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.errors import StoreError
+from halflap.learn import Learned, infer
+from halflap.store import DriftEvent, ToolKey, open_store
+from halflap.store.sql import SqlStore
+from store.rows import call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+KEY = ToolKey("one", "t", "hash")
+OTHER = ToolKey("one", "u\0\ud800", "")
+
+
+def learned(*values: Any) -> Learned:
+    return Learned(structured=infer(values, range(len(values))))
+
+
+def test_what_is_added_is_merged_with_what_the_origin_knew(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        await store.add_learned("live", {KEY: learned({"a": 1})})
+        await store.add_learned("live", {KEY: learned({"a": "x"}), OTHER: learned([1])}, watermark="7")
+        await store.add_learned("logs", {KEY: learned({"b": 1})})
+        found = await store.learned(server="one", tool="t")
+        assert [(one.key, one.origin) for one in found] == [(KEY, "live"), (KEY, "logs")]
+        assert found[0].learned == learned({"a": 1}).merge(learned({"a": "x"}))
+        assert {one.key for one in await store.learned()} == {KEY, OTHER}
+        assert await store.learned(server="two") == []
+        assert (await store.watermark("live"), await store.watermark("logs")) == ("7", None)
+        assert await store.origins() == {"live": "7", "logs": ""}
+        await store.close()
+
+    run(main())
+
+
+def test_two_gateways_that_add_at_once_lose_nothing(run: Run, place: str | Path) -> None:
+    async def add(times: int) -> None:
+        store = await open_store(place)
+        for _ in range(times):
+            await store.add_learned("live", {KEY: learned({"a": 1})})
+        await store.close()
+
+    async def main() -> None:
+        await asyncio.gather(add(10), add(10))
+        store = await open_store(place)
+        assert (await store.learned())[0].learned.observations == 20
+        await store.close()
+
+    run(main())
+
+
+def test_what_fails_halfway_is_not_half_added(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        wrong: Any = [object()]
+        with pytest.raises(StoreError):
+            await store.add_learned("live", {KEY: learned({"a": 1})}, watermark="7", observed_calls=wrong)
+        assert (await store.learned(), await store.origins()) == ([], {})
+        await store.close()
+
+    run(main())
+
+
+def test_what_is_imported_counts_once_and_never_goes_backwards(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        older, newer = learned({"a": 1}), learned({"a": 1}, {"a": 2})
+        for came in (older, newer, newer, older):
+            await store.replace_learned("import:x", {KEY: came})
+        assert (await store.learned())[0].learned == newer
+        await store.close()
+
+    run(main())
+
+
+def test_calls_are_given_until_they_were_learned_from(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        results = [call(number, result="{}") for number in range(4)]
+        await store.record_calls([*results, call(9), call(10, result="{}", outcome="timeout")])
+        assert [one.id for one in await store.unobserved_calls(None, 3)] == [one.id for one in results[:3]]
+        await store.add_learned("live", {}, observed_calls=[results[0].id, results[3].id, "none such"])
+        # Written again, as after a cancelled write, it is still observed.
+        await store.record_calls([results[0]])
+        assert await store.unobserved_calls(None, 9) == results[1:3]
+        assert await store.unobserved_calls(results[1].id, 9) == [results[2]]
+        await store.close()
+
+    run(main())
+
+
+def test_the_salt_and_the_name_are_made_once(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        first, second = await open_store(place), await open_store(place)
+        salts = await asyncio.gather(first.salt(), second.salt())
+        names = await asyncio.gather(first.installation(), second.installation())
+        assert salts[0] == salts[1]
+        assert len(salts[0]) == 32
+        assert names[0] == names[1] != salts[0].hex()
+        await first.close()
+        await second.close()
+
+    run(main())
+
+
+def test_of_the_same_drift_the_first_time_counts(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        event = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "string", 5.0, 60, 0.96)
+        later = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "null", 7.0, 60, 0.96)
+        again = DriftEvent("one", "t", "hash", "a", "new-type", "integer", "string", 9.0, 70, 0.97)
+        await store.add_drift([event])
+        await store.add_drift([again, later])
+        assert await store.drift() == [later, event]
+        assert await store.drift(server="one", tool="u") == []
+        await store.close()
+
+    run(main())
+
+
+def test_what_is_damaged_is_left_out_and_begun_anew(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        store = SqlStore(tmp_path / "s.db")
+        await store.open()
+        await store.add_learned("live", {KEY: learned({"a": 1})})
+        await store._ask(
+            lambda connection: connection.exec_driver_sql("UPDATE learned SET shapes = '{\"structured\": 1}'")
+        )
+        assert await store.learned() == []
+        await store.add_learned("live", {KEY: learned({"b": 1})})
+        assert (await store.learned())[0].learned == learned({"b": 1})
+        await store.close()
+
+    run(main())
+
+
+def test_what_a_newer_halflap_learned_is_not_overwritten(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        store = SqlStore(tmp_path / "s.db")
+        await store.open()
+        await store.add_learned("live", {KEY: learned({"a": 1})})
+        await store._ask(
+            lambda connection: connection.exec_driver_sql(
+                "UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')"
+            )
+        )
+        with pytest.raises(StoreError, match="Update Halflap"):
+            await store.add_learned("live", {KEY: learned({"b": 1})})
+        assert await store.learned() == []
+        await store.close()
+
+    run(main())
