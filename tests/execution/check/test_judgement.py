@@ -61,7 +61,7 @@ def test_a_correct_program_is_not_refused(checkup: Checkup, code: str) -> None:
         ("s = await mcp__shop__summary(year=1)\nprint(s['revenue'])", "unknown-key", "Did you mean 'totalRevenue'?"),
         ("s = await mcp__shop__summary(year=1)\nprint(s['total_revenue'])", "unknown-key", "'totalRevenue'"),
         (f"{CLOSED}print(r['zebra'])", "unknown-key", "keys: name, tags, owner."),
-        ("r = await mcp__shop__closed()\ntry:\n    print(r['zebra'])\nexcept Exception:\n    pass", "unknown-key", "'zebra'"),
+        ("try:\n    r = await mcp__shop__closed()\n    print(r['zebra'])\nexcept Exception:\n    pass", "unknown-key", "'zebra'"),
         ("for e in (await mcp__shop__events())['events']:\n    print(e['zebra'])", "unknown-key", "'zebra' is not in events[]"),
         ("print((await mcp__shop__closed())['zebra'])", "unknown-key", "'zebra'"),
         ("r = await call_tool('mcp__shop__closed')\nprint(r['zebra'])", "unknown-key", "'zebra'"),

@@ -68,7 +68,8 @@ class Arguments:
     ) -> Iterator[Told]:
         for problem in schema.validate_arguments({name: one.value for name, one in given.items()}):
             argument = given.get(_first(problem.path))
-            if problem.what == "more":
+            if problem.what in {"more", "unknown"}:
+                # Of a name that is not known more is said elsewhere.
                 continue
             if argument is None:
                 # What is missing, or wrong with all of them together, is known only if all are known; and of
@@ -125,9 +126,7 @@ class Arguments:
     def _unknown(self, call: Call, argument: Argument) -> Told:
         known = [one.name for one in self._schemas[call.name].parameters]
         near = nearest(argument.name, known)
-        given = {one.name for one in call.arguments}
-        if any(name not in given for name in near):
-            self.misnamed.append(call.at)
+        self.misnamed.append(call.at)
         return self._told(
             call,
             "unknown-argument",
@@ -152,7 +151,7 @@ class Arguments:
             argument.at,
             f"{argument.name}: expected {'something else' if kind is None else compact(kind)}, "
             f"received {visible(found.group(1), _LONGEST)}.",
-            certain=all(failing),
+            certain=all(failing) and not argument.said,
         )
         return replace(told, telling=any(failing))
 

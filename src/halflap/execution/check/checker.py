@@ -107,7 +107,7 @@ class Checker:
             # A mistake of ours is no reason to keep anybody's program from running.
             logger.exception("The check crashed.")
             return Checked(skipped="it crashed; the log says where")
-        if not any(one.rule == "unknown-tool" for one in checked.mistakes):
+        if not any(name.startswith(PREFIXES) and name not in known for name in names_in(code)):
             # Whether there is such a tool may change, and no stub with it.
             self._kept[key] = checked
             if len(self._kept) > _MOST_KEPT:

@@ -14,7 +14,7 @@ __all__ = ["Checked", "Finding", "doubts_text", "mistakes_text"]
 _MOST_MISTAKES = 10
 _MOST_DOUBTS = 5
 _LONGEST_SOURCE = 200
-_LINE = re.compile(r'File "program\.py", line (\d+)')
+_LINE = re.compile(r'File "program\.py", line (\d{1,9})\b')
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from halflap.execution.check.arguments import Arguments
 from halflap.execution.check.finding import Checked, Finding
 from halflap.execution.check.keys import Keys
 from halflap.execution.check.seen import place_of
-from halflap.execution.check.typetext import is_awaitable, members
+from halflap.execution.check.typetext import is_awaitable, is_coroutine, members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,9 +35,12 @@ _OPERANDS = re.compile(r"between objects of type `(.*)` and `(.*)`\Z", re.DOTALL
 _LYING = re.compile(
     r"bound method `[^`]*\.(?:append|appendleft|extend|insert|update|setdefault|add|put|put_nowait|__setitem__)`"
 )
-"""What ty says when a program puts something into a container that is of another type than it takes that to be."""
+"""What ty says when a program puts something into a container that is of another type than it takes that to be;
+see also `_PUTTING` and `_GROWING`."""
 
 
+_PUTTING = frozenset({"missing-typed-dict-key", "unknown-typed-dict-constructor-key"})
+_GROWING = re.compile(r"Operator `(?:\+|\|)=` is not supported")
 _HARMLESS = frozenset({"invalid-typed-dict-key", "non-literal-typed-dict-key"})
 """What ty has against a program that puts keys into a result, or reads those that it got from elsewhere."""
 
@@ -83,8 +86,9 @@ class Judge:
         types = {**told, **types}
         lying = any(
             (one.rule == "invalid-assignment" and not one.message.startswith("Object of type "))
-            or one.rule == "non-literal-typed-dict-key"
             or self._is_of_own_function(one)
+            or one.rule in _PUTTING
+            or _GROWING.match(one.message) is not None
             or _LYING.search(one.message) is not None
             for one in diagnostics
         )
@@ -118,9 +122,13 @@ class Judge:
             if not argument.certain and not argument.telling:
                 return
             into = self._mistakes if argument.certain else self._doubts
-            self._add(into, argument.at, argument.rule, argument.wrong, argument.right)
+            self._add(into, argument.at, argument.rule, self._readable(argument.wrong), argument.right)
             return
-        if one.rule == "unresolved-reference" and (named := _UNDEFINED.match(one.message)):
+        if (
+            one.rule == "unresolved-reference"
+            and not self._seen.dynamic
+            and (named := _UNDEFINED.match(one.message))
+        ):
             right = self._suggest(named.group(1))
             if right is not None:
                 self._add(self._mistakes, at, "unknown-tool", f"there is no tool {named.group(1)}.", right)
@@ -131,7 +139,7 @@ class Judge:
         self._add(self._doubts, at, one.rule, self._readable(one.message))
 
     def _key(self, read: Read, verdict: Verdict) -> None:
-        if (read.put or read.through) and not verdict.certain:
+        if (read.put or read.through or read.open) and not verdict.certain:
             # The program sees to it that the key is there.
             return
         into = self._mistakes if verdict.certain else self._doubts
@@ -156,6 +164,9 @@ class Judge:
             kinds = [] if found.group("to").split(".")[0] in self._seen.defined else [found.group("type")]
         elif one.rule == "unsupported-operator" and (found := _OPERANDS.search(one.message)) is not None:
             kinds = [found.group(1), found.group(2)]
+        if "has no attribute" in one.message:
+            # A task can be given attributes of its own.
+            return any(all(map(is_coroutine, members(kind))) for kind in kinds)
         return any(all(map(is_awaitable, members(kind))) for kind in kinds)
 
     def _add(
@@ -181,6 +192,7 @@ class Judge:
 
     def _readable(self, message: str) -> str:
         """Write what ty says without our names of records, which nobody has seen."""
+        message = re.sub(r"\bCoroutineType\[.*\]", "a call that was not awaited", message)
         return re.sub(
             r"_(?:mcp|script)__\w+",
             lambda found: (

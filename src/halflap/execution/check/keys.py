@@ -78,7 +78,7 @@ class Keys:
         if choices and all(map(is_awaitable, choices)):
             shown = f"`{read.shown}`" if read.shown else "the value"
             return Verdict(
-                certain=not lying and not read.guarded,
+                certain=not (lying or read.guarded or read.open),
                 rule="not-awaited",
                 wrong=f"{shown} is used without being awaited.",
                 right="Write `await` before the call that it comes from.",
@@ -86,8 +86,7 @@ class Keys:
         fails = bool(choices) and all(kind_of(one) not in {None, "object"} for one in others)
         fails = fails and all(self._lacks(read.key, one, records) for one in records)
         fails = fails and not (others and not records and set(others) == {"None"})
-        certain = fails and not read.guarded and not read.through
-        certain = certain and not (lying and (read.made or not read.awaited))
+        certain = fails and not (lying or read.guarded or read.through or read.open)
         if not records:
             # Of what tools do not give, the program is its own judge.
             of_tool = read.awaited or self._is_of_tool(kind or "", types, read)

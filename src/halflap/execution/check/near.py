@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["nearest"]
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+_MOST_COMPARED = 300
 _SHORTEST = 4
 _SHORTEST_PART = 5
 _ALIKE = 84.0
@@ -28,7 +30,7 @@ _COMMON = frozenset(
 
 def nearest(key: str, known: Iterable[str]) -> Sequence[str]:
     """Give the known keys that somebody who wrote this one has probably meant, best first."""
-    scores = {one: _alike(key, one) for one in known}
+    scores = {one: _alike(key, one) for one in islice(known, _MOST_COMPARED)}
     return sorted((one for one in scores if scores[one] >= _ALIKE), key=lambda one: -scores[one])[:3]
 
 

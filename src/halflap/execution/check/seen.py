@@ -63,6 +63,8 @@ class Argument:
     value: Any
     has_value: bool
     """Its value stands in the program itself."""
+    said: bool = False
+    """The program says itself of what type it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,8 @@ class Read:
     """The program may put that key somewhere itself, or looks first whether it is there."""
     through: bool
     """The same of a key by which one comes to the value."""
-    made: bool
-    """The program makes objects with that key."""
+    open: bool
+    """There may be more in the value than the tool put there, and it cannot be told what."""
     awaited: bool
     """The value is a part of what was awaited, under a name that is used for that alone."""
 
@@ -134,6 +136,8 @@ class Seen:
     bound: frozenset[str] = frozenset()
     """Names like those of tools and their records that the program gives another meaning."""
     defined: frozenset[str] = frozenset()
+    dynamic: bool = False
+    """The program may give names a meaning in ways that do not stand in its text."""
     ignored: frozenset[int] = frozenset()
     calls: tuple[Call, ...] = ()
     reads: tuple[Read, ...] = ()
@@ -149,6 +153,7 @@ def read_facts(facts: Mapping[str, Any]) -> Seen:
     return Seen(
         bound=frozenset(_each(facts, "bound", _is_text)),
         defined=frozenset(_each(facts, "defined", _is_text)),
+        dynamic=_flag(facts, "dynamic"),
         ignored=frozenset(_each(facts, "ignored", _is_number)),
         calls=tuple(_each(facts, "calls", _call)),
         reads=tuple(_each(facts, "reads", _read)),
@@ -170,7 +175,9 @@ def _call(one: Any) -> Call:
 def _argument(one: Any) -> Argument:
     name, place = _text(one, "name"), _place(one, "at")
     value = one.get("value", _MISSING)
-    return Argument(name, place, None if value is _MISSING else value, value is not _MISSING)
+    return Argument(
+        name, place, None if value is _MISSING else value, value is not _MISSING, _flag(one, "said")
+    )
 
 
 def _read(one: Any) -> Read:
@@ -184,7 +191,7 @@ def _read(one: Any) -> Read:
         guarded=_flag(one, "guarded"),
         put=_flag(one, "put"),
         through=_flag(one, "through"),
-        made=_flag(one, "made"),
+        open=_flag(one, "open"),
         awaited=_flag(one, "awaited"),
     )
 

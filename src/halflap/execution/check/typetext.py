@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["AWAITABLE", "is_awaitable", "kind_of", "literals_of", "members"]
+__all__ = ["AWAITABLE", "is_awaitable", "is_coroutine", "kind_of", "literals_of", "members"]
 
 _OPEN, _CLOSE = "[({", "])}"
 _KINDS = {
@@ -52,6 +52,11 @@ def _past(text: str, place: int) -> int:
 def is_awaitable(member: str) -> bool:
     """Say whether it is something that has to be awaited."""
     return _head(member) in AWAITABLE
+
+
+def is_coroutine(member: str) -> bool:
+    """Say whether it is a call that has not even begun."""
+    return _head(member) in {"CoroutineType", "Coroutine", "Halflap_Coroutine"}
 
 
 def kind_of(member: str) -> str | None:

@@ -20,6 +20,8 @@ _NAME = "program.py"
 _LONGEST_TEXT = 1_000
 _TOO_DEEP = "the program is nested too deeply for Python"
 _OURS = ("mcp__", "script__", "_mcp__", "_script__")
+_BY_TEXT = frozenset({"globals", "exec", "eval", "setattr", "vars", "locals", "builtins"})
+"""What can give a name a meaning without its standing there."""
 _MOST = 2_000
 
 
@@ -33,7 +35,8 @@ def gather(code: str) -> dict[str, Any]:
         "syntax_error": None,
         "bound": sorted(name for name in tree.bindings if name.startswith(_OURS))[:_MOST],
         "defined": sorted(tree.defined)[:_MOST],
-        "ignored": _ignored_lines(code),
+        "dynamic": not _BY_TEXT.isdisjoint(tree.loads),
+        "ignored": _ignored_lines(tree, code),
         "calls": calls_in(tree)[:_MOST],
         "reads": reads_in(tree)[:_MOST],
         "never": never_awaited(tree)[:_MOST],
@@ -72,18 +75,23 @@ def _trouble(
     }
 
 
-def _ignored_lines(code: str) -> list[int]:
-    """Give the lines at whose end the author says that he knows better."""
+def _ignored_lines(tree: Tree, code: str) -> list[int]:
+    """Give the lines at whose end the author says that he knows better; at the end of a statement, all of it."""
     if "ignore" not in code:
         return []
     try:
-        return [
+        lines = {
             token.start[0]
             for token in tokenize.generate_tokens(io.StringIO(code).readline)
             if token.type == tokenize.COMMENT and _overrides(token.string)
-        ]
+        }
     except (tokenize.TokenError, SyntaxError):
         return []
+    for node in tree.nodes:
+        # What has statements of its own is not meant: its end is theirs.
+        if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno in lines:
+            lines.update(range(node.lineno, node.end_lineno))
+    return sorted(lines)[:_MOST]
 
 
 def _overrides(comment: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from halflap.execution.check.inside.changes import changes_in
+from halflap.execution.check.inside.toolcalls import is_tool
 from halflap.execution.check.inside.tree import scopes
 
 if TYPE_CHECKING:
@@ -12,13 +14,29 @@ if TYPE_CHECKING:
 
 __all__ = ["reads_in"]
 
-_EXPECTED = frozenset({"KeyError", "LookupError", "IndexError", "TypeError"})
-_CHANGING = frozenset({"setdefault", "update", "pop", "__setitem__"})
+_EXPECTED = frozenset({"KeyError", "LookupError", "IndexError", "TypeError", "AttributeError"})
+_BROAD = frozenset({"Exception", "BaseException"})
+_OTHER = frozenset(
+    {
+        "ToolError",
+        "ValueError",
+        "OSError",
+        "RuntimeError",
+        "TimeoutError",
+        "ArithmeticError",
+        "ZeroDivisionError",
+    }
+)
+_ASKING = frozenset({"get", "pop", "setdefault", "__contains__"})
+_FEW_STATEMENTS = 2
+_LONGEST_SHOWN = 60
 
 
 def reads_in(tree: Tree) -> list[dict[str, Any]]:
     """Give every place where a value is asked for a key that the program names."""
-    put, asked, made = _keys(tree)
+    changes = changes_in(tree)
+    asked = _asked(tree)
+    expected = any(_expects(node.type) for node in tree.nodes if isinstance(node, ast.ExceptHandler))
     found = []
     for node in tree.nodes:
         if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
@@ -26,6 +44,7 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
         if not (isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)):
             continue
         key = node.slice.value
+        at_once = isinstance(node.value, ast.Await)
         found.append(
             {
                 "key": key,
@@ -34,60 +53,57 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
                 "value_at": tree.place(node.value),
                 "base_at": tree.place(node.value.value) if isinstance(node.value, ast.Subscript) else None,
                 "shown": _shown(node.value),
-                "guarded": _is_guarded(tree, node),
-                "put": key in put or key in asked,
-                "through": not put.isdisjoint(_through(node.value)),
-                "made": key in made,
+                "guarded": _is_guarded(tree, node) or (expected and _is_in_function(tree, node)),
+                "put": key in changes.put or key in asked,
+                "through": not changes.put.isdisjoint(_through(node.value)),
+                "open": (changes.others and not at_once) or _is_of_attribute(node.value),
                 "awaited": _is_of_awaited(tree, node.value),
             }
         )
     return found
 
 
-def _keys(tree: Tree) -> tuple[set[str], set[str], set[str]]:
-    """Give the keys that the program may put into what it did not make, that it asks for first, and that it makes."""
-    put, asked, made = set(), set(), set()
+def _asked(tree: Tree) -> set[str]:
+    """Give the keys that the program has in a list, compares, or asks for in another way: it may look first."""
+    found: set[str] = set()
     for node in tree.nodes:
-        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            put |= _texts(node.slice) or _listed(tree)
-        elif isinstance(node, ast.Compare) and any(isinstance(one, ast.In | ast.NotIn) for one in node.ops):
-            asked |= _texts(node.left)
-        elif isinstance(node, ast.Dict):
-            made |= {text for key in node.keys if key is not None for text in _texts(key)}
-        elif isinstance(node, ast.Call):
-            named = {one.arg for one in node.keywords if one.arg is not None}
-            made |= named
-            if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
-                put |= named
-                for one in node.args:
-                    for part in ast.walk(one):
-                        if not isinstance(tree.parents[part], ast.Subscript):
-                            put |= _texts(part)
-    return put, asked, made
-
-
-def _listed(tree: Tree) -> set[str]:
-    """Give the texts in lists and the like: one of them may be the key that is put under a name of its own."""
-    groups = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Assign)
-    return {
-        text
-        for node in tree.nodes
-        if isinstance(node, ast.Constant) and isinstance(tree.parents[node], groups)
-        for text in _texts(node)
-    }
+        if isinstance(node, ast.Compare):
+            found |= {text for one in (node.left, *node.comparators) for text in _texts(one)}
+        elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+            found |= {text for one in node.elts for text in _texts(one)}
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKING
+        ):
+            found |= {text for one in node.args[:1] for text in _texts(one)}
+    return found
 
 
 def _through(node: ast.expr) -> set[str]:
     """Give the keys by which one comes to a value."""
-    keys = set()
+    keys: set[str] = set()
     while isinstance(node, ast.Subscript):
         keys |= _texts(node.slice)
         node = node.value
     return keys
 
 
+def _is_of_attribute(node: ast.expr) -> bool:
+    """Say whether a value comes from an attribute: any method may have changed that meanwhile."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Attribute)
+
+
 def _texts(node: ast.AST) -> set[str]:
     return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) else set()
+
+
+def _is_in_function(tree: Tree, node: ast.AST) -> bool:
+    while node in tree.parents:
+        node = tree.parents[node]
+        if isinstance(node, scopes):
+            return True
+    return False
 
 
 def _is_guarded(tree: Tree, node: ast.AST) -> bool:
@@ -95,7 +111,8 @@ def _is_guarded(tree: Tree, node: ast.AST) -> bool:
     while node in tree.parents and not isinstance(node, scopes):
         parent = tree.parents[node]
         if isinstance(parent, ast.Try | ast.TryStar) and node in parent.body:
-            if any(_expects(one.type) for one in parent.handlers):
+            small = len(parent.body) <= _FEW_STATEMENTS and not _calls_tools(parent.body)
+            if any(_expects(one.type) or (small and _is_broad(one.type)) for one in parent.handlers):
                 return True
         elif isinstance(parent, ast.With | ast.AsyncWith) and any(
             _expects(part) for item in parent.items for part in ast.walk(item.context_expr)
@@ -105,10 +122,23 @@ def _is_guarded(tree: Tree, node: ast.AST) -> bool:
     return False
 
 
+def _calls_tools(body: list[ast.stmt]) -> bool:
+    return any(isinstance(part, ast.Await) for one in body for part in ast.walk(one))
+
+
 def _expects(kind: ast.AST | None) -> bool:
+    """Say whether a handler is for what a key that is not there raises; what it is for need not be told by its name."""
     if isinstance(kind, ast.Tuple):
         return any(_expects(one) for one in kind.elts)
-    return isinstance(kind, ast.Name) and kind.id in _EXPECTED
+    if not isinstance(kind, ast.Name):
+        return False
+    return kind.id in _EXPECTED or (kind.id not in _BROAD | _OTHER and kind.id.isupper())
+
+
+def _is_broad(kind: ast.AST | None) -> bool:
+    if isinstance(kind, ast.Tuple):
+        return any(_is_broad(one) for one in kind.elts)
+    return kind is None or (isinstance(kind, ast.Name) and kind.id in _BROAD)
 
 
 def _is_of_awaited(tree: Tree, node: ast.expr) -> bool:
@@ -116,14 +146,27 @@ def _is_of_awaited(tree: Tree, node: ast.expr) -> bool:
     while isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Await):
-        return True
+        return _is_of_tools(tree, node)
     if not isinstance(node, ast.Name):
         return False
     bound = tree.bindings.get(node.id, [])
     # What the program says that it is, a checker believes; it may be something else.
     return bool(bound) and all(
-        isinstance(one.value, ast.Await) and not isinstance(tree.parents[one.node], ast.AnnAssign)
+        isinstance(one.value, ast.Await)
+        and _is_of_tools(tree, one.value)
+        and not isinstance(tree.parents[one.node], ast.AnnAssign)
         for one in bound
+    )
+
+
+def _is_of_tools(tree: Tree, awaited: ast.Await) -> bool:
+    """Say whether what is awaited is no function of the program that says itself what it returns."""
+    call = awaited.value
+    if not isinstance(call, ast.Call) or is_tool(call) or not isinstance(call.func, ast.Name):
+        return True
+    return not any(
+        isinstance(one.node, ast.FunctionDef | ast.AsyncFunctionDef) and one.node.returns is not None
+        for one in tree.bindings.get(call.func.id, [])
     )
 
 
@@ -133,4 +176,4 @@ def _shown(node: ast.expr) -> str:
         text = ast.unparse(node)
     except (ValueError, RecursionError):
         return ""
-    return text if len(text) <= 60 and "\n" not in text else ""  # noqa: PLR2004 -- a line has room for so much
+    return text if len(text) <= _LONGEST_SHOWN and "\n" not in text else ""

@@ -84,11 +84,19 @@ def _taken(tree: Tree, function: _Function) -> list[Slot]:
     slots = []
     for number, one in enumerate([*arguments.args, *arguments.kwonlyargs]):
         given = [_given(call, one.arg, number if one.arg in names else None) for call in calls]
-        if one.annotation is None and all(value is not None for value in given):
+        if one.annotation is None and all(given) and not _is_bound_again(function, one.arg):
             place = tree.place(one)
             end = Place(place.end_line, place.end_column, place.end_line, place.end_column)
             slots.append(Slot(end, [tree.place(value) for value in given if value is not None], "takes"))
     return slots
+
+
+def _is_bound_again(function: _Function, name: str) -> bool:
+    """Say whether a parameter gets another value: it is not only what the function is called with."""
+    return any(
+        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+        for node in ast.walk(function)
+    )
 
 
 def _calls(tree: Tree, function: _Function) -> list[ast.Call]:

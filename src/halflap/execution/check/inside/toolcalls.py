@@ -36,8 +36,22 @@ def _call(tree: Tree, node: ast.Call) -> dict[str, Any]:
         "at": tree.place(node),
         "unnamed": len(node.args),
         "spread": len(named) < len(node.keywords) or any(isinstance(one, ast.Starred) for one in node.args),
-        "arguments": [{"name": one.arg, "at": tree.place(one), **_literal(one.value)} for one in named],
+        "arguments": [
+            {"name": one.arg, "at": tree.place(one), "said": _is_said(tree, one.value), **_literal(one.value)}
+            for one in named
+        ],
     }
+
+
+def _is_said(tree: Tree, value: ast.expr) -> bool:
+    """Say whether the program says itself what something in a value is: a checker believes that, and it may be wrong."""
+    return any(
+        (isinstance(one.node, ast.arg) and one.node.annotation is not None)
+        or isinstance(tree.parents.get(one.node), ast.AnnAssign)
+        for node in ast.walk(value)
+        if isinstance(node, ast.Name)
+        for one in tree.bindings.get(node.id, [])
+    )
 
 
 def _literal(node: ast.expr) -> dict[str, Any]:

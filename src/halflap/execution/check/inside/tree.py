@@ -109,7 +109,11 @@ def _bound(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> list[tuple[str, as
     found: list[tuple[str, ast.expr | None]] = []
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            found = [(name, _given(node, parents[node]))]
+            parent = parents[node]
+            if isinstance(parent, ast.Tuple):
+                found = [(name, _unpacked(node, parent, parents[parent]))]
+            else:
+                found = [(name, _given(node, parent))]
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             found = [(name, None)]
         case ast.arg(arg=name) | ast.MatchMapping(rest=str(name)):
@@ -130,3 +134,14 @@ def _given(name: ast.Name, parent: ast.AST) -> ast.expr | None:
     if isinstance(parent, ast.NamedExpr | ast.AnnAssign) and parent.target is name:
         return parent.value
     return None
+
+
+def _unpacked(name: ast.Name, several: ast.Tuple, parent: ast.AST) -> ast.expr | None:
+    """Give what a name gets in `one, two = …, …`."""
+    if not (
+        isinstance(parent, ast.Assign) and several in parent.targets and isinstance(parent.value, ast.Tuple)
+    ):
+        return None
+    same = len(parent.value.elts) == len(several.elts)
+    starred = any(isinstance(one, ast.Starred) for one in (*several.elts, *parent.value.elts))
+    return parent.value.elts[several.elts.index(name)] if same and not starred else None

@@ -56,6 +56,7 @@ def _own_functions(tree: Tree) -> set[str]:
         node.name
         for node in tree.nodes
         if isinstance(node, ast.AsyncFunctionDef)
+        and isinstance(tree.parents[node], ast.Module)
         and not node.decorator_list
         and len(tree.bindings[node.name]) == 1
         and not _is_generator(tree, node)
@@ -139,7 +140,7 @@ def _is_kept_for_nothing(tree: Tree, node: ast.Call, own: set[str]) -> bool:
     if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1):
         return False
     target = parent.targets[0]
-    if not isinstance(target, ast.Name) or target.id == "_":
+    if not isinstance(target, ast.Name) or target.id == "_" or isinstance(tree.parents[parent], ast.ClassDef):
         return False
     kinds = [
         _kind(tree, one.value, own) if isinstance(one.value, ast.Call) else None
