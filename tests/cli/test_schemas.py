@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import logging
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import at_once, configure, halflap
+from cli.program import Done, configure, environment, halflap
 from halflap import Gateway, load_config
+from halflap.cli.app import app
 from support import python_server
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from cli.program import Done
 
 RECORDS = python_server("r", "records.py", protocol="legacy")
 SWIFT = python_server("s", "swift.py", protocol="legacy")
@@ -46,29 +49,48 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+def inside(*arguments: str) -> Done:
+    """Run a command without a process of its own: most of a run is loading the program."""
+    out, err = BytesIO(), BytesIO()
+    logger = logging.getLogger()
+    before = (logger.level, logger.handlers[:])
+    levels = {name: logging.getLogger(name).level for name in list(logger.manager.loggerDict)}
+    with (
+        redirect_stdout(TextIOWrapper(out, encoding="utf-8", write_through=True)),
+        redirect_stderr(TextIOWrapper(err, encoding="utf-8", write_through=True)),
+    ):
+        code = app([*arguments, "-c", "halflap-test.json"], standalone_mode=False)
+        written = out.getvalue().decode(), err.getvalue().decode()
+    # A command sets up logging for its whole process, which is not its own here.
+    logger.handlers[:] = before[1]
+    logger.setLevel(before[0])
+    for name in list(logger.manager.loggerDict):
+        logging.getLogger(name).setLevel(levels.get(name, logging.NOTSET))
+    return Done(code or 0, *written)
+
+
 @pytest.fixture(scope="module")
-def done(place: Path) -> dict[str, Done]:
-    schema, last = ("schema",), ("-c", "halflap-test.json")
-    found = at_once(
-        {
-            "show": (*schema, "show", ONE, *last),
-            "show --json": (*schema, "show", ONE, "--json", "--history", *last),
-            "python": (*schema, "show", ONE, "--python", *last),
-            "json schema": (*schema, "show", ONE, "--json-schema", *last),
-            "declared": (*schema, "show", "mcp__s__breach", *last),
-            "no schema": (*schema, "show", "mcp__r__many", "--json-schema", *last),
-            "two": (*schema, "show", ONE, "--json-schema", "--python", *last),
-            "drift": (*schema, "drift", *last),
-            "drift --json": (*schema, "drift", "--json", *last),
-            "no drift": (*schema, "drift", ONE, *last),
-            "export": (*schema, "export", *last),
-            "inspect": ("inspect", ONE, *last),
-            "doctor": ("doctor", "--json", *last),
-        },
-        home=place,
-    )
-    assert not [name for name, one in found.items() if "Traceback" in one.err]
-    return found
+def done(place: Path) -> Iterator[dict[str, Done]]:
+    show = ("schema", "show", ONE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        for name, value in environment(place).items():
+            patch.setenv(name, value)
+        yield {
+            "show": halflap(*show, "-c", "halflap-test.json", home=place),
+            "show --json": inside(*show, "--json", "--history"),
+            "python": inside(*show, "--python"),
+            "json schema": inside(*show, "--json-schema"),
+            "declared": inside("schema", "show", "mcp__s__breach"),
+            "no schema": inside("schema", "show", "mcp__r__many", "--json-schema"),
+            "two": inside(*show, "--json-schema", "--python"),
+            "drift": inside("schema", "drift"),
+            "drift --json": inside("schema", "drift", "--json"),
+            "no drift": inside("schema", "drift", ONE),
+            "export": inside("schema", "export"),
+            "inspect": inside("inspect", ONE),
+            "doctor": halflap("doctor", "--json", "-c", "halflap-test.json", home=place),
+        }
 
 
 def test_show_tells_each_place_and_where_it_is_known_from(done: dict[str, Done]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from halflap.values import Tool
 
 __all__ = ["Knowing"]
+
+logger = logging.getLogger(__name__)
 
 
 class Knowing(Parts):
@@ -115,7 +118,12 @@ class Knowing(Parts):
 
         known = await self.known(tool)
         told = {} if known is None else observed_told(known)
-        events, breaches = await self.drift(tool.server, tool.original_name)
+        try:
+            events, breaches = await self.drift(tool.server, tool.original_name)
+        except StoreError as error:
+            # What a tool takes is worth telling without it.
+            logger.warning("%s What drifted is not told.", error)
+            events, breaches = (), ()
         drift = drift_told(
             [one for one in events if one.definition_hash in {tool.hash, ""}],
             [one for one in breaches if one.definition_hash == tool.hash],

@@ -20,7 +20,7 @@ from halflap.values import SCRIPTS, CallContext
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from halflap.calls import Breaches, Calls, Recorder, Retention
+    from halflap.calls import Breaches, Calls, Recorder, Redactor, Retention
     from halflap.catalog import Catalog, Finder, Listings, Snapshot
     from halflap.config import Config
     from halflap.execution import Programs
@@ -99,11 +99,12 @@ class Parts:
             accept=self.accept,
         )
         self._listings = Listings(self._catalog, enabled, self._connections, self._scripts.look)
-        self._recorder = Recorder(self._store, Redactor(configured_secrets(self.config)), self.config.traces)
+        redactor = Redactor(configured_secrets(self.config))
+        self._recorder = Recorder(self._store, redactor, self.config.traces)
         self._breaches = Breaches(self._store)
         await self._breaches.load()
         if self.config.learning.enabled:
-            await self._open_learning(self._store, self._recorder)
+            await self._open_learning(self._store, self._recorder, redactor)
         self._calls = Calls(
             Policy(self.config),
             self._recorder,
@@ -116,12 +117,12 @@ class Parts:
         self._retention.start()
         await self._scripts.look()
 
-    async def _open_learning(self, store: Store, recorder: Recorder) -> None:
+    async def _open_learning(self, store: Store, recorder: Recorder, redactor: Redactor) -> None:
         observe = await asyncio.to_thread(import_module, "halflap.observe")
         values = self.config.learning.values
         self._knowledge = observe.Knowledge(store, enums=values)
         self._learning = observe.Learning(
-            store, self._knowledge, values=values, before_writing=recorder.flush
+            store, self._knowledge, values=values, redact=redactor.value, before_writing=recorder.flush
         )
 
     async def _open_store(self) -> Store:

@@ -8,7 +8,7 @@ import secrets
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.errors import StoreError
 from halflap.learn import Learned
@@ -53,13 +53,14 @@ class Learning:
         knowledge: Knowledge,
         *,
         values: bool = False,
+        redact: Callable[[Any], Any] | None = None,
         before_writing: Callable[[], Awaitable[None]] | None = None,
         on_changed: Callable[[Sequence[ToolKey]], None] | None = None,
     ) -> None:
         self._store = store
         self._knowledge = knowledge
-        self._watch = Watch(values=values)
-        self._enums = values
+        self._watch = Watch(values=values, redact=redact)
+        self._values = values
         self._before_writing = before_writing
         self._on_changed = on_changed
         self._waiting: deque[tuple[Answered, int]] = deque()
@@ -154,7 +155,8 @@ class Learning:
             return
         answered, size = self._waiting.popleft()
         self._waiting_bytes -= size
-        if size <= _SMALL:
+        # To redact takes long.
+        if size <= _SMALL and not self._values:
             self._watch.see(answered)
         else:
             await asyncio.to_thread(self._watch.see, answered)
@@ -212,7 +214,7 @@ class Learning:
             # The calls have to be there, to be marked in the same transaction.
             await self._before_writing()
         before = {key: await self._knowledge.learned(key) for key in self._unwritten}
-        found: Compared = await asyncio.to_thread(compare, before, dict(self._unwritten), enums=self._enums)
+        found: Compared = await asyncio.to_thread(compare, before, dict(self._unwritten), enums=self._values)
         await self._store.add_learned(LIVE, self._unwritten, observed_calls=self._unwritten_calls)
         self._unwritten, self._unwritten_calls = {}, []
         for key, learned in found.after.items():

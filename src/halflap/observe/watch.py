@@ -14,7 +14,7 @@ from halflap.schema import read_result, reading_of
 from halflap.values import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from halflap.calls import Answered
     from halflap.learn import Observer
@@ -49,10 +49,12 @@ class Watched:
 class Watch:
     """Sees one result at a time; whoever calls it sees to that."""
 
-    def __init__(self, *, values: bool = False) -> None:
+    def __init__(self, *, values: bool = False, redact: Callable[[Any], Any] | None = None) -> None:
         self.salt = b""
         """What the digests of arguments are made with."""
         self._values = values
+        self._redact = redact
+        """Takes secrets out; where values are kept, they are not to be among them."""
         self._seen = Watched()
         self._readings: OrderedDict[ToolKey, Reading] = OrderedDict()
 
@@ -76,6 +78,8 @@ class Watch:
         result = Result.from_wire(_read(answered.result))
         value = read_result(result, self._reading(key, answered.tool), _without_data)
         digest = digest_of(_read(answered.arguments), self.salt)
+        if self._values and self._redact is not None:
+            value = self._redact(value)
         outcome = outcome_of(value, is_error=result.is_error)
         outcomes = self._seen.tools.setdefault(key, {})
         if outcome not in outcomes:

@@ -1,0 +1,26 @@
+"""Answers of tools, to be learned from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from halflap.calls import Answered
+from halflap.values import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOOL = Tool("mcp__x__t", "x", "t", "A tool.", {"type": "object"}, hash="h1")
+
+
+def structured(value: Any) -> dict[str, Any]:
+    return {"content": [], "structuredContent": value}
+
+
+def text(value: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}], **more}
+
+
+def answered(result: Mapping[str, Any], number: int = 0, tool: Tool = TOOL) -> Answered:
+    return Answered(f"c{number}", tool, json.dumps({"n": number}), json.dumps(result), float(number))
