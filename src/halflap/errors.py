@@ -21,6 +21,7 @@
     ├── ShapeError              what was learned, written down, cannot be read
     │   ├── ShapeTooNewError        it was written by a newer Halflap
     │   └── ShapeBrokenError        it is damaged, or nothing of the kind
+    ├── BackfillError           a log cannot be read, or not to its end
     ├── ScriptError             a file is no script, or a saved one cannot be used
     ├── SandboxError            programs cannot run here, or this one could not
     └── ServeError              our own server cannot start
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentProblem",
+    "BackfillError",
     "CallTimeoutError",
     "ConfigError",
     "ConfigProblem",
@@ -317,6 +319,12 @@ class ShapeBrokenError(ShapeError):
     """The shape is damaged, or is none."""
 
     code = "shape-broken"
+
+
+class BackfillError(HalflapError):
+    """A log cannot be read, or not to its end; what was learned before that is kept."""
+
+    code = "backfill"
 
 
 class SandboxError(HalflapError):

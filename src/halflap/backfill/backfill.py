@@ -1,0 +1,143 @@
+"""History becomes knowledge: every source is read once, and what was learned is stored with how far it was read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from halflap.backfill.found import Found
+from halflap.backfill.identity import Known
+from halflap.backfill.own import STORE_ORIGIN, own_calls
+from halflap.backfill.passes import Pass, Work, said
+from halflap.backfill.sources import find_sources, look_at
+from halflap.backfill.summary import SourceReport, Summary, tool_reports
+from halflap.backfill.workers import ENOUGH_FOR_PROCESSES, Workers, cores
+from halflap.errors import BackfillError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from halflap.backfill.rules import Rules
+    from halflap.backfill.sources import Look, Source
+    from halflap.backfill.summary import State
+    from halflap.store import Store
+
+__all__ = ["Backfill"]
+
+_SECONDS_BETWEEN_TELLING = 0.1
+
+
+class Backfill:
+    """One run of it."""
+
+    def __init__(
+        self,
+        store: Store,
+        rules: Rules,
+        *,
+        jobs: int | None = None,
+        strict: bool = False,
+        dry_run: bool = False,
+        told: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._work = Work(store, rules, strict=strict, dry_run=dry_run)
+        self._jobs = jobs
+        self._told = told
+        """Told how many bytes are done, and how many there are."""
+        self._under_way: dict[asyncio.Task[SourceReport], bytes] = {}
+
+    def stop(self) -> None:
+        """End soon, with what is done stored."""
+        self._work.stop()
+
+    async def run(self, names: Sequence[str]) -> Summary:
+        """Read every source that is asked for."""
+        began, work = time.monotonic(), self._work
+        sources = await asyncio.to_thread(find_sources, names)
+        before = await work.store.learned()
+        work.known = Known(await work.store.origins())
+        size = sum(source.size for source in sources)
+        jobs = self._jobs or (cores() if size >= ENOUGH_FOR_PROCESSES else 1)
+        work.workers = await asyncio.to_thread(Workers, jobs)
+        telling = asyncio.create_task(self._tell(size))
+        try:
+            if work.stopped:
+                work.stop()
+            reports = await self._all(sources)
+        finally:
+            telling.cancel()
+            await asyncio.to_thread(work.workers.close)
+        tools = await asyncio.to_thread(tool_reports, before, work.learned)
+        return Summary(tuple(reports), tools, time.monotonic() - began, work.stopped, work.dry_run)
+
+    async def _tell(self, size: int) -> None:
+        while self._told is not None:
+            self._told(self._work.workers.control.done(), size)
+            await asyncio.sleep(_SECONDS_BETWEEN_TELLING)
+
+    async def _all(self, sources: Sequence[Source]) -> list[SourceReport]:
+        """Read the sources side by side; those that may be the same, one after the other."""
+        tasks: list[asyncio.Task[SourceReport]] = []
+        try:
+            for source in sources:
+                while len(self._under_way) > self._work.workers.jobs:
+                    await _wait(self._under_way, asyncio.FIRST_COMPLETED)
+                if self._work.stopped:
+                    break
+                tasks.append(await self._begin(source))
+            return [await task for task in tasks]
+        finally:
+            for task in tasks:
+                task.cancel()
+            await _wait(tasks, asyncio.ALL_COMPLETED)
+
+    async def _begin(self, source: Source) -> asyncio.Task[SourceReport]:
+        look: Look | None = None
+        problem: str | None = None
+        if source.kind == "file":
+            try:
+                look = await asyncio.to_thread(look_at, source.name)
+            except (OSError, BackfillError, EOFError, ValueError) as error:
+                problem = said(error)
+        head = b"" if look is None else look.head
+        # Two that begin alike may be the same, and only when one is done is it known how far.
+        alike = [
+            task
+            for task, other in self._under_way.items()
+            if head.startswith(other) or other.startswith(head)
+        ]
+        await _wait(alike, asyncio.ALL_COMPLETED)
+        task = asyncio.create_task(self._source(source, look, problem), name=f"backfill {source.name}")
+        self._under_way[task] = head
+        task.add_done_callback(lambda done: self._under_way.pop(done, None))
+        return task
+
+    async def _source(self, source: Source, look: Look | None, problem: str | None) -> SourceReport:
+        if problem is not None:
+            return SourceReport(source.name, "failed", problem=problem)
+        if source.kind == "store":
+            return await self._own(source)
+        return await Pass(self._work, source).read(look)
+
+    async def _own(self, source: Source) -> SourceReport:
+        total = left_out = 0
+        async for shapes, calls, cut in own_calls(self._work.store, self._work.rules):
+            left_out += cut
+            if not self._work.dry_run and calls:
+                await self._work.store.add_learned(STORE_ORIGIN, shapes, observed_calls=calls)
+            self._work.add(shapes)
+            total += len(calls)
+            if self._work.stopped:
+                break
+        notes = (f"{left_out} recorded results are not whole; they were left out.",) if left_out else ()
+        state: State = "stopped" if self._work.stopped else "counted" if total else "known"
+        return SourceReport(source.name, state, Found(observations=total), notes=notes)
+
+
+async def _wait(tasks: Iterable[asyncio.Task[Any]], until: str) -> None:
+    waiting = list(tasks)
+    if waiting:
+        await asyncio.wait(waiting, return_when=until)
+        # For what is called when a task is done to be called.
+        await asyncio.sleep(0)
