@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.found import Found
 from halflap.backfill.identity import Known
+from halflap.backfill.opening import damage
 from halflap.backfill.own import STORE_ORIGIN, own_calls
 from halflap.backfill.passes import Pass, Work, said
 from halflap.backfill.sources import find_sources, look_at
@@ -98,7 +99,7 @@ class Backfill:
         if source.kind == "file":
             try:
                 look = await asyncio.to_thread(look_at, source.name)
-            except (OSError, BackfillError, EOFError, ValueError) as error:
+            except (OSError, BackfillError, *damage()) as error:
                 problem = said(error)
         head = b"" if look is None else look.head
         # Two that begin alike may be the same, and only when one is done is it known how far.

@@ -47,6 +47,8 @@ class Found:
     nameless_tools: tuple[str, ...] = ()
     crowded: bool = False
     """There were more tools than any log of calls has."""
+    cut_short: bool = False
+    """It was told to stop before the end."""
     needs_order: bool = False
     """Lines belong together here: the file has to be read in one piece."""
 
@@ -74,6 +76,7 @@ class Found:
             nameless=self.nameless + later.nameless,
             nameless_tools=tuple(sorted({*self.nameless_tools, *later.nameless_tools})[:MOST_NAMES]),
             crowded=self.crowded or later.crowded,
+            cut_short=self.cut_short or later.cut_short,
             needs_order=self.needs_order or later.needs_order,
         )
 

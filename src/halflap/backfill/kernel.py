@@ -131,6 +131,14 @@ def learn_open(
     )
 
 
+def _reason(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg}, at character {error.pos + 1}"
+    return f"not JSON: {error}"
+
+
 def _tell(control: Control, place: Callable[[], int], told: int) -> int:
     now = place()
     control.advance(now - told)
@@ -188,6 +196,7 @@ class _Learner:
                     looked = pieces.position
                     told = _tell(control, place, told)
                     if control.is_stopped():
+                        self._said = Found(cut_short=True)
                         break
         except NeedsOrderError:
             self._said = Found(needs_order=True)
@@ -214,7 +223,7 @@ class _Learner:
             if not pieces.is_finished:
                 self._blame("not finished: it is read when it is")
                 return False
-            self._blame("not UTF-8" if isinstance(error, UnicodeDecodeError) else f"not JSON: {error}")
+            self._blame(_reason(error))
         if not pieces.is_finished:
             pieces.accept(text)
         return True

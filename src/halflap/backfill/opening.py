@@ -26,12 +26,14 @@ __all__ = [
     "packing_of",
     "ranges",
     "unpacked",
+    "unpacked_size",
 ]
 
 Packing = Literal["plain", "gzip", "zstd"]
 
 _MAGIC: dict[bytes, Packing] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_CHUNK = 1 << 20
+_CHUNK, _SMALL_CHUNK = 1 << 20, 1 << 16
+_USUAL_RATIO = 8
 _PATIENCE_SECONDS = 0.2
 
 
@@ -55,10 +57,33 @@ def unpacked(file: BinaryIO) -> BinaryIO:
     beginning, file = beginning_of(file, 4)
     packing = packing_of(beginning)
     if packing == "gzip":
-        return cast("BinaryIO", io.BufferedReader(gzip.GzipFile(fileobj=file), _CHUNK))
+        return cast("BinaryIO", _Gzip(fileobj=file))
     if packing == "zstd":
         return _zstd(file)
     return file
+
+
+class _Gzip(gzip.GzipFile):
+    """Unpacks a file, and closes it too."""
+
+    def close(self) -> None:
+        packed = self.fileobj
+        super().close()
+        if packed is not None:
+            packed.close()
+
+
+def unpacked_size(path: str, size: int) -> int:
+    """Say about how much there is in a file."""
+    with open(path, "rb") as file:  # noqa: PTH123 -- bytes alone
+        packing = packing_of(file.read(4))
+        if packing == "plain":
+            return size
+        if packing == "gzip":
+            file.seek(max(0, size - 4))
+            # As the format has it: modulo 2³², and of the last part, if it has several.
+            return max(size, int.from_bytes(file.read(4), "little"))
+    return _USUAL_RATIO * size
 
 
 def beginning_of(file: BinaryIO, size: int) -> tuple[bytes, BinaryIO]:
@@ -123,7 +148,7 @@ def _zstd(file: BinaryIO) -> BinaryIO:
             "unpack it and pass it in: zstd -dc FILE | halflap backfill -"
         ) from None
     stream = library.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
-    return io.BufferedReader(stream, _CHUNK)
+    return io.BufferedReader(stream, _SMALL_CHUNK)
 
 
 def damage() -> tuple[type[BaseException], ...]:

@@ -105,7 +105,7 @@ class Pass:
                 self._judge()
                 await self._store()
             return self._report("failed", said(error))
-        if self._work.stopped:
+        if self._total.cut_short:
             return self._report("stopped")
         new = self._position > self._begun.bytes or self._total.bad_count
         return self._report("counted" if new or not self._begun.bytes else "known")
@@ -156,6 +156,8 @@ class Pass:
                     break
                 if time.monotonic() - self._stored_at > _SECONDS_BETWEEN_WRITES and not work.strict:
                     await self._store()
+            if cuts and work.stopped:
+                self._total = replace(self._total, cut_short=True)
         finally:
             for _, task in waiting:
                 task.cancel()
@@ -190,6 +192,8 @@ class Pass:
         if stretch.origin is not None:
             self._go_on_from(stretch.origin)
         self._take_stretch(stretch)
+        if work.stopped:
+            self._total = replace(self._total, cut_short=True)
 
     def _take_stretch(self, stretch: Stretch) -> None:
         self._take(stretch.found)

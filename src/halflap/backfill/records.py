@@ -86,7 +86,7 @@ class Records:
             return True
         whole = [record[key] for key in _CONVERSATIONS if type(record.get(key)) is list]
         if whole:
-            known = [self._conversation(messages, at) for messages in whole]
+            known = [self._list(messages, at) for messages in whole]
             return any(known)
         return self._within(record, left, at)
 
@@ -107,24 +107,18 @@ class Records:
         return any(known)
 
     def _list(self, records: list[Any], at: float | None) -> bool:
-        if any(
-            type(one) is dict and (one.get("role") in ROLES or one.get("type") in ITEMS) for one in records
-        ):
-            return self._conversation(records, at)
-        known = [self.read(one) for one in records if type(one) is dict or type(one) is list]
-        return any(known)
-
-    def _conversation(self, messages: list[Any], at: float | None) -> bool:
-        """Read a conversation that is whole: its calls are answered within it, or not at all."""
+        """Read what stands in one line, or under `messages`: its messages are answered within it, or not at all."""
         waiting = Waiting(self._taker)
         reader = Messages(self._taker, lambda: waiting)
-        known = False
-        for message in messages:
-            if type(message) is dict and (message.get("role") in ROLES or message.get("type") in ITEMS):
-                reader.message(message, _when(message) or at)
+        known = not records
+        for record in records:
+            if type(record) is dict and (record.get("role") in ROLES or record.get("type") in ITEMS):
+                reader.message(record, _when(record) or at)
                 known = True
+            elif type(record) is dict or type(record) is list:
+                known = self.read(record) or known
         waiting.close()
-        return known or not messages
+        return known
 
 
 def _when(record: Mapping[str, Any]) -> float | None:

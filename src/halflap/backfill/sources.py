@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from halflap.backfill.opening import beginning_of, lines_of, packing_of, unpacked
+from halflap.backfill.opening import beginning_of, lines_of, packing_of, unpacked, unpacked_size
 from halflap.backfill.pieces import LONGEST, is_document
 from halflap.errors import BackfillError, UsageError
 
@@ -59,7 +59,15 @@ def find_sources(names: Sequence[str]) -> list[Source]:
             kind: Literal["file", "stream"] = "file" if path.is_file() else "stream"
             source = Source(str(path), kind, status.st_size if kind == "file" else 0)
             found.setdefault((status.st_dev, status.st_ino), source)
-    return sorted(found.values(), key=lambda source: (source.kind != "file", source.size, source.name))
+    return sorted(found.values(), key=lambda source: (source.kind != "file", _size(source), source.name))
+
+
+def _size(source: Source) -> int:
+    try:
+        return unpacked_size(source.name, source.size) if source.kind == "file" else 0
+    except OSError:
+        # Whoever reads it says why it cannot be.
+        return source.size
 
 
 def _files(name: str) -> list[Path]:
