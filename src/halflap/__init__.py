@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from halflap.config import Config, load_config
     from halflap.errors import ConfigError, HalflapError, ToolError, ToolNotFoundError, UpstreamError
     from halflap.gateway import Gateway
+    from halflap.learn import infer_schema_from_value, merge_schemas
     from halflap.schema import Parameter, ToolSchema
     from halflap.values import CallContext, Changes, RegisteredTool, Result, Tool, ToolInfo
 
@@ -31,7 +32,9 @@ __all__ = [
     "ToolSchema",
     "UpstreamError",
     "__version__",
+    "infer_schema_from_value",
     "load_config",
+    "merge_schemas",
 ]
 
 _HOMES = {
@@ -50,7 +53,9 @@ _HOMES = {
     "ToolNotFoundError": "errors",
     "ToolSchema": "schema",
     "UpstreamError": "errors",
+    "infer_schema_from_value": "learn",
     "load_config": "config",
+    "merge_schemas": "learn",
 }
 
 

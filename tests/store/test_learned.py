@@ -136,9 +136,7 @@ def test_what_is_damaged_is_left_out_and_begun_anew(run: Run, tmp_path: Path) ->
         await store.open()
         await store.add_learned("live", {KEY: learned({"a": 1})})
         await store._ask(
-            lambda connection: connection.execute(
-                sa.text("UPDATE learned SET shapes = '{\"structured\": 1}'")
-            )
+            lambda connection: connection.exec_driver_sql("UPDATE learned SET shapes = '{\"structured\": 1}'")
         )
         assert await store.learned() == []
         await store.add_learned("live", {KEY: learned({"b": 1})})
@@ -154,8 +152,8 @@ def test_what_a_newer_halflap_learned_is_not_overwritten(run: Run, tmp_path: Pat
         await store.open()
         await store.add_learned("live", {KEY: learned({"a": 1})})
         await store._ask(
-            lambda connection: connection.execute(
-                sa.text("UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')")
+            lambda connection: connection.exec_driver_sql(
+                "UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')"
             )
         )
         with pytest.raises(StoreError, match="Update Halflap"):

@@ -9,11 +9,14 @@ from halflap.calls.record import Recorder, new_id
 from halflap.calls.redact import MARK, Redactor
 from halflap.calls.retention import Retention
 from halflap.calls.secret_values import configured_secrets
+from halflap.calls.trace import Answered, Observe
 
 __all__ = [
     "MARK",
+    "Answered",
     "Breaches",
     "Calls",
+    "Observe",
     "Policy",
     "Recorder",
     "Redactor",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from halflap.calls.breaches import Breaches
     from halflap.calls.policy import Policy
     from halflap.calls.record import Recorder
+    from halflap.calls.trace import Observe
     from halflap.catalog import Snapshot
     from halflap.values import CallContext, Result, Tool, ToolSource
 
@@ -28,12 +29,18 @@ class Calls:
     """Every call of every face goes through `call`."""
 
     def __init__(
-        self, policy: Policy, recorder: Recorder, snapshot: Callable[[], Snapshot], breaches: Breaches
+        self,
+        policy: Policy,
+        recorder: Recorder,
+        snapshot: Callable[[], Snapshot],
+        breaches: Breaches,
+        observe: Observe | None = None,
     ) -> None:
         self.policy = policy
         self.breaches = breaches
         self._recorder = recorder
         self._snapshot = snapshot
+        self._observe = observe
         self._sources: dict[str, ToolSource] = {}
         self.checks = Checks()
 
@@ -45,7 +52,7 @@ class Calls:
         """Call a tool by its namespaced name."""
         snapshot = self._snapshot()
         tool = snapshot.find(name)
-        trace = CallTrace(self._recorder, tool, context)
+        trace = CallTrace(self._recorder, tool, context, self._observe)
         result: Result | None = None
         outcome = "cancelled"
         breach = trouble = None

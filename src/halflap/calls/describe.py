@@ -5,20 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import PARTS
-from halflap.schema import clean, clean_deep, clean_telling, is_wrapped, visible
+from halflap.schema import clean, clean_deep, clean_telling, is_wrapped, returned, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from halflap.calls.policy import Policy
     from halflap.catalog import Snapshot
     from halflap.values import Tool
 
 __all__ = ["describe"]
 
+_NO_SCHEMA = "No output schema defined by the upstream server."
 NO_OUTPUT_SCHEMA = (
-    "No output schema defined by the upstream server. "
+    f"{_NO_SCHEMA} "
     "Inspect the return value in your script "
     "(e.g., print(type(result), result[:1])) to determine the structure."
 )
+
+NO_FIELD = "The output schema that the upstream server declares names no field."
 
 UNWRAPPED = "The declared object is a wrapper: in a program, the value is what stands under 'result', without the wrapper."
 SPELLED = (
@@ -35,8 +40,14 @@ def describe(
     policy: Policy,
     unavailable: str | None,
     unchecked: str | None = None,
+    *,
+    learned: Mapping[str, Any] | None = None,
+    use: str | None = None,
 ) -> dict[str, Any]:
-    """Say what a tool takes and returns, who serves it, what it does, and what keeps it from being called."""
+    """Say what a tool takes and returns, who serves it, what it does, and what keeps it from being called.
+
+    `learned` is what there is to tell of its results beside what it declares; `use` is the note on that.
+    """
     output = tool.output_schema or None
     takes, hidden = clean_telling(tool.input_schema, _LONGEST_PART)
     described: dict[str, Any] = {
@@ -45,10 +56,11 @@ def describe(
         "inputSchema": takes,
         "outputSchema": None if output is None else clean_deep(output, _LONGEST_PART),
     }
-    if output is None:
-        described["note"] = NO_OUTPUT_SCHEMA
-    elif is_wrapped(output):
-        described["note"] = UNWRAPPED
+    if learned:
+        described |= clean_deep(learned, _LONGEST_PART)
+    note = _note(output, use)
+    if note is not None:
+        described["note"] = note
     if hidden:
         described["spelling"] = SPELLED
     if unchecked is not None:
@@ -77,6 +89,15 @@ def describe(
     if unavailable is not None:
         described["unavailable"] = unavailable
     return described
+
+
+def _note(output: Mapping[str, Any] | None, use: str | None) -> str | None:
+    """Say what to know about the value that a tool returns."""
+    if output is None:
+        return NO_OUTPUT_SCHEMA if use is None else f"{_NO_SCHEMA} {use}"
+    if use is not None and returned(output) is None:
+        return f"{NO_FIELD} {use}"
+    return UNWRAPPED if is_wrapped(output) else None
 
 
 def _accepted(tool: Tool, snapshot: Snapshot) -> dict[str, Any]:

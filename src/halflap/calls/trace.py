@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls.keep import Raw, raw
@@ -16,16 +17,39 @@ if TYPE_CHECKING:
     from halflap.calls.record import Recorder
     from halflap.values import CallContext, Result, Tool
 
-__all__ = ["CallTrace"]
+__all__ = ["Answered", "CallTrace", "Observe"]
 
 _LARGE = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A call that its tool answered, for whoever learns from it: texts, which nobody can change any more.
+
+    What is large is not written out, and still in the hands of others.
+    """
+
+    call: str
+    """Its identifier in the trace."""
+    tool: Tool
+    """As it was defined when the call was sent."""
+    arguments: Raw
+    result: Raw
+    at: float
+
+
+Observe = Callable[[Answered], None]
+"""Takes what was answered. It is on the path of every call: it may neither wait nor fail."""
 
 
 class CallTrace:
     """Begun when a call is asked for, committed before it is sent, ended when its outcome is known."""
 
-    def __init__(self, recorder: Recorder, tool: Tool, context: CallContext) -> None:
+    def __init__(
+        self, recorder: Recorder, tool: Tool, context: CallContext, observe: Observe | None = None
+    ) -> None:
         self._recorder = recorder
+        self._observe = observe
         self._began = time.perf_counter()
         self._arguments: Raw = None
         self._sent: CallRecord | None = None
@@ -64,9 +88,13 @@ class CallTrace:
     ) -> None:
         """Note how it ended."""
         level = self._recorder.level(tool)
-        if level == "off":
+        if level == "off" and self._observe is None:
             return
         wire = None if result is None else raw(result.to_wire())
+        if self._observe is not None and wire is not None:
+            self._observe(Answered(self._record.id, tool, self._arguments, wire, self._record.started_at))
+        if level == "off":
+            return
         record = replace(
             self._record if self._sent is None else self._sent,
             definition_hash=tool.hash,

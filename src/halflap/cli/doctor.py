@@ -78,6 +78,7 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
         snapshot = gateway.snapshot
         sources = {server.name: server.source for server in config.servers}
         servers = [_server(report, gateway, sources[report.status.name]) for report in reports]
+        outputs = await gateway.outputs()
         sandbox = await _sandbox(gateway)
         runs_programs = sandbox["trouble"] is None or config.execution.sandbox == "off"
         return {
@@ -90,6 +91,7 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
             "sandbox": sandbox,
             "tools": len(snapshot.tools),
             "callable": len(snapshot.callable),
+            "outputs": outputs,
             "servers": servers,
             "healthy": gateway.store_trouble is None
             and runs_programs
@@ -232,3 +234,7 @@ def _show(examined: dict[str, Any], *, log: bool) -> None:
             console.print(Text(f"  │ {one_line(line, 1000)}", style="dim"), soft_wrap=True)
     console.print()
     console.print(f"{examined['tools']} tools, {examined['callable']} of them callable")
+    outputs = examined["outputs"]
+    if examined["tools"]:
+        shares = [f"{word} of {outputs[word]} ({outputs[word] / examined['tools']:.0%})" for word in outputs]
+        console.print(f"What they return is {', '.join(shares)}")

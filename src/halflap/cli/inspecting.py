@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.complete import tool_names
+from halflap.cli.learned import drift_line
 from halflap.cli.output import (
     ConfigOption,
     JsonOption,
@@ -92,12 +93,13 @@ def _show(described: dict[str, Any], schema: ToolSchema) -> None:
             )
     takes = schema.parameter_lines()
     lines += ["", "Takes:", *(f"  {line}" for line in takes or ["nothing"]), "", "Returns:"]
-    if schema.output_type is not None:
-        lines.append(f"  {compact(schema.output_type)}")
+    if schema.returns is not None:
+        lines.append(f"  {compact(schema.returns)}")
     elif described["outputSchema"] is not None:
         lines.append("  The server declares an output schema that says nothing of what is in it.")
     if "note" in described:
-        lines.append(f"  {described['note']}")
+        lines.append(f"  {described['note'].replace('Use observedSchema: it is', 'This is')}")
+    lines += [f"  Since {one['since']}: {drift_line(one)}" for one in described.get("drift", ())]
     if "instructions" in described:
         lines += [
             "",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from halflap.cli.exchange import export_learned, import_learned
+from halflap.cli.learned import drift, show
 from halflap.cli.output import ConfigOption, VerboseOption, note, reported, set_up_logging
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
@@ -32,6 +34,12 @@ schema = typer.Typer(
 @schema.callback()
 def _schema() -> None:
     """Tell what tools take and return."""
+
+
+schema.command(name="show")(show)
+schema.command(name="drift")(drift)
+schema.command(name="export")(export_learned)
+schema.command(name="import")(import_learned)
 
 
 @schema.command()

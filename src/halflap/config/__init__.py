@@ -12,6 +12,7 @@ from halflap.config.project import (
 from halflap.config.settings import (
     ExecutionConfig,
     HttpConfig,
+    LearningConfig,
     Record,
     ServerConfig,
     StoreConfig,
@@ -25,6 +26,7 @@ __all__ = [
     "Config",
     "ExecutionConfig",
     "HttpConfig",
+    "LearningConfig",
     "ProjectFile",
     "Record",
     "ServerConfig",

@@ -19,6 +19,7 @@ from halflap.config.servers import ServerReader
 from halflap.config.settings import (
     ExecutionConfig,
     HttpConfig,
+    LearningConfig,
     ServerConfig,
     StoreConfig,
     ToolsConfig,
@@ -46,6 +47,7 @@ class Config:
     ttl: TtlConfig = field(default_factory=TtlConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     traces: TracesConfig = field(default_factory=TracesConfig)
+    learning: LearningConfig = field(default_factory=LearningConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
@@ -180,6 +182,7 @@ class _UserReader:
             ttl=TtlConfig(**sections["ttl"]),
             store=self._store(root, sections["store"]),
             traces=self._traces(sections["traces"]),
+            learning=LearningConfig(**sections["learning"]),
             http=HttpConfig(**sections["http"]),
             roots=self._roots(root),
             warnings=tuple(self.warnings),

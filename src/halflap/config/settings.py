@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ExecutionConfig",
     "HttpConfig",
+    "LearningConfig",
     "Protocol",
     "Record",
     "ServerConfig",
@@ -183,6 +184,14 @@ class TracesConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "per_tool", MappingProxyType(dict(self.per_tool)))
+
+
+@dataclass(frozen=True, slots=True)
+class LearningConfig:
+    """Whether results are learned from, and what is kept of them."""
+
+    enabled: bool = True
+    values: bool = False
 
 
 @dataclass(frozen=True, slots=True)

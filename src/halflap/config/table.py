@@ -148,6 +148,18 @@ SETTINGS: tuple[Setting, ...] = (
         1_048_576,
         "How much of one call's arguments, and of its result, is kept.",
     ),
+    Setting(
+        "learning.enabled",
+        Flag(),
+        True,
+        "What tools return is learned from the results that pass, and shown.",
+    ),
+    Setting(
+        "learning.values",
+        Flag(),
+        False,
+        "Short texts that repeat in results are kept too, where there are few, and become enumerations.",
+    ),
     Setting("http.allowed_hosts", _HOSTS, (), "Further values of the `Host` header that are answered."),
     Setting("http.allowed_origins", _HOSTS, (), "Further values of the `Origin` header that are answered."),
     Setting("upstream.start_timeout_seconds", _SECONDS, 30.0, "How long a server may take to start."),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from halflap.execution.check.checker import Checker
     from halflap.execution.check.finding import Finding
     from halflap.execution.sandbox import Entry, Sandbox
+    from halflap.schema import ToolSchema
     from halflap.values import CallContext, Result, Tool
 
 __all__ = ["Programs"]
@@ -53,6 +54,7 @@ class Programs:
         settle: Callable[[], Awaitable[None]],
         keeps_output: bool = True,
         code_of: Callable[[str], str | None] = lambda _: None,
+        schema_of: Callable[[Tool], Awaitable[ToolSchema]] | None = None,
     ) -> None:
         self._config = config
         self._sandbox = sandbox
@@ -65,6 +67,8 @@ class Programs:
         self._keeps_output = keeps_output
         self._code_of = code_of
         """Gives the code of a tool that is a saved script."""
+        self._schema_of = schema_of
+        """Gives a tool's schema with what was learned of it."""
         # Places for each depth: whoever runs waits for deeper ones alone, so nobody waits for himself.
         self._places = [asyncio.Semaphore(config.max_programs) for _ in range(_DEEPEST + 1)]
 
@@ -152,7 +156,7 @@ class Programs:
         telling = asyncio.create_task(_tell_progress(host, context), name="tell progress")
         try:
             async with asyncio.timeout_at(deadline) as clock:
-                ending = await self._sandbox.run(Program(code, self._tools(code), entry), host)
+                ending = await self._sandbox.run(Program(code, await self._tools(code), entry), host)
             outcome = ending.outcome
         except TimeoutError:
             if not clock.expired():
@@ -214,13 +218,15 @@ class Programs:
             sandbox=self._sandbox.name,
         )
 
-    def _tools(self, code: str) -> dict[str, str]:
+    async def _tools(self, code: str) -> dict[str, str]:
         """Give the tools that a program names, each with its signature; those that are none get an answer, too."""
         tools = self._snapshot().tools
         found = {}
         for name in names_in(code):
             if name in tools:
-                found[name] = parse_schema(tools[name]).format_compact()
+                tool = tools[name]
+                known = parse_schema(tool) if self._schema_of is None else await self._schema_of(tool)
+                found[name] = known.format_compact()
             elif name.startswith(PREFIXES):
                 found[name] = ""
         return found

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, load_config
 from halflap.errors import RunNotFoundError, StoreError
-from halflap.gateway.parts import FIRST_LISTING_SECONDS, Parts
+from halflap.gateway.learned import Knowing
+from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
     from halflap.errors import ArgumentProblem
     from halflap.execution import Checked, Execution
     from halflap.schema import ToolSchema
+    from halflap.schema.stub import Source, Stub
     from halflap.store import CallRecord, Purged, RunRecord
     from halflap.values import Result, Tool
 
 __all__ = ["Gateway"]
 
 
-class Gateway(Parts):
+class Gateway(Knowing):
     """All of a person's tools in one place.
 
         async with Gateway.open(config) as gateway:
@@ -96,12 +98,16 @@ class Gateway(Parts):
         return await (await self._asker()).refresh(server)
 
     async def inspect(self, name: str) -> dict[str, Any]:
-        """Say what a tool takes and returns, who serves it, and what its server says of itself."""
+        """Say what a tool takes and returns, who serves it, and what its server says of itself.
+
+        What was learned of its results stands beside what it declares.
+        """
         tool, _ = await self._look_up(name)
         from halflap.calls import aside, describe  # noqa: PLC0415 -- see the top
 
         assert self._calls is not None
         unchecked = await self._calls.checks.unchecked(tool)
+        learned, use = await self._told(tool)
         work = partial(
             describe,
             tool,
@@ -109,8 +115,10 @@ class Gateway(Parts):
             self._calls.policy,
             self.unavailable().get(tool.server),
             unchecked,
+            learned=learned,
+            use=use,
         )
-        return await aside(work, tool.description, tool.input_schema, tool.output_schema)
+        return await aside(work, tool.description, tool.input_schema, tool.output_schema, learned)
 
     async def search(
         self, query: str, *, limit: int = 10, server: str | None = None, behind: bool = True
@@ -118,14 +126,15 @@ class Gateway(Parts):
         """Find callable tools by what they do, best first; an exact name is always first."""
         await self.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=behind)
         assert self._finder is not None
-        return await self._finder.search(query, limit, server)
+        return await self._signed(await self._finder.search(query, limit, server))
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
         """Give a tool's schema, parsed. One past its time is given marked stale, and asked for anew behind."""
         tool, stale = await self._look_up(tool_name)
         from halflap.calls import aside  # noqa: PLC0415 -- see the top
 
-        return await aside(partial(_parsed, tool, stale=stale), tool.input_schema, tool.output_schema)
+        parsed = await aside(partial(_parsed, tool, stale=stale), tool.input_schema, tool.output_schema)
+        return with_learned(parsed, await self.known(tool))
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
         """Give several; an unknown name raises `ToolNotFoundError` after all others are resolved."""
@@ -138,18 +147,27 @@ class Gateway(Parts):
             schemas[one.tool_name] = one
         return schemas
 
-    async def stubs(self, server: str | None = None) -> str:
-        """Write the callable tools, of one server or all, as a module of typed Python functions."""
+    async def stubs(self, server: str | None = None, *, name: str | None = None) -> str:
+        """Write the callable tools, of one server, of one name or all, as a module of typed Python functions.
+
+        What a tool returns is written as it declares it, else as it was learned.
+        """
         from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top
         from halflap.schema.stub import make_stub, write_stubs  # noqa: PLC0415 -- see the top
 
         await self.prepare()
         snapshot = self.snapshot
         tools = [snapshot.tools[name] for name in snapshot.callable]
-        wanted = [tool for tool in tools if server in {None, tool.server}]
-        return await asyncio.to_thread(
-            lambda: write_stubs(make_stub(parse_schema(tool), described=True) for tool in wanted)
-        )
+        wanted = [tool for tool in tools if server in {None, tool.server} and name in {None, tool.name}]
+        known = await self.known_of_all(wanted)
+
+        def stub(tool: Tool) -> Stub:
+            schema = with_learned(parse_schema(tool), known.get(tool.name))
+            learned = schema.learned_type if schema.output_type is None else None
+            source: Source = "declared" if learned is None else "doubtful"
+            return make_stub(schema, returns=learned, source=source, described=True)
+
+        return await asyncio.to_thread(lambda: write_stubs(map(stub, wanted)))
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Say everything that is wrong with these arguments, without calling anything."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +24,14 @@ if TYPE_CHECKING:
     from halflap.catalog import Catalog, Finder, Listings, Snapshot
     from halflap.config import Config
     from halflap.execution import Programs
+    from halflap.observe import Knowledge, Known, Learning
+    from halflap.schema import ToolSchema, Type
     from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool
-    from halflap.values import Listing, Result
+    from halflap.values import Listing, Result, Tool
 
-__all__ = ["FIRST_LISTING_SECONDS", "Parts"]
+__all__ = ["FIRST_LISTING_SECONDS", "Parts", "with_learned"]
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +50,9 @@ class Parts:
         self._store: Store | None = None
         self._catalog: Catalog | None = None
         self._breaches: Breaches | None = None
+        self._knowledge: Knowledge | None = None
+        """None where nothing is to be learned, and nothing that was is to be shown."""
+        self._learning: Learning | None = None
         self._calls: Calls | None = None
         self._recorder: Recorder | None = None
         self._retention: Retention | None = None
@@ -94,11 +101,27 @@ class Parts:
         self._recorder = Recorder(self._store, Redactor(configured_secrets(self.config)), self.config.traces)
         self._breaches = Breaches(self._store)
         await self._breaches.load()
-        self._calls = Calls(Policy(self.config), self._recorder, lambda: self.snapshot, self._breaches)
+        if self.config.learning.enabled:
+            await self._open_learning(self._store, self._recorder)
+        self._calls = Calls(
+            Policy(self.config),
+            self._recorder,
+            lambda: self.snapshot,
+            self._breaches,
+            None if self._learning is None else self._learning.take,
+        )
         self._calls.register(self._scripts)
         self._retention = Retention(self._store, self.config.traces)
         self._retention.start()
         await self._scripts.look()
+
+    async def _open_learning(self, store: Store, recorder: Recorder) -> None:
+        observe = await asyncio.to_thread(import_module, "halflap.observe")
+        values = self.config.learning.values
+        self._knowledge = observe.Knowledge(store, enums=values)
+        self._learning = observe.Learning(
+            store, self._knowledge, values=values, before_writing=recorder.flush
+        )
 
     async def _open_store(self) -> Store:
         from halflap.store import open_store  # noqa: PLC0415 -- see the top
@@ -145,6 +168,8 @@ class Parts:
             await self._listings.close()
         if self._pool is not None:
             await self._pool.close()
+        if self._learning is not None:
+            await self._learning.close()
         if self._retention is not None:
             await self._retention.close()
         if self._breaches is not None:
@@ -188,6 +213,7 @@ class Parts:
                         snapshot=lambda: self.snapshot,
                         settle=self._settle,
                         is_breached=self._calls.breaches.has,
+                        learned=self._learned_type,
                     ),
                     call=self.call_tool,
                     snapshot=lambda: self.snapshot,
@@ -196,6 +222,7 @@ class Parts:
                     settle=self._settle,
                     keeps_output=self.config.traces.record == "full",
                     code_of=self.scripts.code_of,
+                    schema_of=self._schema_of,
                 )
         return self._programs
 
@@ -246,6 +273,18 @@ class Parts:
     async def _settle(self) -> None:
         await (await self._asker()).settle(wait_seconds=FIRST_LISTING_SECONDS, behind=True)
 
+    async def _learned_type(self, tool: Tool) -> tuple[Type, str] | None:
+        """Say what a tool was seen to return, for the check. It does not wait for what is not looked at yet."""
+        known = None if self._knowledge is None else await self._knowledge.of(tool)
+        return None if known is None or known.type is None else (known.type, known.version)
+
+    async def _schema_of(self, tool: Tool) -> ToolSchema:
+        from halflap.calls import aside  # noqa: PLC0415 -- see the top
+        from halflap.schema import parse_schema  # noqa: PLC0415 -- as above
+
+        parsed = await aside(partial(parse_schema, tool), tool.input_schema, tool.output_schema)
+        return with_learned(parsed, None if self._knowledge is None else await self._knowledge.of(tool))
+
     async def _traces(self) -> Store:
         """Give the store with all in it that happened so far."""
         await self.prepare()
@@ -265,3 +304,10 @@ class Parts:
             with contextlib.suppress(Exception):
                 roots += [dict(root) for root in await self._roots()]
         return roots
+
+
+def with_learned(schema: ToolSchema, known: Known | None) -> ToolSchema:
+    """Add to a schema what was learned."""
+    if known is None:
+        return schema
+    return replace(schema, learned_schema=known.schema, learned_type=known.type)

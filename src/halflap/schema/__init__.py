@@ -3,7 +3,7 @@
 from halflap.schema.arguments import argument_problems
 from halflap.schema.clean import clean, clean_deep, clean_telling, visible
 from halflap.schema.reading import Reading, read_result, reading_of
-from halflap.schema.returned import is_wrapped, says_something
+from halflap.schema.returned import is_wrapped, returned, says_something
 from halflap.schema.sendable import read_arguments
 from halflap.schema.size import is_small
 from halflap.schema.tool import Parameter, ToolSchema, parse_schema
@@ -30,6 +30,7 @@ __all__ = [
     "read_arguments",
     "read_result",
     "reading_of",
+    "returned",
     "says_something",
     "visible",
 ]

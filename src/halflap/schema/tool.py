@@ -70,6 +70,15 @@ class ToolSchema:
     """None where there is no more to know than the parameters say."""
     output_type: Type | None = field(default=None, repr=False)
     """The type of the value that a program gets; None where nothing is declared that says something."""
+    learned_schema: Mapping[str, Any] | None = None
+    """What was learned of the value that a program gets; never in place of what is declared."""
+    learned_type: Type | None = field(default=None, repr=False)
+    """The same as a type; None where nothing was learned, or too little."""
+
+    @property
+    def returns(self) -> Type | None:
+        """What a program gets as far as anything is known: as declared, else as learned."""
+        return self.output_type or self.learned_type
 
     def validate_arguments(self, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
         """Say everything that is wrong with these arguments; nothing is filled in or converted."""
@@ -109,8 +118,8 @@ class ToolSchema:
         if not parts and is_cut(taken):
             parts = ["…"]
         line = f"{self.tool_name}({', '.join(parts)})"
-        if self.output_type is not None:
-            line += f" -> {compact(self.output_type)}"
+        if self.returns is not None:
+            line += f" -> {compact(self.returns)}"
         return clean(line, _LONGEST_TEXT)
 
     def _taken(self) -> Type:

@@ -67,6 +67,21 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
                     "type": ["object", "null"],
                     "description": "As the server declares it, or null",
                 },
+                "observedSchema": {
+                    "type": "object",
+                    "description": "What results looked like so far, as the value in a program: learned, not declared",
+                },
+                "observations": {"type": "integer", "description": "How many results that rests on"},
+                "confidence": {
+                    "type": "number",
+                    "description": "The chance, at least, that the next result fits observedSchema",
+                },
+                "lastObserved": {"type": ["string", "null"], "description": "When the last result was seen"},
+                "drift": {
+                    "type": "array",
+                    "items": {"type": "object"},
+                    "description": "What results have that they had not before, and where they break outputSchema",
+                },
                 "note": {
                     "type": "string",
                     "description": "What to know about the value that the tool returns",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from halflap.execution.check.examiner import Examiner
     from halflap.execution.check.reading import Diagnostic
     from halflap.execution.check.seen import Place, Seen
-    from halflap.schema import ToolSchema
+    from halflap.schema import ToolSchema, Type
     from halflap.schema.stub import Record, Stub
     from halflap.values import Tool
 
@@ -44,6 +45,16 @@ _ROUNDS = 2
 """What one function returns may be what another one is called with."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a tool."""
+
+    schema: ToolSchema
+    stub: Stub
+    certain: Stub | None = None
+    """The stub without what is not certain, where something in it is not."""
+
+
 class Checker:
     """Checks programs against the tools that there are."""
 
@@ -54,12 +65,15 @@ class Checker:
         snapshot: Callable[[], Snapshot],
         settle: Callable[[], Awaitable[None]],
         is_breached: Callable[[Tool], bool],
+        learned: Callable[[Tool], Awaitable[tuple[Type, str] | None]] | None = None,
     ) -> None:
         self.examiner = examiner
         self._snapshot = snapshot
         self._settle = settle
         self._is_breached = is_breached
-        self._stubs: OrderedDict[tuple[str, str, bool], tuple[ToolSchema, Stub]] = OrderedDict()
+        self._learned = learned
+        """Says what a tool was seen to return, and gives a text that is another one when that is."""
+        self._stubs: OrderedDict[tuple[str, str, bool, str], _Known] = OrderedDict()
         self._kept: OrderedDict[bytes, Checked] = OrderedDict()
 
     async def ready(self) -> Readiness:
@@ -73,15 +87,17 @@ class Checker:
     async def check(self, code: str) -> Checked:
         """Say what is wrong with a program, what may be, or why that could not be found out."""
         known = await self._known(code)
-        text = f"{write_stubs(stub for _, stub in known.values())}\n{OWN_NAMES}"
+        text = _module(known)
         # How sure a tool's types are does not stand in them.
-        sure = "".join("?" if self._is_doubtful(stub) else "!" for _, stub in known.values())
+        sure = "".join("!" if one.certain is None else "?" for one in known.values())
         key = sha256(f"{sure} {len(text)} {text}{code}".encode(errors="replace")).digest()
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
         try:
             checked = await self._examine(code, text, known)
+            if checked.mistakes and "?" in sure:
+                checked = await self._confirm(code, known, checked)
         except CheckSkipped as skipped:
             return Checked(skipped=skipped.reason)
         except Exception:
@@ -95,11 +111,22 @@ class Checker:
                 self._kept.popitem(last=False)
         return checked
 
-    @staticmethod
-    def _is_doubtful(stub: Stub) -> bool:
-        return any(record.source == "doubtful" for record in stub.records)
+    async def _confirm(self, code: str, known: Mapping[str, _Known], checked: Checked) -> Checked:
+        """Take for mistakes only what is one by certain knowledge alone; the rest are doubts.
 
-    async def _known(self, code: str) -> dict[str, tuple[ToolSchema, Stub]]:
+        A text or a number does not tell whether it comes of what was only seen, so the program is examined again.
+        """
+        sure = {
+            name: one if one.certain is None else _Known(one.schema, one.certain)
+            for name, one in known.items()
+        }
+        try:
+            certain = await self._examine(code, _module(sure), sure)
+        except CheckSkipped:
+            certain = Checked()
+        return _confirmed(checked, certain)
+
+    async def _known(self, code: str) -> dict[str, _Known]:
         """Give the tools that a program names."""
         names = names_in(code)
         tools = self._snapshot().tools
@@ -108,18 +135,20 @@ class Checker:
             tools = self._snapshot().tools
         return {name: await self._stub(tools[name]) for name in sorted(names & tools.keys())}
 
-    async def _stub(self, tool: Tool) -> tuple[ToolSchema, Stub]:
+    async def _stub(self, tool: Tool) -> _Known:
         breached = self._is_breached(tool)
-        key = (tool.name, tool.hash, breached)
+        seen = None if self._learned is None else await self._learned(tool)
+        kind, version = (None, "") if seen is None else seen
+        key = (tool.name, tool.hash, breached, version)
         if key not in self._stubs:
             self._stubs[key] = await aside(
-                lambda: _stub_of(tool, breached=breached), tool.input_schema, tool.output_schema
+                lambda: _stub_of(tool, kind, breached=breached), tool.input_schema, tool.output_schema
             )
             if len(self._stubs) > _MOST_STUBS:
                 self._stubs.popitem(last=False)
         return self._stubs[key]
 
-    async def _examine(self, code: str, text: str, known: Mapping[str, tuple[ToolSchema, Stub]]) -> Checked:
+    async def _examine(self, code: str, text: str, known: Mapping[str, _Known]) -> Checked:
         began = asyncio.get_running_loop().time()
         examined = await self.examiner.examine(code, text)
         seen = read_facts(examined.facts)
@@ -137,7 +166,7 @@ class Checker:
         judge = Judge(
             code,
             seen,
-            schemas={name: schema for name, (schema, _) in known.items()},
+            schemas={name: one.schema for name, one in known.items()},
             records=records,
             suggest=self._suggest,
         )
@@ -193,9 +222,41 @@ class Checker:
         await self.examiner.close()
 
 
-def _stub_of(tool: Tool, *, breached: bool) -> tuple[ToolSchema, Stub]:
+def _stub_of(tool: Tool, learned: Type | None, *, breached: bool) -> _Known:
     schema = parse_schema(tool)
-    return schema, make_stub(schema, source="doubtful" if breached else "declared")
+    # What was seen is never certain: it need not be all.
+    thought = learned if schema.output_type is None else schema.output_type if breached else None
+    if thought is None:
+        return _Known(schema, make_stub(schema))
+    return _Known(
+        schema,
+        make_stub(schema, returns=thought, source="doubtful"),
+        make_stub(replace(schema, output_type=None)),
+    )
+
+
+def _module(known: Mapping[str, _Known]) -> str:
+    return f"{write_stubs(one.stub for one in known.values())}\n{OWN_NAMES}"
+
+
+def _confirmed(checked: Checked, certain: Checked) -> Checked:
+    """Give what is certain, and everything else that was found as doubts."""
+    mistaken = {_place(one) for one in certain.mistakes}
+    lines = {one.line for one in certain.mistakes}
+    thought = [_thought(one) for one in checked.mistakes if _place(one) not in mistaken]
+    doubts = {
+        _place(one): one for one in (*certain.doubts, *checked.doubts, *thought) if one.line not in lines
+    }
+    return Checked(certain.mistakes, sorted(doubts.values(), key=lambda one: (one.line, one.column)))
+
+
+def _place(one: Finding) -> tuple[int, int, str]:
+    return one.line, one.column, one.rule
+
+
+def _thought(one: Finding) -> Finding:
+    said = one.wrong.removesuffix(".")
+    return one if "as far as is known" in said else replace(one, wrong=f"{said}, as far as is known.")
 
 
 def _instead(error: ToolNotFoundError) -> str:
@@ -207,8 +268,8 @@ def _instead(error: ToolNotFoundError) -> str:
     return "`search_tools` finds the tools that there are."
 
 
-def _records(known: Mapping[str, tuple[ToolSchema, Stub]]) -> dict[str, Record]:
-    return {record.name: record for _, stub in known.values() for record in stub.records}
+def _records(known: Mapping[str, _Known]) -> dict[str, Record]:
+    return {record.name: record for one in known.values() for record in one.stub.records}
 
 
 def _syntax(code: str, seen: Seen) -> Finding:

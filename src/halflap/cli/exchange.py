@@ -1,0 +1,118 @@
+"""`halflap schema export` and `halflap schema import`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    note,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.setting import opened, read_config
+from halflap.errors import ShapeBrokenError, UsageError
+
+if TYPE_CHECKING:
+    from halflap.config import Config
+    from halflap.observe import Imported
+
+__all__ = ["export_learned", "import_learned"]
+
+_MOST_BYTES = 256 * 1024 * 1024
+
+
+@reported
+def export_learned(
+    file: Annotated[
+        Path | None, typer.Argument(help="Write to this file instead of stdout.", show_default=False)
+    ] = None,
+    config: ConfigOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write what was learned of all tools, as JSON, for another gateway to import.
+
+    No values of results are in it; names of servers, tools and fields are.
+    """
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    data = asyncio.run(_export(read_config(config)))
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+    if file is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        file.write_text(text, encoding="utf-8", errors="surrogatepass")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}.") from None
+    note(f"What was learned of {_tools(data)} was written to {file}.")
+
+
+def _tools(data: dict[str, Any]) -> str:
+    count = len({(one["server"], one["tool"]) for one in data["learned"]})
+    return "1 tool" if count == 1 else f"{count} tools"
+
+
+async def _export(config: Config) -> dict[str, Any]:
+    async with opened(config) as gateway:
+        return await gateway.export_learned()
+
+
+@reported
+def import_learned(
+    file: Annotated[Path, typer.Argument(help="What `halflap schema export` wrote; - is stdin.")],
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Take what another gateway learned. However often it is imported, it counts once."""
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    imported = asyncio.run(_import(read_config(config), _read(file)))
+    keys = {key for shapes in imported.shapes.values() for key in shapes}
+    told = {
+        "tools": len({(key.server, key.tool) for key in keys}),
+        "origins": len(imported.shapes),
+        "observations": sum(
+            one.observations for shapes in imported.shapes.values() for one in shapes.values()
+        ),
+        "own": imported.own,
+    }
+    if as_json:
+        print_json(told)
+        return
+    note(
+        f"Imported what {told['origins']} origins learned of {told['tools']} tools from {told['observations']} results."
+    )
+    if imported.own:
+        note(f"{imported.own} parts came from here in the first place, and count already.")
+
+
+def _read(file: Path) -> Any:
+    try:
+        if str(file) == "-":
+            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        else:
+            with file.open("rb") as stream:
+                data = stream.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+    if len(data) > _MOST_BYTES:
+        raise UsageError(f"{file} is larger than {_MOST_BYTES // 2**20} MiB.")
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise ShapeBrokenError(f"{file} is no JSON. Take it from `halflap schema export`.") from None
+
+
+async def _import(config: Config, data: Any) -> Imported:
+    async with opened(config) as gateway:
+        return await gateway.import_learned(data)

@@ -1,0 +1,195 @@
+"""`halflap schema show` and `halflap schema drift`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.complete import tool_names
+from halflap.cli.learned_text import field_lines, history_lines
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    harmless,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import opened, read_config
+from halflap.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halflap.config import Config
+    from halflap.gateway import Gateway
+    from halflap.observe import Known
+    from halflap.store import Breach, DriftEvent, StoredShape
+    from halflap.values import Tool
+
+__all__ = ["drift", "drift_line", "show"]
+
+
+@reported
+def show(
+    name: Annotated[str, typer.Argument(help="The tool's namespaced name.", autocompletion=tool_names)],
+    history: Annotated[
+        bool, typer.Option("--history", help="What was learned of it as it was defined before, too.")
+    ] = False,
+    python: Annotated[bool, typer.Option("--python", help="As a typed Python function.")] = False,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="What was learned, as JSON Schema, with counts.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Show what a tool returns: what it declares, what was learned from its results, and how sure that is."""
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    if sum((history, python, json_schema)) > 1:
+        raise UsageError("Give one of --history, --python and --json-schema.")
+    asyncio.run(
+        _show(
+            read_config(config),
+            name,
+            history=history,
+            python=python,
+            json_schema=json_schema,
+            as_json=as_json,
+        )
+    )
+
+
+async def _show(
+    config: Config, name: str, *, history: bool, python: bool, json_schema: bool, as_json: bool
+) -> None:
+    async with opened(config) as gateway:
+        with working(f"Looking for {one_line(name)}"):
+            described = await gateway.inspect(name)
+        tool = gateway.snapshot.find(name)
+        if python:
+            _write(await gateway.stubs(name=name))
+            return
+        known = await gateway.known(tool)
+        if json_schema:
+            if known is None:
+                note(f"Nothing was learned of {one_line(name)} yet.")
+                raise typer.Exit(1)
+            _write(json.dumps(_whole_schema(gateway, known), indent=2, ensure_ascii=False) + "\n")
+            return
+        rows = await gateway.learned_rows(tool.server, tool.original_name)
+    if as_json:
+        print_json(_as_json(described, tool, known, rows, history=history))
+    elif history:
+        _write(harmless("\n".join(history_lines(tool, rows))) + "\n")
+    else:
+        _write(harmless("\n".join(_lines(described, tool, known))) + "\n")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _whole_schema(gateway: Gateway, known: Known) -> dict[str, Any]:
+    from halflap.learn import render  # noqa: PLC0415 -- the commands beside this one do without
+    from halflap.observe import whole  # noqa: PLC0415 -- as above
+
+    return render(whole(known.learned), enums=gateway.config.learning.values)
+
+
+def _as_json(
+    described: dict[str, Any], tool: Tool, known: Known | None, rows: Sequence[StoredShape], *, history: bool
+) -> dict[str, Any]:
+    from halflap.cli.learned_text import versions  # noqa: PLC0415 -- as above
+
+    shown = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
+    told = {"name": tool.name, **{key: described[key] for key in shown if key in described}}
+    if known is not None:
+        told |= {"texts": known.texts, "errors": known.errors}
+    if history:
+        told["history"] = versions(tool, rows)
+    return told
+
+
+def _lines(described: dict[str, Any], tool: Tool, known: Known | None) -> list[str]:
+    lines = [described["name"]]
+    lines += [f"  {described['note']}"] if "note" in described else []
+    if known is not None:
+        failed = f"; {known.errors} more failed" if known.errors else ""
+        when = described.get("lastObserved") or "unknown"
+        lines.append(
+            f"  {known.observations} results{failed}. Confidence {known.confidence:.2f}. Last: {when}"
+        )
+    lines += [f"  Since {one['since']}: {drift_line(one)}" for one in described.get("drift", ())]
+    fields = field_lines(tool, known)
+    return [*lines, "", *fields] if fields else lines
+
+
+def drift_line(told: dict[str, Any]) -> str:
+    """Say in a line what drifted, or what breaks a declaration."""
+    where = one_line(told["path"], 200) or "the result"
+    if "now" in told:
+        return f"{where}: {told['what'].replace('-', ' ')}, was {told['before']}, is {told['now']}"
+    return (
+        f"{where}: breaks what is declared, expected {one_line(told['before'], 200)} ({told['times']} times)"
+    )
+
+
+@reported
+def drift(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Only this tool.", autocompletion=tool_names, show_default=False),
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """List what tools return otherwise than they did, and where results break what is declared."""
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    found = asyncio.run(_drift(read_config(config), name))
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        _write(harmless(f"{one['since']}  {one['tool']}  {drift_line(one)}") + "\n")
+    if not found:
+        note("Nothing has drifted.")
+
+
+async def _drift(config: Config, name: str | None) -> list[dict[str, Any]]:
+    async with opened(config) as gateway:
+        await gateway.prepare()
+        tools = gateway.snapshot.tools
+        wanted = None if name is None else gateway.snapshot.find(name)
+        events, breaches = (
+            await gateway.drift()
+            if wanted is None
+            else await gateway.drift(wanted.server, wanted.original_name)
+        )
+        names = {(tool.server, tool.original_name): tool for tool in tools.values()}
+        found: list[DriftEvent | Breach] = [*events, *breaches]
+        return [_told(one, names) for one in found]
+
+
+def _told(one: DriftEvent | Breach, names: dict[tuple[str, str], Tool]) -> dict[str, Any]:
+    from halflap.observe import drift_told  # noqa: PLC0415 -- as above
+    from halflap.store import Breach  # noqa: PLC0415 -- as above
+
+    (told,) = drift_told([], [one]) if isinstance(one, Breach) else drift_told([one], [])
+    tool = names.get((one.server, one.tool))
+    return {
+        "tool": f"{one.server}.{one.tool}" if tool is None else tool.name,
+        **told,
+        # Of a definition that is no more, it is history.
+        "current": tool is not None and one.definition_hash in {tool.hash, ""},
+    }

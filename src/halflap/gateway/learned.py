@@ -1,0 +1,140 @@
+"""What a gateway knows of what its tools return: declared, learned, and where the two part."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from halflap.errors import StoreError
+from halflap.gateway.parts import Parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from halflap.catalog import Hit
+    from halflap.observe import Imported, Known
+    from halflap.store import Breach, DriftEvent, StoredShape
+    from halflap.values import Tool
+
+__all__ = ["Knowing"]
+
+
+class Knowing(Parts):
+    """The part of a gateway that asks what was learned."""
+
+    async def known(self, tool: Tool) -> Known | None:
+        """Say what was learned of a tool, with all that was answered so far; None where nothing was."""
+        if self._knowledge is None:
+            return None
+        if self._learning is not None:
+            await self._learning.flush()
+        return await self._knowledge.of(tool)
+
+    async def known_of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
+        """Say what was learned of many tools, by their names."""
+        await self.prepare()
+        if self._knowledge is None:
+            return {}
+        if self._learning is not None:
+            await self._learning.flush()
+        return await self._knowledge.of_all(tools)
+
+    async def outputs(self) -> dict[str, int]:
+        """Count of how many tools it is declared what they return, of how many learned, of how many unknown."""
+        from halflap.schema import returned  # noqa: PLC0415 -- see the top of `parts`
+
+        tools = list(self.snapshot.tools.values())
+        known = await self.known_of_all(tools)
+        counts = {"declared": 0, "learned": 0, "unknown": 0}
+        for tool in tools:
+            # A declaration that names no field declares nothing.
+            declares = await asyncio.to_thread(returned, tool.output_schema) is not None
+            counts["declared" if declares else "learned" if tool.name in known else "unknown"] += 1
+        return counts
+
+    async def learned_rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
+        """Give all that is kept of what was learned, of every origin and definition, as servers name tools."""
+        await self.prepare()
+        assert self._store is not None
+        if self._learning is not None:
+            await self._learning.flush()
+        return await self._store.learned(server=server, tool=tool)
+
+    async def drift(
+        self, server: str | None = None, tool: str | None = None
+    ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
+        """Give what drifted, and which declarations results have broken; of one tool as its server names it."""
+        await self.prepare()
+        assert self._store is not None
+        assert self._breaches is not None
+        if self._learning is not None:
+            await self._learning.flush()
+        await self._breaches.flush()
+        events = await self._store.drift(server=server, tool=tool)
+        breaches = [
+            one
+            for one in await self._store.breaches()
+            if server in {None, one.server} and tool in {None, one.tool}
+        ]
+        return events, breaches
+
+    async def export_learned(self) -> dict[str, Any]:
+        """Give all that was learned, by whomever, in a form that another gateway takes."""
+        from halflap.observe import exported, iso  # noqa: PLC0415 -- see the top of `parts`
+
+        rows = await self.learned_rows()
+        assert self._store is not None
+        name = await self._store.installation()
+        return await asyncio.to_thread(exported, rows, name, iso(time.time()))
+
+    async def import_learned(self, data: Any) -> Imported:
+        """Take what another gateway learned. However often it is taken, it counts once.
+
+        Raises `ShapeError`, and takes nothing, where anything in it is not as it should be.
+        """
+        from halflap.observe import read_export  # noqa: PLC0415 -- see the top of `parts`
+
+        await self.prepare()
+        assert self._store is not None
+        if self.store_trouble is not None:
+            raise StoreError(f"{self.store_trouble} Nothing was imported.")
+        imported: Imported = await asyncio.to_thread(read_export, data, await self._store.installation())
+        for origin, shapes in imported.shapes.items():
+            await self._store.replace_learned(origin, shapes)
+        if self._knowledge is not None:
+            self._knowledge.forget()
+        return imported
+
+    async def _told(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
+        """Give what `inspect_tool` tells of what was learned, and the note on it."""
+        if self._knowledge is None:
+            return None, None
+        from halflap.observe import drift_told, observed_told, use_of  # noqa: PLC0415 -- see the top of `parts`
+
+        known = await self.known(tool)
+        told = {} if known is None else observed_told(known)
+        events, breaches = await self.drift(tool.server, tool.original_name)
+        drift = drift_told(
+            [one for one in events if one.definition_hash in {tool.hash, ""}],
+            [one for one in breaches if one.definition_hash == tool.hash],
+        )
+        if drift:
+            told["drift"] = drift
+        return told, None if known is None else use_of(known)
+
+    async def _signed(self, hits: list[Hit]) -> list[Hit]:
+        """Say of tools that were found what they return, where only that is known which was learned."""
+        if self._knowledge is None:
+            return hits
+        tools = self.snapshot.tools
+        schemas = await asyncio.gather(
+            *(self._schema_of(tools[hit.name]) for hit in hits if hit.name in tools)
+        )
+        learned = {
+            one.tool_name: one.format_compact()
+            for one in schemas
+            if one.output_type is None and one.learned_type is not None
+        }
+        return [replace(hit, signature=learned[hit.name]) if hit.name in learned else hit for hit in hits]

@@ -1,0 +1,25 @@
+"""Results become knowledge, off the path of the calls."""
+
+from halflap.observe.exchange import Imported, exported, read_export
+from halflap.observe.knowledge import Knowledge, key_of
+from halflap.observe.known import Known, known_of, merged, whole
+from halflap.observe.learning import LIVE, Learning
+from halflap.observe.telling import drift_told, iso, observed_told, use_of
+
+__all__ = [
+    "LIVE",
+    "Imported",
+    "Knowledge",
+    "Known",
+    "Learning",
+    "drift_told",
+    "exported",
+    "iso",
+    "key_of",
+    "known_of",
+    "merged",
+    "observed_told",
+    "read_export",
+    "use_of",
+    "whole",
+]

@@ -1,0 +1,116 @@
+"""What one gateway learned, for another: written with where each part comes from, read as anybody's input."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from halflap.errors import ShapeBrokenError, ShapeError, ShapeTooNewError
+from halflap.learn import Learned
+from halflap.observe.known import known_of
+from halflap.store import ToolKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from halflap.store import StoredShape
+
+__all__ = ["Imported", "exported", "read_export"]
+
+FORMAT = "halflap-learned"
+VERSION = 1
+_IMPORTED = "import:"
+_ORIGIN = re.compile(r"[0-9a-f]{32}/[0-9a-f]{16}")
+_LONGEST_NAME = 1_000
+_MOST_ENTRIES = 100_000
+
+
+class Imported(NamedTuple):
+    """What a file brought."""
+
+    shapes: Mapping[str, Mapping[ToolKey, Learned]]
+    """By the origin under which it is kept here."""
+    own: int
+    """How many parts of it came from this installation in the first place, and are left out."""
+
+
+def exported(rows: Iterable[StoredShape], installation: str, at: str | None) -> dict[str, Any]:
+    """Write what was learned. Every part keeps its origin, so that nobody ever counts it twice."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "installation": installation,
+        "exportedAt": at,
+        "learned": [
+            {
+                "server": row.server,
+                "tool": row.tool,
+                "definitionHash": row.definition_hash,
+                "origin": _abroad(row.origin, installation),
+                "shapes": row.learned.to_json(),
+            }
+            for row in rows
+        ],
+    }
+
+
+def _abroad(origin: str, installation: str) -> str:
+    """Name an origin so that it is like no other's anywhere, and says nothing: ours may be paths of files."""
+    if origin.startswith(_IMPORTED):
+        return origin.removeprefix(_IMPORTED)
+    return f"{installation}/{sha256(origin.encode(errors='surrogatepass')).hexdigest()[:16]}"
+
+
+def read_export(data: Any, installation: str) -> Imported:
+    """Read what another gateway wrote, and trust nothing of it: all of it is well, or none of it is used."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT or type(data.get("version")) is not int:
+        raise ShapeBrokenError("This is nothing that was learned. Take it from `halflap schema export`.")
+    if data["version"] > VERSION:
+        raise ShapeTooNewError(
+            f"This was exported by a newer Halflap (its version is {data['version']}, this one reads up to "
+            f"{VERSION}). Update Halflap to use it."
+        )
+    entries = data.get("learned")
+    if not isinstance(entries, list) or len(entries) > _MOST_ENTRIES:
+        raise ShapeBrokenError(
+            "What was learned is no list, or too long a one. Nothing was imported; export it anew."
+        )
+    found: dict[str, dict[ToolKey, Learned]] = {}
+    own = 0
+    for number, entry in enumerate(entries):
+        try:
+            origin, key, learned = _entry(entry)
+        except ShapeTooNewError:
+            raise
+        except (ShapeError, TypeError, ValueError, LookupError, ArithmeticError) as error:
+            raise ShapeBrokenError(
+                f"Entry {number} of what was learned is damaged: {error} Nothing was imported; export it anew."
+            ) from error
+        if origin.startswith(f"{installation}/"):
+            own += 1
+            continue
+        kept = found.setdefault(f"{_IMPORTED}{origin}", {})
+        if key in kept:
+            raise ShapeBrokenError(f"Entry {number} is there twice. Nothing was imported; export it anew.")
+        kept[key] = learned
+    return Imported(found, own)
+
+
+def _entry(entry: Any) -> tuple[str, ToolKey, Learned]:
+    if not isinstance(entry, dict):
+        raise TypeError("it is no object.")
+    key = ToolKey(*(_name(entry[name]) for name in ("server", "tool", "definitionHash")))
+    origin = _name(entry["origin"])
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError("its origin is none.")
+    learned = Learned.from_json(entry["shapes"])
+    # What cannot be shown would only be found out when somebody asks for it.
+    known_of(key, learned)
+    return origin, key, learned
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > _LONGEST_NAME:
+        raise TypeError("a name is no text, or too long.")
+    return value

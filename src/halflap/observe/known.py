@@ -1,0 +1,126 @@
+"""What is known of one tool's results: its shapes, and what they are as a schema and as a type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from halflap.learn import Learned, confidence, merge, render
+from halflap.schema.returned import says_something
+from halflap.schema.types import read_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halflap.learn import Shape
+    from halflap.schema import Type
+    from halflap.store import StoredShape, ToolKey
+
+__all__ = ["MEDIA", "Known", "known_of", "merged", "whole"]
+
+MEDIA = frozenset({"image", "audio", "resource", "resource_link"})
+"""The kinds of blocks that are not text: in a program they are objects of their own, not dicts."""
+_MEDIA_KEYS = frozenset({"type", "mimeType", "uri", "name"})
+_FEWEST = 3
+"""So many results tell what a tool returns, though all of them answer the same arguments."""
+
+
+def merged(rows: Iterable[StoredShape]) -> Learned:
+    """Put together what all origins learned."""
+    return reduce(Learned.merge, (row.learned for row in rows), Learned())
+
+
+def whole(learned: Learned) -> Shape:
+    """Give the shape of whatever a call gives that does not fail, structured or not."""
+    return merge(learned.structured, learned.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a tool as it is defined now."""
+
+    key: ToolKey
+    learned: Learned
+    schema: dict[str, Any]
+    """JSON Schema of the value as programs see it, with `x-halflap` at the root alone."""
+    confidence: float
+    type: Type | None
+    """The same for stubs and signatures; None where it says nothing, or rests on too little."""
+    version: str
+    """Another one for another type."""
+
+    @property
+    def observations(self) -> int:
+        """How many results there were that were no errors."""
+        return self.learned.structured.observations + self.learned.text.observations
+
+    @property
+    def texts(self) -> int:
+        """How many of them were plain text."""
+        return self.learned.text.observations
+
+    @property
+    def errors(self) -> int:
+        """How many results were errors."""
+        return self.learned.error.observations
+
+    @property
+    def last(self) -> float | None:
+        """When the last one was seen."""
+        times = [
+            shape.last for shape in (self.learned.structured, self.learned.text) if shape.last is not None
+        ]
+        return max(times, default=None)
+
+
+def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | None:
+    """Say what is known; None where no result was seen that was no error."""
+    shape = whole(learned)
+    if not shape.observations:
+        return None
+    sure = confidence(shape, enums=enums)
+    schema = render(shape, enums=enums, notes=False)
+    kind = None
+    if sure > 0 or shape.observations >= _FEWEST:
+        kind = read_type(_for_programs(render(shape, enums=enums)))
+    return Known(
+        key,
+        learned,
+        schema,
+        sure,
+        kind if kind is not None and says_something(kind) else None,
+        sha256(repr(kind).encode(errors="replace")).hexdigest(),
+    )
+
+
+def _for_programs(schema: dict[str, Any]) -> Any:
+    """Take out what is an object of another kind in a program, and what is only said about a place."""
+    if _is_media(schema):
+        return {}
+    written: dict[str, Any] = {}
+    for key, part in schema.items():
+        if key in {"x-halflap", "$schema", "not"}:
+            continue
+        if key == "properties":
+            written[key] = {name: _for_programs(inner) for name, inner in part.items()}
+        elif key in {"items", "additionalProperties"}:
+            written[key] = _for_programs(part)
+        elif key == "oneOf":
+            written[key] = [_for_programs(branch) for branch in part]
+        else:
+            written[key] = part
+    return written
+
+
+def _is_media(schema: dict[str, Any]) -> bool:
+    """Say whether an object is a block that is not text, as it was noted when it passed."""
+    fields = schema.get("properties", {})
+    kind = fields.get("type")
+    if kind is None or not fields.keys() <= _MEDIA_KEYS or "type" not in schema.get("required", ()):
+        return False
+    said = kind.get("enum") or (
+        [kind["const"]] if "const" in kind else kind.get("x-halflap", {}).get("values")
+    )
+    return bool(said) and set(said) <= MEDIA

@@ -1,0 +1,248 @@
+"""Learn from results as they pass: taken from the calls at once, looked at behind, written every few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from halflap.errors import StoreError
+from halflap.learn import Learned
+from halflap.observe.compare import Compared, compare
+from halflap.observe.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from halflap.calls import Answered
+    from halflap.observe.knowledge import Knowledge
+    from halflap.store import Store, ToolKey
+
+__all__ = ["LIVE", "Learning"]
+
+logger = logging.getLogger(__name__)
+
+LIVE = "live"
+"""The origin of what this gateway sees itself."""
+_MOST_WAITING = 5_000
+_MOST_WAITING_BYTES = 64 * 1024 * 1024
+_LARGE = 2_000_000
+"""What a result counts that is not written out; it is in the hands of others as well."""
+_SMALL = 4_096
+"""So many letters are looked at where we are; more in a thread, for it takes milliseconds."""
+_LOOK_SECONDS = 0.5
+"""Results are looked at in batches: nobody's next call then waits for his last."""
+_SLICE_SECONDS = 0.001
+_REST = 19
+"""While calls come, so many times as long as it looked it lets them pass: it takes a twentieth of the time at most."""
+_WRITE_SECONDS = 3.0
+_WRITE_REST = 20
+_MOST_CALLS = 100_000
+
+
+class Learning:
+    """Takes what was answered, and makes knowledge of it. No call is delayed by it, and none fails."""
+
+    def __init__(
+        self,
+        store: Store,
+        knowledge: Knowledge,
+        *,
+        values: bool = False,
+        before_writing: Callable[[], Awaitable[None]] | None = None,
+        on_changed: Callable[[Sequence[ToolKey]], None] | None = None,
+    ) -> None:
+        self._store = store
+        self._knowledge = knowledge
+        self._watch = Watch(values=values)
+        self._enums = values
+        self._before_writing = before_writing
+        self._on_changed = on_changed
+        self._waiting: deque[tuple[Answered, int]] = deque()
+        self._waiting_bytes = 0
+        self._some = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._hurry = asyncio.Event()
+        """Somebody waits for everything to be looked at."""
+        self._looked = asyncio.Event()
+        self._looking = asyncio.Lock()
+        self._writing = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._unwritten: dict[ToolKey, Learned] = {}
+        self._unwritten_calls: list[str] = []
+        self._took = 0.0
+        self._taken = 0
+        self._has_salt = False
+        self._overloaded = self._failing = self._closed = False
+        self.dropped = 0
+        """How many results came when too many were waiting. Those that are in the trace can still be learned from."""
+
+    def take(self, answered: Answered) -> None:
+        """Take what was answered; on the path of the call, so it is only put down."""
+        if self._closed:
+            return
+        result = answered.result
+        size = len(result) if isinstance(result, str) else _LARGE
+        full = self._waiting_bytes + size > _MOST_WAITING_BYTES and self._waiting
+        if full or len(self._waiting) >= _MOST_WAITING:
+            self._drop()
+            return
+        if size >= _LARGE:
+            # It is still in the hands of others, who may change it.
+            self._waiting.appendleft((answered, size))
+            self._urgent.set()
+        else:
+            self._waiting.append((answered, size))
+        self._waiting_bytes += size
+        self._taken += 1
+        self._some.set()
+        if not self._tasks:
+            self._tasks = [
+                asyncio.create_task(self._look_on(), name="learn from results"),
+                asyncio.create_task(self._write_on(), name="write what was learned"),
+            ]
+
+    def _drop(self) -> None:
+        self.dropped += 1
+        if not self._overloaded:
+            logger.warning("More results come than can be learned from; some are passed over.")
+        self._overloaded = True
+
+    async def _look_on(self) -> None:
+        while True:
+            await self._some.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._urgent.wait()
+            await self._look()
+
+    async def _look(self, *, hurry: bool = False) -> None:
+        """Look at all that waits, or as much of it until somebody else hurries. Others get their turn after each."""
+        if self._waiting and not self._has_salt:
+            self._watch.salt = await self._salt()
+            self._has_salt = True
+        self._some.clear()
+        self._urgent.clear()
+        looked, taken = 0.0, self._taken
+        while self._waiting and (hurry or not self._hurry.is_set()):
+            began = time.perf_counter()
+            async with self._looking:
+                await self._look_at_one()
+            looked += time.perf_counter() - began
+            await asyncio.sleep(0)
+            if looked > _SLICE_SECONDS and not hurry:
+                if self._taken != taken:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_REST * looked):
+                            await self._hurry.wait()
+                looked, taken = 0.0, self._taken
+        if self._waiting:
+            self._some.set()
+        elif self._overloaded:
+            logger.warning("%d results were passed over so far; from here on it works again.", self.dropped)
+            self._overloaded = False
+        if self._watch:
+            self._looked.set()
+
+    async def _look_at_one(self) -> None:
+        if not self._waiting:
+            # Somebody else looked at the last one while we waited for our turn.
+            return
+        answered, size = self._waiting.popleft()
+        self._waiting_bytes -= size
+        if size <= _SMALL:
+            self._watch.see(answered)
+        else:
+            await asyncio.to_thread(self._watch.see, answered)
+
+    async def _salt(self) -> bytes:
+        try:
+            return await self._store.salt()
+        except StoreError as error:
+            logger.warning("%s Arguments are told apart until the gateway ends.", error)
+            return secrets.token_bytes(32)
+
+    async def _write_on(self) -> None:
+        while True:
+            await self._looked.wait()
+            await asyncio.sleep(max(_WRITE_SECONDS, _WRITE_REST * self._took))
+            async with self._writing:
+                # What was looked at so far: to wait for the rest may be to wait for ever.
+                await self._write_down()
+
+    async def flush(self) -> None:
+        """Look at all that waits, and write down what was learned."""
+        async with self._writing:
+            self._hurry.set()
+            try:
+                await self._look(hurry=True)
+            finally:
+                self._hurry.clear()
+            await self._write_down()
+
+    async def _write_down(self) -> None:
+        async with self._looking:
+            self._looked.clear()
+            watched = self._watch.take()
+        began = time.monotonic()
+        try:
+            await self._write(watched.calls, await asyncio.to_thread(watched.shapes))
+        except StoreError as error:
+            self._complain(str(error))
+        except Exception:
+            # A crash costs this batch, not the ones to come.
+            logger.exception("What was learned could not be written")
+            self._unwritten, self._unwritten_calls = {}, []
+        else:
+            self._failing = False
+        self._took = time.monotonic() - began
+
+    async def _write(self, calls: Sequence[str], shapes: dict[ToolKey, Learned]) -> None:
+        # Kept until it is written: a store that fails today may work tomorrow.
+        for key, shape in shapes.items():
+            self._unwritten[key] = self._unwritten.get(key, Learned()).merge(shape)
+        self._unwritten_calls = [*self._unwritten_calls, *calls][:_MOST_CALLS]
+        if not self._unwritten:
+            return
+        if self._before_writing is not None:
+            # The calls have to be there, to be marked in the same transaction.
+            await self._before_writing()
+        before = {key: await self._knowledge.learned(key) for key in self._unwritten}
+        found: Compared = await asyncio.to_thread(compare, before, dict(self._unwritten), enums=self._enums)
+        await self._store.add_learned(LIVE, self._unwritten, observed_calls=self._unwritten_calls)
+        self._unwritten, self._unwritten_calls = {}, []
+        for key, learned in found.after.items():
+            self._knowledge.put(key, learned)
+        for event in found.drift:
+            logger.info(
+                "%s.%s returns something else than before: %s %s",
+                event.server,
+                event.tool,
+                event.path,
+                event.what,
+            )
+        await self._store.add_drift(found.drift)
+        if found.changed and self._on_changed is not None:
+            self._on_changed(found.changed)
+
+    def _complain(self, trouble: str) -> None:
+        """Say it once, until it has worked again."""
+        if not self._failing:
+            logger.warning("%s What is learned is kept in memory until it works again.", trouble)
+        self._failing = True
+        self._looked.set()
+
+    async def close(self) -> None:
+        """Write what is left."""
+        self._closed = True
+        async with self._writing, self._looking:
+            # Not in the middle of anything: a thread would go on.
+            for task in self._tasks:
+                task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self.flush()

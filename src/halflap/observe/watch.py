@@ -1,0 +1,105 @@
+"""Look at results, one after another, and keep what they look like until it is written."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from halflap.learn import Learned, digest_of, observer, outcome_of
+from halflap.observe.knowledge import key_of
+from halflap.schema import read_result, reading_of
+from halflap.values import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halflap.calls import Answered
+    from halflap.learn import Observer
+    from halflap.learn.learned import Outcome
+    from halflap.schema import Reading
+    from halflap.store import ToolKey
+    from halflap.values import Tool
+
+__all__ = ["Watch", "Watched"]
+
+logger = logging.getLogger(__name__)
+
+_MOST_READINGS = 2_000
+_KEPT_OF_BLOCKS = ("type", "mimeType", "uri", "name")
+
+
+@dataclass(slots=True)
+class Watched:
+    """What was seen since it was last written."""
+
+    tools: dict[ToolKey, dict[Outcome, Observer]] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    def shapes(self) -> dict[ToolKey, Learned]:
+        """Give it as shapes."""
+        return {
+            key: Learned(**{outcome: one.shape() for outcome, one in outcomes.items()})
+            for key, outcomes in self.tools.items()
+        }
+
+
+class Watch:
+    """Sees one result at a time; whoever calls it sees to that."""
+
+    def __init__(self, *, values: bool = False) -> None:
+        self.salt = b""
+        """What the digests of arguments are made with."""
+        self._values = values
+        self._seen = Watched()
+        self._readings: OrderedDict[ToolKey, Reading] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._seen.tools)
+
+    def take(self) -> Watched:
+        """Give what was seen, and begin anew."""
+        seen, self._seen = self._seen, Watched()
+        return seen
+
+    def see(self, answered: Answered) -> None:
+        """Look at one result. One that cannot be read is passed over: it was the caller's, not ours."""
+        try:
+            self._see(answered)
+        except Exception as error:  # noqa: BLE001 -- whatever a server sends, the next one counts
+            logger.info("A result of %s was not learned from: %r", answered.tool.name, error)
+
+    def _see(self, answered: Answered) -> None:
+        key = key_of(answered.tool)
+        result = Result.from_wire(_read(answered.result))
+        value = read_result(result, self._reading(key, answered.tool), _without_data)
+        digest = digest_of(_read(answered.arguments), self.salt)
+        outcome = outcome_of(value, is_error=result.is_error)
+        outcomes = self._seen.tools.setdefault(key, {})
+        if outcome not in outcomes:
+            outcomes[outcome] = observer(values=self._values)
+        outcomes[outcome].observe(value, digest, answered.at)
+        self._seen.calls.append(answered.call)
+
+    def _reading(self, key: ToolKey, tool: Tool) -> Reading:
+        if key not in self._readings:
+            self._readings[key] = reading_of(tool)
+            if len(self._readings) > _MOST_READINGS:
+                self._readings.popitem(last=False)
+        return self._readings[key]
+
+
+def _read(raw: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if isinstance(raw, str):
+        read: Mapping[str, Any] = json.loads(raw)
+        return read
+    return {} if raw is None else raw
+
+
+def _without_data(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a block that is not text says of itself, and nothing of what is in it."""
+    resource = block.get("resource")
+    source = {**resource, "type": block.get("type")} if isinstance(resource, dict) else block
+    return {key: source[key] for key in _KEPT_OF_BLOCKS if source.get(key) is not None}
