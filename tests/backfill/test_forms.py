@@ -28,11 +28,20 @@ def answered(identifier: str, content: Any = '{"id": 1}') -> dict[str, Any]:
 
 
 def asked(identifier: Any, name: str = "get_order") -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": identifier, "method": "tools/call", "params": {"name": name, "arguments": {}}}
+    return {
+        "jsonrpc": "2.0",
+        "id": identifier,
+        "method": "tools/call",
+        "params": {"name": name, "arguments": {}},
+    }
 
 
 def replied(identifier: Any, value: Any = None) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": identifier, "result": {"content": [], "structuredContent": value or {"id": 1}}}
+    return {
+        "jsonrpc": "2.0",
+        "id": identifier,
+        "result": {"content": [], "structuredContent": value or {"id": 1}},
+    }
 
 
 def test_forms_may_be_mixed() -> None:
@@ -76,7 +85,11 @@ def test_a_bad_item_of_a_document_is_told_with_its_line() -> None:
 
 def test_servers_ask_too_and_are_not_taken_for_answering() -> None:
     sampling = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {}}
-    sampled = {"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant", "content": {"type": "text", "text": "x"}}}
+    sampled = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {"role": "assistant", "content": {"type": "text", "text": "x"}},
+    }
     log = [("out", asked(1)), ("in", sampling), ("out", sampled), ("in", replied(1))]
     found = found_in(lines(*({"direction": way, "message": message} for way, message in log)))
     assert (found.observations, found.unpaired) == (1, 0)
@@ -133,7 +146,9 @@ def test_wrappers_are_taken_off_where_they_are_declared_and_declared_text_is_not
 
 def test_a_tool_of_the_catalogue_is_learned_as_it_is_defined_now() -> None:
     key = ToolKey("my shop", "get-order", "hash")
-    rules = Rules(server="my shop", names={"mcp__my_shop__get_order": key}, readings={key: Reading(wrapped=True)})
+    rules = Rules(
+        server="my shop", names={"mcp__my_shop__get_order": key}, readings={key: Reading(wrapped=True)}
+    )
     log = lines(trace(1, {"result": 1}, "mcp__my_shop__get_order"), trace(2, {"result": 1}, "get-order"))
     found = found_in(log, rules)
     assert list(found.shapes) == [key]

@@ -17,7 +17,8 @@ from halflap.backfill.opening import ranges
 VALUES: Any = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(0, 1), st.text("ab{[", max_size=4)),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["a", "b", "type", "x1y2z3"]), inner, max_size=3)
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["a", "b", "type", "x1y2z3"]), inner, max_size=3),
     ),
     max_leaves=6,
 )
@@ -28,7 +29,9 @@ RECORDS: Any = st.builds(
     st.sampled_from(["mcp__shop__a", "b", "mcp__other__a"]),
     st.booleans(),
 )
-ODD: Any = st.sampled_from([b"\n", b"{\n", b"\xff\n", b'{"some": 1}\n', b"7\n", b"[[\n", b'{"tool": 3, "result": 1}\n'])
+ODD: Any = st.sampled_from(
+    [b"\n", b"{\n", b"\xff\n", b'{"some": 1}\n', b"7\n", b"[[\n", b'{"tool": 3, "result": 1}\n']
+)
 LOGS: Any = st.builds(
     lambda parts, last: b"".join(parts) + last,
     st.lists(st.one_of(RECORDS, RECORDS, ODD), max_size=12),

@@ -14,7 +14,7 @@ import pytest
 from backfill.logs import KEY, SHOP, backfill, lines, observations, trace, traces
 from halflap.backfill import Backfill, Rules, passes
 from halflap.backfill import workers as at_work
-from halflap.errors import StoreError, UsageError
+from halflap.errors import BackfillError, StoreError, UsageError
 from halflap.store import open_store
 from store.rows import call
 
@@ -31,7 +31,7 @@ ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "structuredConten
 async def counted(*steps: Callable[[], Any], path: Path | str, **options: Any) -> list[tuple[str, int]]:
     """Backfill once, and again after each step; gives each time what came of it and how many are counted in all."""
     store = await open_store(None)
-    seen = []
+    seen: list[tuple[str, int]] = []
     for step in (lambda: None, *steps):
         await asyncio.to_thread(step)
         summary = await backfill(store, path, **options)
@@ -304,25 +304,26 @@ def test_what_is_not_there_is_asked_for_wrongly(run: Run, tmp_path: Path) -> Non
 
 
 def test_the_schemas_that_are_new_and_changed_are_told(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+
     async def main() -> None:
         store = await open_store(None)
-        file = tmp_path / "a.jsonl"
         seen = []
         for more in (trace(1), trace(2), trace(3, {"id": "x"}), trace(4, "text", "mcp__shop__say")):
-            with file.open("ab") as out:  # noqa: ASYNC230 -- a few bytes
-                out.write(lines(more))
+            before = await asyncio.to_thread(lambda: file.read_bytes() if file.exists() else b"")
+            await asyncio.to_thread(file.write_bytes, before + lines(more))
             seen += [tool.schema for tool in (await backfill(store, file)).tools]
         assert seen == ["new", "same", "changed", "none"]
         await store.close()
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_our_own_records_count_once(run: Run) -> None:
     async def main() -> None:
         store = await open_store(None)
         result = json.dumps({"content": [{"type": "text", "text": '{"a": 1}'}], "isError": False})
-        calls = [call(number, result=result, arguments='{"n": %d}' % number) for number in range(3)]
+        calls = [call(number, result=result, arguments=json.dumps({"n": number})) for number in range(3)]
         await store.record_calls([*calls, call(8, result=result, result_cut=True)])
         summary = await backfill(store, "store")
         assert (summary.observations, await observations(store)) == (3, 3)
@@ -360,7 +361,7 @@ def test_a_worker_that_is_killed_is_told_and_what_was_done_is_kept(run: Run, tmp
     async def main() -> None:
         store = await open_store(None)
         workers = await asyncio.to_thread(at_work.Workers, 2)
-        with pytest.raises(at_work.BackfillError, match="--jobs 1"):
+        with pytest.raises(BackfillError, match="--jobs 1"):
             await workers.run(os._exit, 1)
         await asyncio.to_thread(workers.close)
         await store.close()

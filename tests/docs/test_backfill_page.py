@@ -41,8 +41,12 @@ def test_every_option_is_explained() -> None:
 
     app = typer.Typer()
     app.command()(backfill)
-    options = {name for parameter in get_command(app).params for name in parameter.opts if name.startswith("--")}
-    assert options - {"--config", "--install-completion", "--show-completion"} <= set(re.findall(r"`(--[\w-]+)", PAGE))
+    options = {
+        name for parameter in get_command(app).params for name in parameter.opts if name.startswith("--")
+    }
+    assert options - {"--config", "--install-completion", "--show-completion"} <= set(
+        re.findall(r"`(--[\w-]+)", PAGE)
+    )
 
 
 def test_the_longest_line_is_as_long_as_is_said() -> None:

@@ -99,8 +99,10 @@ class Backfill:
         if source.kind == "file":
             try:
                 look = await asyncio.to_thread(look_at, source.name)
-            except (OSError, BackfillError, *damage()) as error:
+            except (OSError, BackfillError) as error:
                 problem = said(error)
+            except damage() as error:
+                problem = f"The compressed data is damaged or not whole ({error})."
         head = b"" if look is None else look.head
         # Two that begin alike may be the same, and only when one is done is it known how far.
         alike = [

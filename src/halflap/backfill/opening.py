@@ -57,7 +57,7 @@ def unpacked(file: BinaryIO) -> BinaryIO:
     beginning, file = beginning_of(file, 4)
     packing = packing_of(beginning)
     if packing == "gzip":
-        return cast("BinaryIO", _Gzip(fileobj=file))
+        return cast("BinaryIO", _Gzip(file))
     if packing == "zstd":
         return _zstd(file)
     return file
@@ -66,11 +66,13 @@ def unpacked(file: BinaryIO) -> BinaryIO:
 class _Gzip(gzip.GzipFile):
     """Unpacks a file, and closes it too."""
 
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed = packed
+        super().__init__(fileobj=packed)
+
     def close(self) -> None:
-        packed = self.fileobj
         super().close()
-        if packed is not None:
-            packed.close()
+        self._packed.close()
 
 
 def unpacked_size(path: str, size: int) -> int:

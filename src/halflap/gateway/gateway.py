@@ -272,8 +272,7 @@ class Gateway(Knowing):
             raise StoreError(f"{self.store_trouble} Nothing was read: what is learned could not be kept.")
         work = await asyncio.to_thread(import_module, "halflap.backfill")
         salt, tools = await store.salt(), self.snapshot.tools.values()
-        learning = getattr(self.config, "learning", None)
-        values = bool(getattr(learning, "values", False))
+        values = self.config.learning.values
         rules = await asyncio.to_thread(work.rules_for, tools, server=server, salt=salt, values=values)
         made: Backfill = work.Backfill(store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told)
         return made
