@@ -6,7 +6,8 @@
     ├── RunNotFoundError        no run of that identifier
     ├── StoreError              the store cannot be used
     │   ├── StoreTooNewError        it was written by a newer Halflap
-    │   └── StoreBrokenError        it is damaged, or not a store
+    │   ├── StoreBrokenError        it is damaged, or not a store
+    │   └── StoreAheadError         somebody else has added meanwhile what was to be added
     ├── ToolError               a tool cannot be called, or the call failed
     │   ├── ToolNotFoundError       no tool of that name
     │   ├── ToolBlockedError        the configuration keeps it from being called
@@ -54,6 +55,7 @@ __all__ = [
     "ShapeBrokenError",
     "ShapeError",
     "ShapeTooNewError",
+    "StoreAheadError",
     "StoreBrokenError",
     "StoreError",
     "StoreTooNewError",
@@ -149,6 +151,12 @@ class StoreBrokenError(StoreError):
     """The store is damaged, or the file is not a store."""
 
     code = "store-broken"
+
+
+class StoreAheadError(StoreError):
+    """Somebody else has added meanwhile what was to be added; nothing of it was."""
+
+    code = "store-ahead"
 
 
 class ToolError(HalflapError):

@@ -228,6 +228,37 @@ def test_what_was_learned_and_how_far_is_stored_as_one(run: Run, tmp_path: Path)
     run(main())
 
 
+def test_of_two_backfills_at_once_one_counts(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        store, other = await open_store(tmp_path / "s.db"), await open_store(tmp_path / "s.db")
+        (tmp_path / "a.jsonl").write_bytes(traces(0, 50))
+        done = await asyncio.gather(
+            *(backfill(one, tmp_path / "a.jsonl") for one in (store, other)), return_exceptions=True
+        )
+        assert await observations(store) == 50
+        assert any(not isinstance(one, BaseException) for one in done)
+        await store.close()
+        await other.close()
+
+    run(main())
+
+
+def test_many_small_sources_are_stored_together(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        folder = tmp_path / "many"
+        folder.mkdir()
+        for number in range(200):
+            (folder / f"{number}.jsonl").write_bytes(traces(number, number + 2))
+        assert (await backfill(store, folder)).observations == 400
+        assert len(await store.learned()) == 1
+        again = await backfill(store, folder)
+        assert (again.observations, again.count("known")) == (0, 200)
+        await store.close()
+
+    run(main())
+
+
 def test_strict_stops_at_the_first_bad_line_and_stores_nothing_of_it(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = await open_store(None)

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from backfill.logs import lines, trace, traces
-from cli.program import configure, environment, halflap, in_terminal
+from cli.program import PLAIN, configure, environment, halflap, in_terminal
 from support import HALFLAP
 
 if TYPE_CHECKING:
@@ -39,6 +39,27 @@ def test_what_is_asked_for_wrongly_and_what_fails_have_codes_of_their_own(home: 
     strict = halflap("backfill", "--strict", "bad.jsonl", "--json", home=home)
     assert (strict.code, strict.json["observations"]) == (1, 0)
     assert strict.json["sources"][0]["bad"][0]["line"] == 2
+
+
+def test_what_was_learned_from_a_log_is_told_of_the_tool(home: Path) -> None:
+    config = configure(home, PLAIN)
+    file = home / "a.jsonl"
+    results = [lines(trace(number, {"result": 3}, "mcp__plain__add")) for number in range(2)]
+    texts = [lines(trace(number, '{"id": 1, "day": "2026-01-02"}', "echo")) for number in range(60)]
+    file.write_bytes(b"".join(results + texts))
+    assert halflap("list", "--config", config, home=home).code == 0
+    done = halflap("backfill", "a.jsonl", "-s", "plain", "--json", "--config", config, home=home)
+    assert [(tool["tool"], tool["inCatalogue"]) for tool in done.json["tools"]] == [
+        ("add", True),
+        ("echo", True),
+    ]
+    shown = halflap("inspect", "mcp__plain__echo", "--json", "--config", config, home=home).json
+    assert shown["outputSchema"] is None
+    assert shown["observations"] == 60
+    assert shown["observedSchema"]["properties"].keys() == {"id", "day"}
+    # The wrapper that it declares is off: what is known is the value.
+    added = halflap("schema", "show", "mcp__plain__add", "--json-schema", "--config", config, home=home)
+    assert added.json["type"] == "integer"
 
 
 def test_progress_is_shown_on_a_terminal(home: Path) -> None:

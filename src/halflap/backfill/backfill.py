@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from halflap.backfill.found import Found
 from halflap.backfill.identity import Known
 from halflap.backfill.opening import damage
-from halflap.backfill.own import STORE_ORIGIN, own_calls
-from halflap.backfill.passes import Pass, Work, said
+from halflap.backfill.own import LEARNED_ORIGIN, own_calls
+from halflap.backfill.passes import Pass, Work, merge_into, said
 from halflap.backfill.sources import find_sources, look_at
 from halflap.backfill.summary import SourceReport, Summary, tool_reports
 from halflap.backfill.workers import ENOUGH_FOR_PROCESSES, Workers, cores
@@ -69,6 +69,7 @@ class Backfill:
         finally:
             telling.cancel()
             await asyncio.to_thread(work.workers.close)
+            await work.write()
         tools = await asyncio.to_thread(tool_reports, before, work.learned)
         return Summary(tuple(reports), tools, time.monotonic() - began, work.stopped, work.dry_run)
 
@@ -128,8 +129,8 @@ class Backfill:
         async for shapes, calls, cut in own_calls(self._work.store, self._work.rules):
             left_out += cut
             if not self._work.dry_run and calls:
-                await self._work.store.add_learned(STORE_ORIGIN, shapes, observed_calls=calls)
-            self._work.add(shapes)
+                await self._work.store.add_learned(LEARNED_ORIGIN, shapes, observed_calls=calls)
+            merge_into(self._work.learned, shapes)
             total += len(calls)
             if self._work.stopped:
                 break

@@ -64,6 +64,7 @@ class Known:
 
     def __init__(self, watermarks: Mapping[str, str]) -> None:
         self._marks: dict[str, Mark] = {}
+        self._texts: dict[str, str] = {}
         self._by_head: dict[tuple[int, str], set[str]] = defaultdict(set)
         self._lengths: set[int] = set()
         self._places: set[str] = set()
@@ -71,6 +72,7 @@ class Known:
             mark = Mark.from_text(text) if origin.startswith(ORIGIN) else None
             if mark is not None:
                 self.put(origin, mark)
+                self._texts[origin] = text
 
     def put(self, origin: str, mark: Mark) -> None:
         """Take note of how far a log is counted now."""
@@ -78,6 +80,7 @@ class Known:
         if before is not None:
             self._by_head[min(before.bytes, HEAD), before.head].discard(origin)
         self._marks[origin] = mark
+        self._texts[origin] = mark.to_text()
         self._by_head[min(mark.bytes, HEAD), mark.head].add(origin)
         self._lengths.add(min(mark.bytes, HEAD))
         self._places.add(mark.place)
@@ -95,6 +98,10 @@ class Known:
 
     def mark(self, origin: str) -> Mark:
         return self._marks[origin]
+
+    def text(self, origin: str) -> str | None:
+        """Give how far a log is counted, as it is written; None if it is not known."""
+        return self._texts.get(origin)
 
     def has_place(self, place: str) -> bool:
         """Say whether something that lay there was counted."""

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from halflap.learn.learned import Outcome
     from halflap.store import CallRecord, Store
 
-__all__ = ["STORE_ORIGIN", "Batch", "learn_calls", "own_calls"]
+__all__ = ["LEARNED_ORIGIN", "Batch", "learn_calls", "own_calls"]
 
-STORE_ORIGIN = "backfill:store"
+LEARNED_ORIGIN = "backfill"
+"""All backfills add to one origin: what is known is read often, and from few rows; the sources' marks stand apart."""
 _AT_ONCE = 500
 
 Batch = tuple[dict[ToolKey, Learned], list[str], int]

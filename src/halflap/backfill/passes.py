@@ -15,10 +15,12 @@ from halflap.backfill.found import NOTHING_FOUND, Found, Tree
 from halflap.backfill.identity import Known, Mark, head_of, identify, place_of
 from halflap.backfill.kernel import MOST_TOOLS, learn_range, learn_stream
 from halflap.backfill.opening import ranges
+from halflap.backfill.own import LEARNED_ORIGIN
 from halflap.backfill.sources import HEAD, look_at
 from halflap.backfill.stream import read_stream
 from halflap.backfill.summary import SourceReport
 from halflap.errors import BackfillError
+from halflap.store import Advance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
     from halflap.learn import Learned
     from halflap.store import Store, ToolKey
 
-__all__ = ["Pass", "Work", "said"]
+__all__ = ["Pass", "Work", "merge_into", "said"]
 
 _LONGEST_RANGE, _SHORTEST_RANGE = 32 << 20, 1 << 20
 _RANGES_PER_WORKER = 4
 _SECONDS_BETWEEN_WRITES = 10.0
+"""Of a large source, so often is stored what is done of it."""
+_SECONDS_BEFORE_WRITING = 2.0
 _CHUNK = 1 << 20
 
 
@@ -52,16 +56,41 @@ class Work:
     learned: dict[ToolKey, Learned] = field(default_factory=dict)
     """All that was learned in this run."""
     stopped: bool = False
+    unwritten: dict[ToolKey, Learned] = field(default_factory=dict)
+    """What was learned and is not stored yet, and from what: many small sources are stored at once."""
+    sources: dict[str, Advance] = field(default_factory=dict)
+    written_at: float = field(default_factory=time.monotonic)
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def stop(self) -> None:
         self.stopped = True
         with contextlib.suppress(AttributeError):
             self.workers.control.stop()
 
-    def add(self, shapes: Mapping[ToolKey, Learned]) -> None:
-        for key, learned in shapes.items():
-            known = self.learned.get(key)
-            self.learned[key] = learned if known is None else known.merge(learned)
+    async def keep(self, origin: str, mark: Mark, shapes: Mapping[ToolKey, Learned]) -> None:
+        """Have something stored, soon, with how far its source was read."""
+        before = self.sources[origin].before if origin in self.sources else self.known.text(origin)
+        self.known.put(origin, mark)
+        self.sources[origin] = Advance(before, mark.to_text())
+        merge_into(self.learned, shapes)
+        merge_into(self.unwritten, shapes)
+        if time.monotonic() - self.written_at > _SECONDS_BEFORE_WRITING:
+            await self.write()
+
+    async def write(self) -> None:
+        """Store what is not stored yet, as one."""
+        async with self.writing:
+            shapes, sources = self.unwritten, self.sources
+            self.unwritten, self.sources, self.written_at = {}, {}, time.monotonic()
+            if sources and not self.dry_run:
+                await self.store.add_learned(LEARNED_ORIGIN, shapes, sources=sources)
+
+
+def merge_into(known: dict[ToolKey, Learned], shapes: Mapping[ToolKey, Learned]) -> None:
+    """Add to what is known."""
+    for key, learned in shapes.items():
+        before = known.get(key)
+        known[key] = learned if before is None else before.merge(learned)
 
 
 class _RefusedError(Exception):
@@ -233,17 +262,8 @@ class Pass:
             self._position, self._total.lines, digest, head_of(self._head, self._position), self._place
         )
         origin = self._origin or self._work.known.fresh(digest)
-        if not self._work.dry_run:
-            before = await self._work.store.watermark(origin)
-            expected = None if self._origin is None else self._work.known.mark(origin).to_text()
-            if before != expected:
-                raise _RefusedError(
-                    "It was counted meanwhile, by another backfill; this one's part was not stored."
-                )
-            await self._work.store.add_learned(origin, found.shapes, watermark=mark.to_text())
         self._origin = origin
-        self._work.known.put(origin, mark)
-        self._work.add(found.shapes)
+        await self._work.keep(origin, mark, found.shapes)
 
     def _report(self, state: State, problem: str | None = None) -> SourceReport:
         total = replace(self._total, lines=self._total.lines - self._begun.lines)

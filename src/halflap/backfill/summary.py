@@ -114,7 +114,9 @@ def tool_reports(before: Sequence[StoredShape], learned: Mapping[ToolKey, Learne
         known.setdefault(one.key, []).append(one.learned)
     reports = []
     for key, added in sorted(learned.items()):
-        was = merge(*(one.structured for one in known.get(key, ())))
+        # What is known of a tool whose definition nobody knew counts for the one that it turned out to be.
+        keys = {key, key._replace(definition_hash="")}
+        was = merge(*(one.structured for each in keys for one in known.get(each, ())))
         now = added.structured
         what: Literal["new", "changed", "same", "none"] = (
             "none" if not now.observations

@@ -106,6 +106,8 @@ class Workers:
             return done
 
     def _submitted(self, task: Callable[[], Any]) -> Any:
+        if not hasattr(signal, "pthread_sigmask"):
+            return self._executor.submit(task)
         # What is started inherits the mask: an interrupt is for us, who then tell the workers to stop.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -106,11 +107,13 @@ async def _backfill(
                 # Whoever insists is not made to wait.
                 loop.remove_signal_handler(signal.SIGINT)
 
-            loop.add_signal_handler(signal.SIGINT, interrupt)
+            with contextlib.suppress(NotImplementedError):  # Windows has no such thing
+                loop.add_signal_handler(signal.SIGINT, interrupt)
             try:
                 return await work.run(sources)
             finally:
-                loop.remove_signal_handler(signal.SIGINT)
+                with contextlib.suppress(NotImplementedError):
+                    loop.remove_signal_handler(signal.SIGINT)
 
 
 def _show(summary: Summary) -> None:
