@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.found import Found
+from halflap.backfill.groups import Group, is_alike
 from halflap.backfill.identity import Known
 from halflap.backfill.opening import damage
 from halflap.backfill.own import LEARNED_ORIGIN, own_calls
@@ -17,7 +18,7 @@ from halflap.backfill.workers import ENOUGH_FOR_PROCESSES, Workers, cores
 from halflap.errors import BackfillError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
 
     from halflap.backfill.rules import Rules
     from halflap.backfill.sources import Look, Source
@@ -46,7 +47,8 @@ class Backfill:
         self._jobs = jobs
         self._told = told
         """Told how many bytes are done, and how many there are."""
-        self._under_way: dict[asyncio.Task[SourceReport], bytes] = {}
+        self._under_way: dict[asyncio.Task[list[SourceReport]], Sequence[bytes]] = {}
+        """What is being read, with how it begins."""
 
     def stop(self) -> None:
         """End soon, with what is done stored."""
@@ -80,49 +82,60 @@ class Backfill:
 
     async def _all(self, sources: Sequence[Source]) -> list[SourceReport]:
         """Read the sources side by side; those that may be the same, one after the other."""
-        tasks: list[asyncio.Task[SourceReport]] = []
+        tasks: list[asyncio.Task[list[SourceReport]]] = []
+        group = Group(self._work)
         try:
             for source in sources:
-                while len(self._under_way) > self._work.workers.jobs:
-                    await _wait(self._under_way, asyncio.FIRST_COMPLETED)
                 if self._work.stopped:
                     break
-                tasks.append(await self._begin(source))
-            return [await task for task in tasks]
+                look, problem = await self._look(source)
+                head = b"" if look is None else look.head
+                if group and not (look is not None and group.takes(source, head)):
+                    tasks.append(self._begin(group.read(), group.heads))
+                    group = Group(self._work)
+                # Two that begin alike may be the same, and only when one is done is it known how far.
+                alike = [task for task, heads in self._under_way.items() if is_alike(head, heads)]
+                await _wait(alike, asyncio.ALL_COMPLETED)
+                while len(self._under_way) > self._work.workers.jobs:
+                    await _wait(self._under_way, asyncio.FIRST_COMPLETED)
+                if look is not None and group.takes(source, head):
+                    group.add(source, look)
+                else:
+                    tasks.append(self._begin(self._source(source, look, problem), [head]))
+            if group:
+                tasks.append(self._begin(group.read(), group.heads))
+            return [report for task in tasks for report in await task]
         finally:
             for task in tasks:
                 task.cancel()
             await _wait(tasks, asyncio.ALL_COMPLETED)
 
-    async def _begin(self, source: Source) -> asyncio.Task[SourceReport]:
-        look: Look | None = None
-        problem: str | None = None
-        if source.kind == "file":
-            try:
-                look = await asyncio.to_thread(look_at, source.name)
-            except (OSError, BackfillError) as error:
-                problem = said(error)
-            except damage() as error:
-                problem = f"The compressed data is damaged or not whole ({error})."
-        head = b"" if look is None else look.head
-        # Two that begin alike may be the same, and only when one is done is it known how far.
-        alike = [
-            task
-            for task, other in self._under_way.items()
-            if head.startswith(other) or other.startswith(head)
-        ]
-        await _wait(alike, asyncio.ALL_COMPLETED)
-        task = asyncio.create_task(self._source(source, look, problem), name=f"backfill {source.name}")
-        self._under_way[task] = head
+    @staticmethod
+    async def _look(source: Source) -> tuple[Look | None, str | None]:
+        """Look at a file; gives what is wrong with it, too."""
+        if source.kind != "file":
+            return None, None
+        try:
+            return await asyncio.to_thread(look_at, source.name), None
+        except (OSError, BackfillError) as error:
+            return None, said(error)
+        except damage() as error:
+            return None, f"The compressed data is damaged or not whole ({error})."
+
+    def _begin(
+        self, work: Coroutine[Any, Any, list[SourceReport]], heads: Sequence[bytes]
+    ) -> asyncio.Task[list[SourceReport]]:
+        task = asyncio.create_task(work)
+        self._under_way[task] = heads
         task.add_done_callback(lambda done: self._under_way.pop(done, None))
         return task
 
-    async def _source(self, source: Source, look: Look | None, problem: str | None) -> SourceReport:
+    async def _source(self, source: Source, look: Look | None, problem: str | None) -> list[SourceReport]:
         if problem is not None:
-            return SourceReport(source.name, "failed", problem=problem)
+            return [SourceReport(source.name, "failed", problem=problem)]
         if source.kind == "store":
-            return await self._own(source)
-        return await Pass(self._work, source).read(look)
+            return [await self._own(source)]
+        return [await Pass(self._work, source).read(look)]
 
     async def _own(self, source: Source) -> SourceReport:
         total = left_out = 0

@@ -18,14 +18,23 @@ from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.schema import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from halflap.backfill.pieces import Pieces
     from halflap.learn import Observer
     from halflap.learn.learned import Outcome
     from halflap.store import ToolKey
 
-__all__ = ["MOST_TOOLS", "Control", "Stretch", "learn_open", "learn_range", "learn_stream", "start_worker"]
+__all__ = [
+    "MOST_TOOLS",
+    "Control",
+    "Stretch",
+    "learn_files",
+    "learn_open",
+    "learn_range",
+    "learn_stream",
+    "start_worker",
+]
 
 MOST_TOOLS = 10_000
 """Whatever names more tools than this is no log of calls."""
@@ -110,6 +119,25 @@ def learn_stream(
         return learn_open(file, rules, document=document, counted=counted, control=control, place=packed.tell)
 
 
+def learn_files(
+    files: Sequence[tuple[str, bool, int]], rules: Rules = _PLAIN, *, control: Control | None = None
+) -> tuple[list[Stretch], dict[ToolKey, Learned]]:
+    """Learn from many small files as from one; of each, whether it is a document, and how much of it was counted.
+
+    Gives what was found in each, without shapes, and the shapes of all.
+    """
+    learner = _Learner(rules, alone=False)
+    found = []
+    for path, document, counted in files:
+        learner.go_on(counted)
+        with open(path, "rb", buffering=1 << 20) as packed, unpacked(packed) as file:  # noqa: PTH123 -- bytes alone
+            pieces: Pieces = Values(file) if document else Lines(file, hashing=True)
+            learner.learn(pieces, control or _control, packed.tell)
+        told = learner.found(shapes=False)
+        found.append(Stretch(told, pieces.position, pieces.lines, pieces.digest(), counted))
+    return found, learner.shapes()
+
+
 def learn_open(
     file: BinaryIO,
     rules: Rules,
@@ -166,10 +194,16 @@ class _Learner:
         self._rules = rules
         self._hashes = rules.hashes()
         self._records = Records(self, alone=alone)
+        self._tools: dict[tuple[str | None, str], _Tool | None] = {}
+        self._start()
+
+    def go_on(self, counted: int) -> None:
+        """Go on with another file: what it tells is counted apart, and learned together."""
+        self._records = Records(self, alone=False)
+        self.counted = counted
         self._start()
 
     def _start(self) -> None:
-        self._tools: dict[tuple[str | None, str], _Tool | None] = {}
         self._said = Found()
         self._bad: list[BadLine] = []
         self._bad_count = self._other = self._first_other = self._unpaired = 0
@@ -188,6 +222,8 @@ class _Learner:
                 if not self._piece(text, pieces):
                     break
                 if self._is_counted_up_to(pieces):
+                    if self._counting:
+                        self._tools = {}
                     self._start()
                     self._counting = True
                     self.counted = before = pieces.position
@@ -296,8 +332,8 @@ class _Learner:
         self._tools[server, name] = tool
         return tool
 
-    def found(self) -> Found:
-        """Give what was found."""
+    def shapes(self) -> dict[ToolKey, Learned]:
+        """Give what was learned."""
         shapes: dict[ToolKey, Learned] = {}
         for tool in self._tools.values():
             if tool is None:
@@ -306,9 +342,13 @@ class _Learner:
                 learned = Learned.of(outcome, watching.shape())
                 known = shapes.get(tool.key)
                 shapes[tool.key] = learned if known is None else known.merge(learned)
+        return shapes
+
+    def found(self, *, shapes: bool = True) -> Found:
+        """Give what was found."""
         return replace(
             self._said,
-            shapes=shapes,
+            shapes=self.shapes() if shapes else {},
             bytes=self._bytes,
             lines=self._lines,
             observations=self._observations,

@@ -67,12 +67,12 @@ class Work:
         with contextlib.suppress(AttributeError):
             self.workers.control.stop()
 
-    async def keep(self, origin: str, mark: Mark, shapes: Mapping[ToolKey, Learned]) -> None:
-        """Have something stored, soon, with how far its source was read."""
-        before = self.sources[origin].before if origin in self.sources else self.known.text(origin)
-        self.known.put(origin, mark)
-        self.sources[origin] = Advance(before, mark.to_text())
-        merge_into(self.learned, shapes)
+    async def keep(self, marks: Mapping[str, Mark], shapes: Mapping[ToolKey, Learned]) -> None:
+        """Have something stored, soon, with how far its sources were read."""
+        for origin, mark in marks.items():
+            before = self.sources[origin].before if origin in self.sources else self.known.text(origin)
+            self.known.put(origin, mark)
+            self.sources[origin] = Advance(before, mark.to_text())
         merge_into(self.unwritten, shapes)
         if time.monotonic() - self.written_at > _SECONDS_BEFORE_WRITING:
             await self.write()
@@ -82,6 +82,7 @@ class Work:
         async with self.writing:
             shapes, sources = self.unwritten, self.sources
             self.unwritten, self.sources, self.written_at = {}, {}, time.monotonic()
+            await asyncio.to_thread(merge_into, self.learned, shapes)
             if sources and not self.dry_run:
                 await self.store.add_learned(LEARNED_ORIGIN, shapes, sources=sources)
 
@@ -122,8 +123,10 @@ class Pass:
         try:
             if look is None:
                 await self._stream()
-            else:
-                await self._file(look)
+            elif await self.begin(look) and (
+                look.packing != "plain" or look.document or not await self._in_ranges()
+            ):
+                await self._in_order(document=look.document)
             self._judge()
             await self._store()
         except _RefusedError as refused:
@@ -134,12 +137,17 @@ class Pass:
                 self._judge()
                 await self._store()
             return self._report("failed", said(error))
+        return self.report()
+
+    def report(self) -> SourceReport:
+        """Say what came of it, where nothing went wrong."""
         if self._total.cut_short:
             return self._report("stopped")
         new = self._position > self._begun.bytes or self._total.bad_count
         return self._report("counted" if new or not self._begun.bytes else "known")
 
-    async def _file(self, look: Look) -> None:
+    async def begin(self, look: Look) -> bool:
+        """Find out which log it is, and how far it was counted; False if there is nothing more in it."""
         self._head = look.head
         path = await asyncio.to_thread(lambda: str(Path(self._source.name).resolve()))
         self._place = place_of(path, self._work.rules.salt)
@@ -152,8 +160,30 @@ class Pass:
             self._notes.append("It is not what was counted from here before: it counts as a new source.")
         if found.is_whole:
             self._work.workers.control.advance(self._source.size)
-        elif look.packing != "plain" or look.document or not await self._in_ranges():
-            await self._in_order(document=look.document)
+        return not found.is_whole
+
+    @property
+    def position(self) -> int:
+        """How far it is counted."""
+        return self._position
+
+    def take_from_group(self, stretch: Stretch) -> bool:
+        """Take what was found in it, without shapes; False if it has to be looked at by itself."""
+        try:
+            self._take_stretch(stretch)
+            self._judge()
+        except _RefusedError:
+            return False
+        return len(self._head) >= min(self._position, HEAD)
+
+    def marked(self) -> dict[str, Mark]:
+        """Say how far it is read now; nothing if that is no further than before."""
+        if self._position <= self._begun.bytes:
+            return {}
+        digest = self._sha if isinstance(self._sha, str) else self._sha.hexdigest()
+        self._origin = self._origin or self._work.known.fresh(digest)
+        head = head_of(self._head, self._position)
+        return {self._origin: Mark(self._position, self._total.lines, digest, head, self._place)}
 
     def _go_on_from(self, origin: str) -> None:
         self._origin = origin
@@ -255,15 +285,9 @@ class Pass:
         self._tree = Tree()
         if len(found.shapes) > MOST_TOOLS:
             raise _RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
-        if self._position <= self._begun.bytes or not found.bytes:
-            return
-        digest = self._sha if isinstance(self._sha, str) else self._sha.hexdigest()
-        mark = Mark(
-            self._position, self._total.lines, digest, head_of(self._head, self._position), self._place
-        )
-        origin = self._origin or self._work.known.fresh(digest)
-        self._origin = origin
-        await self._work.keep(origin, mark, found.shapes)
+        marks = self.marked()
+        if marks and found.bytes:
+            await self._work.keep(marks, found.shapes)
 
     def _report(self, state: State, problem: str | None = None) -> SourceReport:
         total = replace(self._total, lines=self._total.lines - self._begun.lines)
