@@ -4,7 +4,8 @@ The claim: the median call takes at most 2 % and 50 µs longer. Both gateways ta
 takes next to no time, in turn, calling without pause for longer than it takes until results are looked at and
 written; what is left of it is done before the other's turn. The tools are read-only, so that nothing is written
 before a call is sent. `one` returns a structured result of usual width, `many` a text of 20 KB that is JSON; of the
-latter no values are recorded, since to redact them takes longer than the call, now and then.
+latter no values are recorded, since to redact them takes longer than the call, now and then. Whatever else the
+machine does only ever adds to a time, so of each gateway's turns the quietest third is compared.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from typing import Any
 from halflap import Gateway
 from halflap.config import Config
 
-ROUNDS = int(os.environ.get("HALFLAP_BENCH_ROUNDS", "6"))
-SECONDS = 2.0
+ROUNDS = int(os.environ.get("HALFLAP_BENCH_ROUNDS", "9"))
+SECONDS = 1.5
 SHARE, EXTRA_US = 0.02, 50.0
 SERVER = Path(__file__).parent.parent / "tests" / "servers" / "records.py"
 
@@ -64,14 +65,15 @@ async def main() -> int:
             gateways[label] = await stack.enter_async_context(Gateway.open(settings))
             await gateways[label].tools()
         for tool in ("one", "many"):
-            times: dict[str, list[float]] = {label: [] for label in gateways}
+            turns: dict[str, list[list[float]]] = {label: [] for label in gateways}
             for gateway in gateways.values():
                 await block(gateway, f"mcp__records__{tool}")
             for turn in range(ROUNDS):
                 # Each goes first as often as the other.
                 order: list[Any] = list(gateways.items())
                 for label, gateway in order if turn % 2 else reversed(order):
-                    times[label] += await block(gateway, f"mcp__records__{tool}")
+                    turns[label].append(await block(gateway, f"mcp__records__{tool}"))
+            times = {label: quietest(each) for label, each in turns.items()}
             off, on = (statistics.median(times[label]) for label in ("off", "on"))
             most = off * (1 + SHARE) + EXTRA_US
             fine = fine and on <= most
@@ -83,6 +85,11 @@ async def main() -> int:
         print(f"learned of {known['observations']} results, confidence {known['confidence']}")
     print("holds" if fine else "DOES NOT HOLD")
     return 0 if fine else 1
+
+
+def quietest(turns: list[list[float]]) -> list[float]:
+    best = sorted(turns, key=statistics.median)[: max(1, len(turns) // 3)]
+    return [each for turn in best for each in turn]
 
 
 def quantile(times: list[float]) -> float:

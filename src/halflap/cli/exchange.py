@@ -89,9 +89,7 @@ def import_learned(
     if as_json:
         print_json(told)
         return
-    note(
-        f"Imported what {told['origins']} origins learned of {told['tools']} tools from {told['observations']} results."
-    )
+    note(f"Imported what was learned elsewhere: tools {told['tools']}, results {told['observations']}.")
     if imported.own:
         note(f"{imported.own} parts came from here in the first place, and count already.")
 

@@ -98,7 +98,9 @@ def _show(described: dict[str, Any], schema: ToolSchema) -> None:
     elif described["outputSchema"] is not None:
         lines.append("  The server declares an output schema that says nothing of what is in it.")
     if "note" in described:
-        lines.append(f"  {described['note'].replace('Use observedSchema: it is', 'This is')}")
+        lines.append(f"  {described['note']}")
+    if "observedSchema" in described:
+        lines.append(f"  Field by field: halflap schema show {described['name']}")
     lines += [f"  Since {one['since']}: {drift_line(one)}" for one in described.get("drift", ())]
     if "instructions" in described:
         lines += [

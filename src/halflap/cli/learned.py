@@ -76,7 +76,7 @@ async def _show(
             described = await gateway.inspect(name)
         tool = gateway.snapshot.find(name)
         if python:
-            _write(await gateway.stubs(name=name))
+            _write((await gateway.stubs(name=name)).rstrip("\n") + "\n")
             return
         known = await gateway.known(tool)
         if json_schema:

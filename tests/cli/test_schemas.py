@@ -1,0 +1,151 @@
+"""What was learned, as the commands show, export and import it."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cli.program import at_once, configure, halflap
+from halflap import Gateway, load_config
+from support import python_server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cli.program import Done
+
+RECORDS = python_server("r", "records.py", protocol="legacy")
+SWIFT = python_server("s", "swift.py", protocol="legacy")
+ONE = "mcp__r__one"
+
+
+def structured(value: Any) -> dict[str, Any]:
+    return {"structuredContent": {"a": value}}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("schemas")
+    config = replace(load_config(configure(home, RECORDS, SWIFT)), data_dir=home / "data")
+
+    async def call() -> None:
+        async with Gateway.open(config) as gateway:
+            for number in range(4):
+                await gateway.call(ONE, number=number)
+            for number in range(60):
+                await gateway.call("mcp__r__odd", number=number, result=structured(number))
+            await gateway.inspect(ONE)
+            await gateway.call("mcp__r__odd", number=60, result=structured("sixty"))
+            await gateway.call("mcp__s__breach")
+
+    asyncio.run(call())
+    return home
+
+
+@pytest.fixture(scope="module")
+def done(place: Path) -> dict[str, Done]:
+    schema, last = ("schema",), ("-c", "halflap-test.json")
+    found = at_once(
+        {
+            "show": (*schema, "show", ONE, *last),
+            "show --json": (*schema, "show", ONE, "--json", "--history", *last),
+            "python": (*schema, "show", ONE, "--python", *last),
+            "json schema": (*schema, "show", ONE, "--json-schema", *last),
+            "declared": (*schema, "show", "mcp__s__breach", *last),
+            "no schema": (*schema, "show", "mcp__r__many", "--json-schema", *last),
+            "two": (*schema, "show", ONE, "--json-schema", "--python", *last),
+            "drift": (*schema, "drift", *last),
+            "drift --json": (*schema, "drift", "--json", *last),
+            "no drift": (*schema, "drift", ONE, *last),
+            "export": (*schema, "export", *last),
+            "inspect": ("inspect", ONE, *last),
+            "doctor": ("doctor", "--json", *last),
+        },
+        home=place,
+    )
+    assert not [name for name, one in found.items() if "Traceback" in one.err]
+    return found
+
+
+def test_show_tells_each_place_and_where_it_is_known_from(done: dict[str, Done]) -> None:
+    lines = [" ".join(line.split()) for line in done["show"].out.splitlines()]
+    assert lines[0] == ONE
+    assert "place what seen known" in lines
+    assert "email string (email) always learned" in lines
+    assert "address.city string always learned" in lines
+
+
+def test_show_puts_what_is_declared_beside_what_was_seen(done: dict[str, Done]) -> None:
+    lines = [" ".join(line.split()) for line in done["declared"].out.splitlines()]
+    assert "count integer always declared and learned" in lines
+    assert any("breaks what is declared" in line for line in lines)
+
+
+def test_show_as_json_has_the_schemas_and_the_history(done: dict[str, Done]) -> None:
+    told = done["show --json"].json
+    assert (told["name"], told["outputSchema"], told["observations"]) == (ONE, None, 4)
+    (version,) = told["history"]
+    assert (version["current"], version["origins"], version["observations"]) == (True, ["live"], 4)
+
+
+def test_show_as_python_is_a_module_with_the_type(done: dict[str, Done]) -> None:
+    ast.parse(done["python"].out)
+    assert f"class _{ONE}__gives(TypedDict):" in done["python"].out
+
+
+def test_show_as_json_schema_has_the_counts(done: dict[str, Done]) -> None:
+    schema = done["json schema"].json
+    assert schema["x-halflap"]["observations"] == 4
+    assert schema["properties"]["id"]["x-halflap"] == {"presence": 1.0, "observations": 4}
+
+
+def test_what_nothing_was_learned_of_says_so(done: dict[str, Done]) -> None:
+    assert (done["no schema"].code, done["no schema"].out) == (1, "")
+    assert "Nothing was learned" in done["no schema"].err
+    assert done["two"].code == 2
+
+
+def test_drift_lists_changes_and_broken_declarations(done: dict[str, Done]) -> None:
+    assert "mcp__r__odd  a: new type, was integer, is string" in done["drift"].out
+    assert "mcp__s__breach  count: breaks what is declared" in done["drift"].out
+    rows = done["drift --json"].json
+    assert [(row["tool"], row["what"], row["current"]) for row in rows] == [
+        ("mcp__r__odd", "new-type", True),
+        ("mcp__s__breach", "breaks-declared-schema", True),
+    ]
+    assert (done["no drift"].out, done["no drift"].err) == ("", "Nothing has drifted.\n")
+
+
+def test_inspect_shows_what_was_learned(done: dict[str, Done]) -> None:
+    assert "Returns:\n  {active: boolean, address: {" in done["inspect"].out
+
+
+def test_doctor_counts_what_is_declared_learned_and_unknown(done: dict[str, Done]) -> None:
+    counted = done["doctor"].json
+    assert counted["outputs"] == {"declared": 2, "learned": 2, "unknown": counted["tools"] - 4}
+
+
+def test_what_is_exported_has_no_values_and_no_names_of_ours(done: dict[str, Done]) -> None:
+    data = done["export"].json
+    assert (data["format"], data["version"]) == ("halflap-learned", 1)
+    assert {one["origin"].partition("/")[0] for one in data["learned"]} == {data["installation"]}
+    assert "live" not in {one["origin"] for one in data["learned"]}
+    assert "example.org" not in done["export"].out
+
+
+def test_what_is_exported_can_be_imported_and_counts_once(done: dict[str, Done], tmp_path: Path) -> None:
+    configure(tmp_path)
+    take = ("schema", "import", "-", "--json", "-c", "halflap-test.json")
+    for _ in range(2):
+        taken = halflap(*take, home=tmp_path, stdin=done["export"].out.encode())
+        assert taken.json == {"tools": 3, "origins": 1, "observations": 66, "own": 0}
+
+
+def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
+    taken = halflap("schema", "import", "-", home=tmp_path, stdin=b"[]")
+    assert (taken.code, taken.out) == (1, "")
+    assert taken.err == ("Error: This is nothing that was learned. Take it from `halflap schema export`.\n")

@@ -1,0 +1,129 @@
+"""What one gateway learned, taken by another: once, and only if all of it is well."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.config import Config
+from halflap.errors import ShapeBrokenError, ShapeTooNewError
+from halflap.gateway import Gateway
+from halflap.learn import Learned, infer
+from halflap.observe import exported, read_export
+from halflap.store import StoredShape, ToolKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+HERE, THERE = "a" * 32, "b" * 32
+KEY = ToolKey("one", "t", "hash")
+LEARNED = Learned(structured=infer([{"a": 1, "b": "x"}, {"a": 2}], [1, 2]))
+ROW = StoredShape(*KEY, "live", LEARNED)
+
+
+def test_what_is_read_is_what_was_written() -> None:
+    data = exported([ROW, replace(ROW, definition_hash="", origin="logs")], THERE, None)
+    found = read_export(data, HERE)
+    assert found.own == 0
+    assert sorted(key for shapes in found.shapes.values() for key in shapes) == [
+        ToolKey("one", "t", ""),
+        KEY,
+    ]
+    assert all(one == LEARNED for shapes in found.shapes.values() for one in shapes.values())
+
+
+def test_names_of_origins_here_are_not_told() -> None:
+    data = exported([replace(ROW, origin="backfill:secret/place")], THERE, None)
+    assert "secret" not in str(data)
+
+
+def test_what_goes_round_keeps_its_origin_and_comes_home_to_nothing() -> None:
+    first = exported([ROW], HERE, None)
+    ((origin, shapes),) = read_export(first, THERE).shapes.items()
+    again = exported([StoredShape(*key, origin, one) for key, one in shapes.items()], THERE, None)
+    assert again["learned"] == first["learned"]
+    assert read_export(again, HERE) == ({}, 1)
+
+
+def test_a_gateway_takes_it_once_and_knows_it(run: Run, tmp_path: Path) -> None:
+    config = replace(Config(), data_dir=tmp_path / "there")
+
+    async def scenario() -> None:
+        async with Gateway.open(config) as gateway:
+            for _ in range(2):
+                await gateway.import_learned(exported([ROW], HERE, None))
+            (row,) = await gateway.learned_rows()
+            assert row.learned == LEARNED
+            more = Learned(structured=infer([{"a": 1}] * 3, [1, 2, 3]))
+            await gateway.import_learned(exported([replace(ROW, learned=more)], HERE, None))
+            (row,) = await gateway.learned_rows()
+            assert row.learned == more
+            data = await gateway.export_learned()
+            assert (await gateway.import_learned(data)).own == 0
+            assert [one["origin"][:32] for one in data["learned"]] == [HERE]
+
+    run(scenario())
+
+
+def _with(**changes: Any) -> dict[str, Any]:
+    data = copy.deepcopy(exported([ROW], THERE, None))
+    data["learned"][0] |= changes
+    return data
+
+
+def _with_counts(count: Any) -> dict[str, Any]:
+    shapes = copy.deepcopy(LEARNED.to_json())
+    shapes["structured"]["root"]["records"][0]["keys"]["a"][0]["kinds"]["integer"] = count
+    return _with(shapes=shapes)
+
+
+GOOD = exported([ROW], THERE, None)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        {},
+        {**GOOD, "format": "other"},
+        {**GOOD, "version": "1"},
+        {**GOOD, "learned": {}},
+        {**GOOD, "learned": [7]},
+        {**GOOD, "learned": [GOOD["learned"][0]] * 2},
+        _with(origin="../x"),
+        _with(origin=7),
+        _with(server=None),
+        _with(tool="x" * 2_000),
+        _with(shapes=[]),
+        _with(shapes={"structured": {"version": 1}}),
+        _with(shapes={"structured": {"version": 1, "root": {}}}),
+        _with_counts(-1),
+        _with_counts("many"),
+        _with_counts(10**400),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_refused(data: Any) -> None:
+    with pytest.raises(ShapeBrokenError, match="xport"):
+        read_export(data, HERE)
+
+
+def test_an_entry_without_a_part_is_refused() -> None:
+    for part in ("server", "tool", "definitionHash", "origin", "shapes"):
+        data = _with()
+        del data["learned"][0][part]
+        with pytest.raises(ShapeBrokenError):
+            read_export(data, HERE)
+
+
+def test_what_is_newer_is_refused_with_what_to_do() -> None:
+    newer = {"structured": {**LEARNED.to_json()["structured"], "version": 99}}
+    for data in ({**GOOD, "version": 99}, _with(shapes=newer)):
+        with pytest.raises(ShapeTooNewError, match="Update Halflap"):
+            read_export(data, HERE)
