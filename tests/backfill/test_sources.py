@@ -259,6 +259,35 @@ def test_many_small_sources_are_stored_together(run: Run, tmp_path: Path) -> Non
     run(main())
 
 
+def test_a_log_that_becomes_shorter_meanwhile_counts_as_far_as_it_was_read(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "_SHORTEST_RANGE", 2_000)
+    file = tmp_path / "a.jsonl"
+    whole = traces(0, 200)
+    file.write_bytes(whole)
+    take = passes.Pass._take
+
+    def shortened(self: Any, found: Any) -> None:
+        take(self, found)
+        os.truncate(file, self._position + 30)
+
+    async def main() -> None:
+        store = await open_store(None)
+        with monkeypatch.context() as patch:
+            patch.setattr(passes.Pass, "_take", shortened)
+            [source] = (await backfill(store, file)).sources
+        assert source.state in {"failed", "counted"}
+        first = await observations(store)
+        assert 0 < first < 200
+        await asyncio.to_thread(file.write_bytes, whole)
+        await backfill(store, file)
+        assert await observations(store) == 200
+        await store.close()
+
+    run(main())
+
+
 def test_strict_stops_at_the_first_bad_line_and_stores_nothing_of_it(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = await open_store(None)

@@ -225,14 +225,17 @@ class Pass:
         return True
 
     def _hash(self, count: int) -> None:
+        # A copy: if this fails, what is known is the hash of what was read before.
+        sha = self._sha.copy()
         with open(self._source.name, "rb") as file:  # noqa: PTH123 -- bytes alone
             file.seek(self._position)
             while count:
                 chunk = file.read(min(_CHUNK, count))
                 if not chunk:
                     raise BackfillError("It became shorter while it was read. Run it again.")
-                self._sha.update(chunk)
+                sha.update(chunk)
                 count -= len(chunk)
+        self._sha = sha
 
     async def _in_order(self, *, document: bool) -> None:
         stretch = await self._work.workers.run(

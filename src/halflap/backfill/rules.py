@@ -36,10 +36,10 @@ class Rules:
 
     def key_of(self, server: str | None, name: str, hashes: Mapping[tuple[str, str], str]) -> ToolKey | None:
         """Say which tool is meant; None where nobody knows whose it is."""
+        known = self.names.get(name)
+        if known is not None and server in {None, known.server}:
+            return known
         if server is None:
-            known = self.names.get(name)
-            if known is not None:
-                return known
             server, name = server_and_tool(name)
             server = server or self.server
         if not server:
