@@ -6,7 +6,8 @@
     ├── RunNotFoundError        no run of that identifier
     ├── StoreError              the store cannot be used
     │   ├── StoreTooNewError        it was written by a newer Halflap
-    │   └── StoreBrokenError        it is damaged, or not a store
+    │   ├── StoreBrokenError        it is damaged, or not a store
+    │   └── StoreAheadError         somebody else has added meanwhile what was to be added
     ├── ToolError               a tool cannot be called, or the call failed
     │   ├── ToolNotFoundError       no tool of that name
     │   ├── ToolBlockedError        the configuration keeps it from being called
@@ -21,6 +22,7 @@
     ├── ShapeError              what was learned, written down, cannot be read
     │   ├── ShapeTooNewError        it was written by a newer Halflap
     │   └── ShapeBrokenError        it is damaged, or nothing of the kind
+    ├── BackfillError           a log cannot be read, or not to its end
     ├── ScriptError             a file is no script, or a saved one cannot be used
     ├── SandboxError            programs cannot run here, or this one could not
     └── ServeError              our own server cannot start
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentProblem",
+    "BackfillError",
     "CallTimeoutError",
     "ConfigError",
     "ConfigProblem",
@@ -52,6 +55,7 @@ __all__ = [
     "ShapeBrokenError",
     "ShapeError",
     "ShapeTooNewError",
+    "StoreAheadError",
     "StoreBrokenError",
     "StoreError",
     "StoreTooNewError",
@@ -147,6 +151,12 @@ class StoreBrokenError(StoreError):
     """The store is damaged, or the file is not a store."""
 
     code = "store-broken"
+
+
+class StoreAheadError(StoreError):
+    """Somebody else has added meanwhile what was to be added; nothing of it was."""
+
+    code = "store-ahead"
 
 
 class ToolError(HalflapError):
@@ -317,6 +327,12 @@ class ShapeBrokenError(ShapeError):
     """The shape is damaged, or is none."""
 
     code = "shape-broken"
+
+
+class BackfillError(HalflapError):
+    """A log cannot be read, or not to its end; what was learned before that is kept."""
+
+    code = "backfill"
 
 
 class SandboxError(HalflapError):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import StoreError
+from halflap.errors import StoreAheadError, StoreError
 from halflap.learn import Learned, infer
-from halflap.store import DriftEvent, ToolKey, open_store
+from halflap.store import Advance, DriftEvent, ToolKey, open_store
 from halflap.store.sql import SqlStore
 from store.rows import call
 
@@ -40,6 +40,25 @@ def test_what_is_added_is_merged_with_what_the_origin_knew(run: Run, place: str 
         assert await store.learned(server="two") == []
         assert (await store.watermark("live"), await store.watermark("logs")) == ("7", None)
         assert await store.origins() == {"live": "7", "logs": ""}
+        await store.close()
+
+    run(main())
+
+
+def test_what_was_read_on_by_somebody_else_is_not_added(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": Advance(None, "1")})
+        await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": Advance("1", "2")})
+        for before in (None, "1", "3"):
+            with pytest.raises(StoreAheadError):
+                await store.add_learned(
+                    "logs",
+                    {KEY: learned({"a": 1})},
+                    sources={"x": Advance(before, "9"), "y": Advance(None, "1")},
+                )
+        assert await store.origins() == {"logs": "", "x": "2"}
+        assert (await store.learned())[0].learned.observations == 2
         await store.close()
 
     run(main())

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
+    from halflap.backfill import Backfill
     from halflap.catalog import Hit, ServerReport
     from halflap.errors import ArgumentProblem
     from halflap.execution import Checked, Execution
@@ -250,6 +252,30 @@ class Gateway(Knowing):
         """Give the tools that a program, or a script that it names, may call only with the person's word."""
         await self._know_scripts_of(code)
         return await (await self.programs()).destructive(code)
+
+    async def backfill(
+        self,
+        server: str | None = None,
+        *,
+        jobs: int | None = None,
+        strict: bool = False,
+        dry_run: bool = False,
+        told: Callable[[int, int], None] | None = None,
+    ) -> Backfill:
+        """Give what turns history into knowledge: `await (await gateway.backfill()).run([path])`.
+
+        `server` is whose the tools are that a log names without a server. Raises `StoreError` where nothing would be
+        kept.
+        """
+        store = await self._traces()
+        if self.store_trouble is not None and not dry_run:
+            raise StoreError(f"{self.store_trouble} Nothing was read: what is learned could not be kept.")
+        work = await asyncio.to_thread(import_module, "halflap.backfill")
+        salt, tools = await store.salt(), self.snapshot.tools.values()
+        values = self.config.learning.values
+        rules = await asyncio.to_thread(work.rules_for, tools, server=server, salt=salt, values=values)
+        made: Backfill = work.Backfill(store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told)
+        return made
 
     # Within ------------------------------------------------------------------------------------------
 

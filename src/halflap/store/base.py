@@ -15,6 +15,7 @@ __all__ = [
     "RUNNING",
     "SENT",
     "TOOL_ERROR",
+    "Advance",
     "Breach",
     "CallRecord",
     "DriftEvent",
@@ -173,6 +174,13 @@ class ToolKey(NamedTuple):
     definition_hash: str
 
 
+class Advance(NamedTuple):
+    """How far something is read now, and was before."""
+
+    before: str | None
+    now: str
+
+
 @dataclass(frozen=True, slots=True)
 class StoredShape:
     """What one origin learned of one tool; when it was first and last seen stands in the shapes."""
@@ -267,10 +275,13 @@ class Store(Protocol):
         *,
         watermark: str | None = None,
         observed_calls: Sequence[str] = (),
+        sources: Mapping[str, Advance] | None = None,
     ) -> None:
         """Add to what an origin learned, in one transaction with how far it has read.
 
         `watermark` says where the origin goes on; `observed_calls` are calls of ours whose results are in `shapes`.
+        `sources` are what it was learned from, where that has watermarks of its own, each with how far it was read
+        before, too: if somebody else has read on meanwhile, that is a `StoreAheadError`, and nothing is added.
         """
         ...
 

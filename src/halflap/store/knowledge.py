@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from halflap.errors import ShapeBrokenError, ShapeTooNewError, StoreTooNewError
+from halflap.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
 from halflap.learn import Learned
 from halflap.store.base import DriftEvent, StoredShape, ToolKey
 from halflap.store.tables import drift, installation, learned, watermarks
@@ -17,8 +17,11 @@ from halflap.store.tables import drift, installation, learned, watermarks
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from halflap.store.base import Advance
+
 __all__ = [
     "drift_of",
+    "expect",
     "kept_value",
     "mark_observed",
     "merged_rows",
@@ -79,6 +82,15 @@ def watermarks_of(connection: sa.Connection) -> dict[str, str]:
     names = connection.execute(sa.select(learned.c.origin).distinct()).scalars()
     marked = {row.origin: row.watermark for row in connection.execute(sa.select(watermarks))}
     return {**dict.fromkeys(names, ""), **marked}
+
+
+def expect(connection: sa.Connection, sources: Mapping[str, Advance]) -> None:
+    """See to it that what is to be read on was not read on by somebody else."""
+    known = watermarks_of(connection) if sources else {}
+    if any(known.get(source) != advance.before for source, advance in sources.items()):
+        raise StoreAheadError(
+            "What was read has been counted meanwhile, by somebody else. Nothing of it was added; run it again."
+        )
 
 
 def mark_observed(connection: sa.Connection, calls: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from halflap.learn import Learned
-    from halflap.store.base import CallRecord, DriftEvent, RunRecord, StoredShape, ToolKey
+    from halflap.store.base import Advance, CallRecord, DriftEvent, RunRecord, StoredShape, ToolKey
 
 __all__ = ["SqlStore"]
 
@@ -78,14 +78,21 @@ class SqlStore(Database):
         *,
         watermark: str | None = None,
         observed_calls: Sequence[str] = (),
+        sources: Mapping[str, Advance] | None = None,
     ) -> None:
+        read = sources or {}
+
         def add(connection: sa.Connection) -> None:
+            knowledge.expect(connection, read)
             self._upsert(connection, tables.learned, knowledge.merged_rows(connection, origin, shapes))
+            marks = {source: advance.now for source, advance in read.items()}
             if watermark is not None:
-                self._upsert(connection, tables.watermarks, [{"origin": origin, "watermark": watermark}])
+                marks[origin] = watermark
+            rows = [{"origin": name, "watermark": mark} for name, mark in marks.items()]
+            self._upsert(connection, tables.watermarks, rows)
             knowledge.mark_observed(connection, observed_calls)
 
-        if shapes or observed_calls or watermark is not None:
+        if shapes or observed_calls or read or watermark is not None:
             await self._ask_alone(add)
 
     async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:

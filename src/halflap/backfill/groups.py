@@ -1,0 +1,91 @@
+"""Small files, many at a time: to put together what each tells would take longer than to read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halflap.backfill.kernel import MOST_TOOLS, learn_files
+from halflap.backfill.opening import damage
+from halflap.backfill.passes import Pass
+from halflap.errors import BackfillError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halflap.backfill.identity import Mark
+    from halflap.backfill.passes import Work
+    from halflap.backfill.sources import Look, Source
+    from halflap.backfill.summary import SourceReport
+
+__all__ = ["Group", "is_alike"]
+
+_SMALL = 1 << 20
+_LARGEST = 8 << 20
+_MOST = 200
+
+
+def is_alike(head: bytes, others: Iterable[bytes]) -> bool:
+    """Say whether what begins so may be the same as one of the others, or the beginning of it."""
+    return any(head.startswith(other) or other.startswith(head) for other in others)
+
+
+class Group:
+    """Small files of which none can be another, read by one worker as if they were one."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._files: list[tuple[Source, Look]] = []
+        self._size = 0
+        self.heads: list[bytes] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._files)
+
+    def takes(self, source: Source, head: bytes) -> bool:
+        """Say whether a file can be one of this group."""
+        return (
+            source.kind == "file"
+            and source.size <= _SMALL
+            and self._size + source.size <= _LARGEST
+            and len(self._files) < _MOST
+            # At the first bad line nothing of its source is stored: each is read by itself.
+            and not self._work.strict
+            and not is_alike(head, self.heads)
+        )
+
+    def add(self, source: Source, look: Look) -> None:
+        self._files.append((source, look))
+        self._size += source.size
+        self.heads.append(look.head)
+
+    async def read(self) -> list[SourceReport]:
+        """Read all of them; if something is the matter with one, each by itself."""
+        done = await self._together() if len(self._files) > 1 else None
+        if done is None:
+            done = [await Pass(self._work, source).read(look) for source, look in self._files]
+        return done
+
+    async def _together(self) -> list[SourceReport] | None:
+        work = self._work
+        passes = [Pass(work, source) for source, _ in self._files]
+        wanted: list[Pass] = []
+        files: list[tuple[str, bool, int]] = []
+        try:
+            for one, (source, look) in zip(passes, self._files, strict=True):
+                if await one.begin(look):
+                    wanted.append(one)
+                    files.append((source.name, look.document, one.position))
+            found, shapes = await work.workers.run(learn_files, files, work.rules)
+        except (OSError, BackfillError, EOFError):
+            return None
+        except damage():
+            return None
+        if len(shapes) > MOST_TOOLS:
+            return None
+        if not all(one.take_from_group(stretch) for one, stretch in zip(wanted, found, strict=True)):
+            return None
+        marks: dict[str, Mark] = {}
+        for one in wanted:
+            marks |= one.marked()
+        await work.keep(marks, shapes)
+        return [one.report() for one in passes]

@@ -1,0 +1,75 @@
+"""Our own store as a source: the calls that were recorded before anything learned from them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from halflap.backfill.value import value_of
+from halflap.learn import Learned, digest_of, observer, outcome_of
+from halflap.schema import Reading
+from halflap.store import ToolKey
+from halflap.values import Result
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from halflap.backfill.rules import Rules
+    from halflap.learn import Observer
+    from halflap.learn.learned import Outcome
+    from halflap.store import CallRecord, Store
+
+__all__ = ["LEARNED_ORIGIN", "Batch", "learn_calls", "own_calls"]
+
+LEARNED_ORIGIN = "backfill"
+"""All backfills add to one origin: what is known is read often, and from few rows; the sources' marks stand apart."""
+_AT_ONCE = 500
+
+Batch = tuple[dict[ToolKey, Learned], list[str], int]
+"""What was learned, from which calls, and how many were left out since they are not recorded whole."""
+
+
+async def own_calls(store: Store, rules: Rules) -> AsyncIterator[Batch]:
+    """Learn from the recorded calls that nothing was learned from, some at a time."""
+    after: str | None = None
+    while True:
+        calls = await store.unobserved_calls(after, _AT_ONCE)
+        if not calls:
+            return
+        after = calls[-1].id
+        yield await asyncio.to_thread(learn_calls, calls, rules)
+
+
+def learn_calls(calls: Sequence[CallRecord], rules: Rules) -> Batch:
+    """Learn from recorded calls."""
+    watching: dict[ToolKey, dict[Outcome, Observer]] = {}
+    seen: list[str] = []
+    left_out = 0
+    for call in calls:
+        key = ToolKey(call.server, call.tool, call.definition_hash)
+        result = None if call.result is None or call.result_cut else _read(call.result)
+        if type(result) is not dict:
+            left_out += 1
+            continue
+        arguments = _read(call.arguments)
+        value, is_error = value_of(Result.from_wire(result), rules.readings.get(key, Reading()))
+        outcome = outcome_of(value, is_error=is_error)
+        outcomes = watching.setdefault(key, {})
+        if outcome not in outcomes:
+            outcomes[outcome] = observer(values=rules.values)
+        digest = digest_of(arguments if type(arguments) is dict else {}, rules.salt)
+        outcomes[outcome].observe(value, digest, call.started_at)
+        seen.append(call.id)
+    shapes = {
+        key: Learned(**{outcome: one.shape() for outcome, one in outcomes.items()})
+        for key, outcomes in watching.items()
+    }
+    return shapes, seen, left_out
+
+
+def _read(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,71 @@
+"""What a log does not say and reading it needs: whose the tools are, how their results are read, the salt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from halflap.schema import Reading, reading_of
+from halflap.store import ToolKey
+from halflap.values import SCRIPTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from halflap.values import Tool
+
+__all__ = ["LONGEST_NAME", "Rules", "rules_for", "server_and_tool"]
+
+LONGEST_NAME = 500
+_PREFIX = "mcp__"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Goes along to every worker, so it holds nothing but plain values."""
+
+    server: str | None = None
+    """Whose the tools are that a log names without a server."""
+    salt: bytes = b""
+    values: bool = False
+    """Whether short strings are kept too: `learning.values`."""
+    names: Mapping[str, ToolKey] = field(default_factory=dict)
+    """The catalogue's tools by their namespaced names."""
+    readings: Mapping[ToolKey, Reading] = field(default_factory=dict)
+    """Of the tools whose declaration says that results are read in a way of their own."""
+
+    def key_of(self, server: str | None, name: str, hashes: Mapping[tuple[str, str], str]) -> ToolKey | None:
+        """Say which tool is meant; None where nobody knows whose it is."""
+        known = self.names.get(name)
+        if known is not None and server in {None, known.server}:
+            return known
+        if server is None:
+            server, name = server_and_tool(name)
+            server = server or self.server
+        if not server:
+            return None
+        return ToolKey(server, name, hashes.get((server, name), ""))
+
+    def hashes(self) -> dict[tuple[str, str], str]:
+        """Give the definition hash of each tool of the catalogue, by server and original name."""
+        return {(key.server, key.tool): key.definition_hash for key in self.names.values()}
+
+
+def rules_for(tools: Collection[Tool], *, server: str | None, salt: bytes, values: bool) -> Rules:
+    """Make the rules for a catalogue."""
+    names = {tool.name: ToolKey(tool.server, tool.original_name, tool.hash) for tool in tools}
+    declaring = [tool for tool in tools if tool.output_schema is not None]
+    readings = {names[tool.name]: reading_of(tool) for tool in declaring}
+    plain = Reading()
+    return Rules(server, salt, values, names, {key: one for key, one in readings.items() if one != plain})
+
+
+def server_and_tool(name: str) -> tuple[str | None, str]:
+    """Take a namespaced name apart; a bare one has no server."""
+    if name.startswith(_PREFIX):
+        server, _, tool = name.removeprefix(_PREFIX).partition("__")
+        if server and tool:
+            return server, tool
+    elif name.startswith(f"{SCRIPTS}__") and len(name) > len(SCRIPTS) + 2:
+        return SCRIPTS, name.removeprefix(f"{SCRIPTS}__")
+    return None, name

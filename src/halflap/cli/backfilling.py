@@ -1,0 +1,198 @@
+"""`halflap backfill`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    data_console,
+    note,
+    print_json,
+    reported,
+    set_up_logging,
+    visible,
+)
+from halflap.cli.progress import advancing
+from halflap.cli.setting import read_config
+from halflap.errors import UsageError
+from halflap.gateway import Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halflap.backfill import SourceReport, Summary
+    from halflap.config import Config
+
+__all__ = ["backfill"]
+
+_MOST_BAD = 20
+_MOST_TOOLS = 40
+_INTERRUPTED = 130
+_MB = 1_000_000
+
+
+@reported
+def backfill(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE…",
+            help="Files, folders, patterns, - for what is piped in, or store: our own records.",
+        ),
+    ],
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server", "-s", metavar="NAME", help="Whose the tools are that a log names without a server."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, max=1024, help="Processes; as many as cores by default."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, store nothing.")] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn what tools return from logs of what they returned: traces, messages of models, MCP's own messages."""
+    set_up_logging(verbose=False, tells_of_servers=True)
+    if server is not None and not server.strip():
+        raise UsageError("--server is empty. Give the name of a server, as in `halflap list`.")
+    summary = asyncio.run(
+        _backfill(read_config(config), sources, server, jobs, strict=strict, dry_run=dry_run)
+    )
+    if as_json:
+        print_json(summary.to_json())
+    else:
+        _show(summary)
+    if summary.is_stopped and not summary.count("refused"):
+        raise typer.Exit(_INTERRUPTED)
+    if summary.count("refused", "failed"):
+        raise typer.Exit(2 if _lacks_server_alone(summary) else 1)
+
+
+def _lacks_server_alone(summary: Summary) -> bool:
+    """Say whether all that went wrong is that we were not told whose the tools are."""
+    troubled = [source for source in summary.sources if source.state in {"refused", "failed"}]
+    return all(source.found.nameless and not source.found.observations for source in troubled)
+
+
+async def _backfill(
+    config: Config,
+    sources: Sequence[str],
+    server: str | None,
+    jobs: int | None,
+    *,
+    strict: bool,
+    dry_run: bool,
+) -> Summary:
+    async with Gateway.open(config) as gateway:
+        with advancing("Reading") as told:
+            work = await gateway.backfill(server, jobs=jobs, strict=strict, dry_run=dry_run, told=told)
+            loop = asyncio.get_running_loop()
+
+            def interrupt() -> None:
+                work.stop()
+                # Whoever insists is not made to wait.
+                loop.remove_signal_handler(signal.SIGINT)
+
+            with contextlib.suppress(NotImplementedError):  # Windows has no such thing
+                loop.add_signal_handler(signal.SIGINT, interrupt)
+            try:
+                return await work.run(sources)
+            finally:
+                with contextlib.suppress(NotImplementedError):
+                    loop.remove_signal_handler(signal.SIGINT)
+
+
+def _show(summary: Summary) -> None:
+    for source in summary.sources:
+        _tell(source)
+    read = sum(source.found.bytes for source in summary.sources)
+    known = summary.count("known")
+    rate = read / _MB / max(summary.seconds, 1e-3)
+    verb = "Would learn" if summary.dry_run else "Learned"
+    what = f"{_many(summary.observations, 'result')} of {_many(len(summary.tools), 'tool')}"
+    speed = f"{read / _MB:,.1f} MB in {summary.seconds:,.1f} s, {rate:,.0f} MB/s"
+    lines = [
+        f"{verb} from {what} ({speed})." if summary.observations else "There was nothing new to learn from.",
+        f"Schemas: {summary.schemas('new')} new, {summary.schemas('changed')} changed.",
+    ]
+    if known:
+        lines.append(f"Already counted, and not counted again: {_many(known, 'source')}.")
+    unknown = sorted({tool.server for tool in summary.tools if not tool.is_known})
+    if unknown:
+        count = sum(not tool.is_known for tool in summary.tools)
+        lines.append(
+            f"Not in the catalogue: {_many(count, 'tool')} of {_few(unknown)}. What was learned waits for them."
+        )
+    if summary.is_stopped and not summary.count("refused"):
+        kept = "" if summary.dry_run else " What was done is stored; the same command goes on from there."
+        lines.append(f"Interrupted.{kept}")
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+    _show_tools(summary)
+
+
+def _show_tools(summary: Summary) -> None:
+    if not summary.tools:
+        return
+    from rich.table import Table  # noqa: PLC0415 -- only a listing needs it
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("server", "tool"):
+        table.add_column(heading, no_wrap=True, overflow="ellipsis")
+    table.add_column("results", justify="right", no_wrap=True)
+    table.add_column("schema", no_wrap=True)
+    for tool in summary.tools[:_MOST_TOOLS]:
+        what = "texts or errors alone" if tool.schema == "none" else tool.schema
+        table.add_row(visible(tool.server), visible(tool.tool), f"{tool.observations:,}", what)
+    data_console().print(table)
+    if len(summary.tools) > _MOST_TOOLS:
+        note(f"… and {len(summary.tools) - _MOST_TOOLS} more; --json tells all.")
+
+
+def _tell(source: SourceReport) -> None:
+    """Say on stderr what is to be said of a source."""
+    name, found = visible(source.name), source.found
+    for bad in found.bad[:_MOST_BAD]:
+        note(f"{name}:{bad.line}: {visible(bad.reason)}")
+    if found.bad_count > _MOST_BAD:
+        note(f"{name}: {found.bad_count - _MOST_BAD:,} more lines could not be read.")
+    if found.other:
+        note(
+            f"{name}: {_many(found.other, 'line')} of no form that is known here, first in line {found.first_other}."
+        )
+    if found.unpaired:
+        note(f"{name}: {found.unpaired:,} calls without a result, or results without a call, were left out.")
+    if found.nameless and found.observations:
+        note(
+            f"{name}: {_many(found.nameless, 'result')} left out, of tools without a server: "
+            f"{_few(found.nameless_tools)}."
+        )
+    for text in source.notes:
+        note(f"{name}: {text}")
+    if source.skipped_bytes and source.state != "known":
+        note(f"{name}: went on after {source.skipped_bytes / _MB:,.1f} MB that were counted before.")
+    if source.problem is not None:
+        note(f"{'Error: ' if source.state in {'failed', 'refused'} else ''}{name}: {visible(source.problem)}")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _few(names: Sequence[str], most: int = 5) -> str:
+    shown = ", ".join(visible(name) for name in names[:most])
+    return f"{shown} and others" if len(names) > most else shown

@@ -1,0 +1,172 @@
+"""What is read in each form; docs/backfill.md has an example of every one, which tests/docs reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from backfill.logs import KEY, SHOP, found_in, lines, trace
+from halflap.backfill import Rules
+from halflap.backfill.value import value_of
+from halflap.learn import render
+from halflap.schema import Reading
+from halflap.store import ToolKey
+
+
+def called(identifier: str, name: str = "mcp__shop__get_order", number: int = 1) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps({"id": number})}
+    return {
+        "role": "assistant",
+        "tool_calls": [{"id": identifier, "type": "function", "function": function}],
+    }
+
+
+def answered(identifier: str, content: Any = '{"id": 1}') -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": identifier, "content": content}
+
+
+def asked(identifier: Any, name: str = "get_order") -> dict[str, Any]:
+    return {
+        "jsonrpc": "2.0",
+        "id": identifier,
+        "method": "tools/call",
+        "params": {"name": name, "arguments": {}},
+    }
+
+
+def replied(identifier: Any, value: Any = None) -> dict[str, Any]:
+    return {
+        "jsonrpc": "2.0",
+        "id": identifier,
+        "result": {"content": [], "structuredContent": value or {"id": 1}},
+    }
+
+
+def test_forms_may_be_mixed() -> None:
+    conversation = [called("a"), answered("a")]
+    log = lines(trace(1), {"messages": conversation}, asked(1), trace(2), replied(1), *conversation)
+    assert found_in(log).observations == 5
+
+
+def test_results_find_their_calls_in_any_order() -> None:
+    found = found_in(lines(called("a"), called("b", "mcp__shop__other"), answered("b"), answered("a")))
+    assert {key.tool: one.observations for key, one in found.shapes.items()} == {"get_order": 1, "other": 1}
+
+
+def test_what_has_no_partner_is_counted_and_left_out() -> None:
+    found = found_in(lines(called("a"), answered("b"), {"messages": [called("c")]}, answered("c")))
+    assert (found.observations, found.unpaired) == (0, 4)
+
+
+def test_identifiers_of_one_conversation_mean_nothing_in_another() -> None:
+    found = found_in(lines({"messages": [called("a")]}, {"messages": [answered("a")]}))
+    assert found.observations == 0
+
+
+def test_a_document_is_read_item_by_item() -> None:
+    items = [called("a"), answered("a"), trace(1), [trace(2), trace(3)], "text", {"messages": []}]
+    found = found_in(json.dumps(items, indent=2).encode())
+    assert found.observations == 4
+    assert found_in(json.dumps(items).encode()).observations == 4
+
+
+def test_objects_written_over_several_lines_are_read() -> None:
+    found = found_in("".join(json.dumps(trace(number), indent=1) + "\n" for number in range(3)).encode())
+    assert (found.observations, found.bad_count) == (3, 0)
+
+
+def test_a_bad_item_of_a_document_is_told_with_its_line() -> None:
+    found = found_in(b'[\n{"tool": "a", "result": 1},\n\n{"tool": x},\n{"tool": "a", "result": 1}]')
+    assert found.observations == 2
+    assert [bad.line for bad in found.bad] == [4]
+
+
+def test_servers_ask_too_and_are_not_taken_for_answering() -> None:
+    sampling = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {}}
+    sampled = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {"role": "assistant", "content": {"type": "text", "text": "x"}},
+    }
+    log = [("out", asked(1)), ("in", sampling), ("out", sampled), ("in", replied(1))]
+    found = found_in(lines(*({"direction": way, "message": message} for way, message in log)))
+    assert (found.observations, found.unpaired) == (1, 0)
+    assert list(found.shapes) == [KEY]
+
+
+def test_a_number_and_a_text_are_different_identifiers() -> None:
+    found = found_in(lines(asked(1, "a"), asked("1", "b"), replied("1", {"b": 1}), replied(1, {"a": 1})))
+    shown = {key.tool: render(one.structured)["required"] for key, one in found.shapes.items()}
+    assert shown == {"a": ["a"], "b": ["b"]}
+
+
+def test_the_protocols_error_is_no_result() -> None:
+    error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no such tool"}}
+    found = found_in(lines(asked(1), error, asked(1), replied(1)))
+    assert (found.observations, found.unpaired) == (1, 1)
+
+
+def test_messages_within_text_and_batches_are_read() -> None:
+    log = [{"raw": json.dumps(asked(1))}, {"payload": [asked(2), replied(1)]}, [replied(2)]]
+    assert found_in(lines(*log)).observations == 2
+
+
+def test_errors_and_texts_stand_apart() -> None:
+    log = [trace(1), trace(2, "plain"), trace(3, "no", is_error=True), trace(4, '{"id": 1}')]
+    learned = found_in(lines(*log)).shapes[KEY]
+    assert [shape.observations for shape in (learned.structured, learned.text, learned.error)] == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        ("42", "42"),
+        ('{"a": 1}', {"a": 1}),
+        (42, 42),
+        (None, None),
+        ({"content": [{"type": "text", "text": "[1]"}]}, [1]),
+        ([{"type": "text", "text": "[1]"}, {"type": "text", "text": "x"}], [[1], "x"]),
+        ('{"content": [{"type": "text", "text": "[1]"}], "isError": false}', [1]),
+        ({"content": [{"type": "image", "data": "eA==", "mimeType": "image/png"}]}, {"type": "image", "mimeType": "image/png"}),
+        ({"content": "a note", "id": 1}, {"content": "a note", "id": 1}),
+        ({"result": 1}, {"result": 1}),
+    ],
+)  # fmt: skip
+def test_a_result_is_read_as_a_program_sees_it(raw: Any, value: Any) -> None:
+    assert value_of(raw) == (value, False)
+
+
+def test_wrappers_are_taken_off_where_they_are_declared_and_declared_text_is_not_parsed() -> None:
+    assert value_of({"result": [1]}, Reading(wrapped=True)) == ([1], False)
+    assert value_of({"result": 1, "more": 2}, Reading(wrapped=True))[0] == {"result": 1, "more": 2}
+    assert value_of("[1]", Reading(is_text=True)) == ("[1]", False)
+
+
+def test_a_tool_of_the_catalogue_is_learned_as_it_is_defined_now() -> None:
+    key = ToolKey("my shop", "get-order", "hash")
+    rules = Rules(
+        server="my shop", names={"mcp__my_shop__get_order": key}, readings={key: Reading(wrapped=True)}
+    )
+    log = lines(trace(1, {"result": 1}, "mcp__my_shop__get_order"), trace(2, {"result": 1}, "get-order"))
+    found = found_in(log, rules)
+    assert list(found.shapes) == [key]
+    assert found.shapes[key].structured.root.kinds.keys() == {"integer"}
+
+
+def test_names_without_a_server_are_left_out_and_named() -> None:
+    found = found_in(lines(trace(1), trace(2, tool="bash"), trace(3, tool="read")), Rules())
+    assert (found.observations, found.nameless, found.nameless_tools) == (1, 2, ("bash", "read"))
+
+
+def test_when_it_was_is_kept() -> None:
+    log = [trace(1, at=1.7e9), trace(2, timestamp="2026-01-01T00:00:00Z"), trace(3, ts=1_700_000_001_000)]
+    shape = found_in(lines(*log)).shapes[KEY].structured
+    assert (shape.first, shape.last) == (1.7e9, 1_767_225_600.0)
+
+
+def test_repeating_a_call_is_no_evidence() -> None:
+    shape = found_in(lines(*[trace(1)] * 5)).shapes[KEY].structured
+    assert (shape.observations, shape.sample.size()) == (5, 1)
+    assert found_in(lines(trace(1)), SHOP).shapes[KEY].structured.sample == shape.sample

@@ -1,0 +1,139 @@
+"""Whatever is in a log: it is told, and skipped."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backfill.logs import KEY, found_in, lines, trace
+from halflap.backfill import kernel, learn_range, pieces
+from halflap.backfill.found import MOST_SHOWN
+from halflap.backfill.rules import Rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = lines(trace(1))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"hello", "not JSON"),
+        (b'{"tool": "a", "result": ', "not JSON"),
+        (b"\xff\xfe{\x00", "not UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"tool": "a", "result": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}", "nested too deeply"),
+        (b'{"tool": "a", "result": ' + b"9" * 5_000 + b"}", "not JSON: Exceeds"),
+        (b"42", "neither an object nor an array"),
+        (b'"text"', "neither an object nor an array"),
+        (b'{"tool": 7, "result": 1}', "the name of the tool"),
+        (b'{"tool": "' + b"x" * 501 + b'", "result": 1}', "longer than 500"),
+        (b'{"tool": "a", "result": 1, "is_error": "no"}', "`is_error`"),
+        (b'{"tool": "a", "result": 1, "server": 3}', "`server`"),
+        (b"\x00\x00", "not JSON"),
+    ],
+)
+def test_a_bad_line_is_told_with_its_number_and_skipped(line: bytes, reason: str) -> None:
+    found = found_in(GOOD + line + b"\n" + GOOD)
+    assert found.observations == 2
+    assert [bad.line for bad in found.bad] == [2]
+    assert reason in found.bad[0].reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"tool": "get_order", "arguments": {}, "result": {"a": 1, "a": "x"}}',
+        b'{"tool": "get_order", "arguments": {}, "result": {"a": NaN, "b": -Infinity}}',
+        b'{"tool": "get_order", "arguments": {}, "result": 123456789012345678901234567890}',
+        b'{"tool": "get_order", "arguments": "not json", "result": "\\ud800"}',
+        b'{"tool": "get_order", "arguments": [1], "result": {"\\ud800": 1}}',
+        b'\xef\xbb\xbf{"tool": "get_order", "result": 1}',
+        b'{"tool": "get_order", "result": 1, "at": 1e999}',
+        b'{"tool": "get_order", "result": 1, "at": ' + b"9" * 4000 + b"}",
+        b'{"tool": "get_order", "result": 1, "timestamp": "0001-01-01T00:00:00+14:00"}',
+        b'\t {"tool": "get_order", "result": 1} \r',
+    ],
+)
+def test_odd_lines_are_read(line: bytes) -> None:
+    found = found_in(line + b"\n" + GOOD)
+    assert (found.bad_count, found.shapes[KEY].observations) == (0, 2)
+
+
+def test_what_is_json_and_nothing_we_know_is_counted_and_named_once() -> None:
+    found = found_in(GOOD + b'{"level": "info"}\n{"type": "summary"}\n' + GOOD)
+    assert (found.observations, found.bad_count, found.other, found.first_other) == (2, 0, 2, 2)
+
+
+def test_only_so_many_bad_lines_are_named() -> None:
+    found = found_in(b"x\n" * 1_000)
+    assert (len(found.bad), found.bad_count) == (MOST_SHOWN, 1_000)
+
+
+def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pieces, "LONGEST", 1_000)
+    monkeypatch.setattr(pieces, "_CHUNK", 300)
+    data = GOOD + lines(trace(1, "x" * 5_000)) + GOOD
+    found = found_in(data)
+    assert (found.observations, [bad.line for bad in found.bad], found.bytes) == (2, [2], len(data))
+    file = tmp_path / "log"
+    file.write_bytes(data)
+    assert learn_range(str(file), 0, len(data), Rules(server="shop")) == found
+
+
+def test_a_value_of_a_document_that_is_too_long_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "LONGEST", 1_000)
+    monkeypatch.setattr(pieces, "_CHUNK", 300)
+    found = found_in(json.dumps([trace(1), trace(2), trace(3, "x" * 5_000)], indent=1).encode())
+    assert (found.observations, found.bad_count) == (2, 1)
+
+
+def test_a_log_that_names_any_number_of_tools_is_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "MOST_TOOLS", 10)
+    assert found_in(lines(*(trace(1, tool=f"mcp__a__{number}") for number in range(11)))).crowded
+
+
+def test_calls_without_results_do_not_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halflap.backfill.calls.MOST_WAITING", 3)
+    ask = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "a"}}
+    answers = [{"jsonrpc": "2.0", "id": number, "result": {"content": []}} for number in range(10)]
+    found = found_in(lines(*({**ask, "id": number} for number in range(10)), *answers))
+    assert (found.observations, found.unpaired) == (3, 7)
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([GOOD, b"[", b"{", b'"', b"]\n", b"}\n"]))))
+def test_nothing_crashes(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    found = found_in(data)
+    assert found.bytes <= len(data)
+
+
+@pytest.mark.slow
+def test_memory_is_flat(tmp_path: Path) -> None:
+    """A hundred megabytes in one line, and a hundred in many, in an address space of far less."""
+    file = tmp_path / "log"
+    with file.open("wb") as out:
+        out.write(b'{"tool": "a", "result": "')
+        for _ in range(100):
+            out.write(b"x" * (1 << 20))
+        out.write(b'"}\n')
+        for _ in range(100_000):
+            out.write(lines(trace(1, "y" * 1_000)))
+    code = (
+        # Not what getrusage says: that counts what the process was before it became this program.
+        "import re, sys; from halflap.backfill import learn_stream, Rules;"
+        "found = learn_stream(sys.argv[1], Rules()).found;"
+        "peak = re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1];"
+        "print(found.observations, found.bad_count, peak)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    observations, bad, kilobytes = map(int, done.stdout.split())
+    assert (observations, bad) == (100_000, 1)
+    assert kilobytes < 200_000

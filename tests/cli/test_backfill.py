@@ -1,0 +1,100 @@
+"""`halflap backfill`, as people and their shells run it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from backfill.logs import lines, trace, traces
+from cli.program import PLAIN, configure, environment, halflap, in_terminal
+from support import HALFLAP
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_log_is_learned_from_once_and_the_summary_says_so(home: Path) -> None:
+    file = home / "a.jsonl"
+    file.write_bytes(traces(0, 3) + b"bad\n" + lines(trace(9, "text", "mcp__shop__say")))
+    done = halflap("backfill", str(file), home=home)
+    assert (done.code, done.err) == (0, f"{file}:4: not JSON: Expecting value, at character 1\n")
+    assert "4 results of 2 tools" in done.out
+    assert "1 new, 0 changed" in done.out
+    assert "Not in the catalogue: 2 tools of shop" in done.out
+    again = halflap("backfill", "-", "--json", home=home, stdin=file.read_bytes())
+    assert (again.code, again.json["observations"], again.json["alreadyCounted"]) == (0, 0, 1)
+
+
+def test_what_is_asked_for_wrongly_and_what_fails_have_codes_of_their_own(home: Path) -> None:
+    (home / "bare.jsonl").write_bytes(lines(trace(1, tool="get_order")))
+    (home / "bad.jsonl").write_bytes(traces(0, 1) + b"{\n")
+    missing = halflap("backfill", "none.jsonl", home=home)
+    assert (missing.code, missing.out) == (2, "")
+    assert "There is no file 'none.jsonl'" in missing.err
+    bare = halflap("backfill", "bare.jsonl", home=home)
+    assert bare.code == 2
+    assert "--server NAME" in bare.err
+    strict = halflap("backfill", "--strict", "bad.jsonl", "--json", home=home)
+    assert (strict.code, strict.json["observations"]) == (1, 0)
+    assert strict.json["sources"][0]["bad"][0]["line"] == 2
+
+
+def test_what_was_learned_from_a_log_is_told_of_the_tool(home: Path) -> None:
+    config = configure(home, PLAIN)
+    file = home / "a.jsonl"
+    results = [lines(trace(number, {"result": 3}, "mcp__plain__add")) for number in range(2)]
+    texts = [lines(trace(number, '{"id": 1, "day": "2026-01-02"}', "echo")) for number in range(60)]
+    file.write_bytes(b"".join(results + texts))
+    assert halflap("list", "--config", config, home=home).code == 0
+    done = halflap("backfill", "a.jsonl", "-s", "plain", "--json", "--config", config, home=home)
+    assert [(tool["tool"], tool["inCatalogue"]) for tool in done.json["tools"]] == [
+        ("add", True),
+        ("echo", True),
+    ]
+    shown = halflap("inspect", "mcp__plain__echo", "--json", "--config", config, home=home).json
+    assert shown["outputSchema"] is None
+    assert shown["observations"] == 60
+    assert shown["observedSchema"]["properties"].keys() == {"id", "day"}
+    # The wrapper that it declares is off: what is known is the value.
+    added = halflap("schema", "show", "mcp__plain__add", "--json-schema", "--config", config, home=home)
+    assert added.json["type"] == "integer"
+
+
+def test_progress_is_shown_on_a_terminal(home: Path) -> None:
+    (home / "a.jsonl").write_bytes(traces(0, 2_000))
+    done = in_terminal("backfill", "a.jsonl", home=home)
+    assert done.code == 0
+    assert "Reading" in done.out
+    assert "2,000 results" in done.out
+
+
+def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(home: Path) -> None:
+    """What is piped in never ends here, so that there is something to interrupt."""
+    config = configure(home)
+    command = [HALFLAP, "backfill", "-", "--json", "--config", config]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(home),
+        cwd=home,
+    ) as process:
+        assert process.stdin is not None
+        data = traces(0, 20_000)
+        process.stdin.write(data)
+        process.stdin.flush()
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        process.stdin.close()
+        process.stdin = None
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert b'"interrupted": true' in out
+    assert b"Traceback" not in err
+    again = halflap("backfill", "-", "--json", "--config", config, home=home, stdin=data)
+    first = int(out.split(b'"observations": ')[1].split(b",")[0])
+    assert 0 < first <= 20_000
+    assert again.json["observations"] == 20_000 - first
