@@ -97,7 +97,7 @@ def test_text_that_is_no_program_is_a_syntax_error(code: str, room: Room) -> Non
     assert room.examine(code).facts["syntax_error"]["message"]
 
 
-@pytest.mark.parametrize("first", ["", "# type: ignore", "#!/usr/bin/python\n# type: ignore"])
+@pytest.mark.parametrize("first", ["", "# type: ignore", "# ty: ignore", "#!/usr/bin/python\n# type: ignore"])
 def test_who_overrides_is_for_the_judge_to_see_and_hides_nothing_from_him(first: str, room: Room) -> None:
     code = f"{first}\nx: int = 'a'  # type: ignore\ny: int = 'a'"
     line = first.count("\n") + 2

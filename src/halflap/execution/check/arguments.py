@@ -11,7 +11,7 @@ from halflap.execution.check.typetext import kind_of, literals_of, members
 from halflap.schema import compact, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from halflap.execution.check.reading import Diagnostic
     from halflap.execution.check.seen import Argument, Call, Place, Seen
@@ -44,8 +44,16 @@ class Told:
 class Arguments:
     """The calls of tools in a program, against what the tools take."""
 
-    def __init__(self, seen: Seen, schemas: Mapping[str, ToolSchema], records: Mapping[str, Record]) -> None:
+    def __init__(
+        self,
+        seen: Seen,
+        schemas: Mapping[str, ToolSchema],
+        records: Mapping[str, Record],
+        closed: Collection[str],
+    ) -> None:
         self._schemas = schemas
+        self._closed = closed
+        """The tools that take no other arguments than those that they name."""
         self._records = records
         self.misnamed: list[Place] = []
         """The calls in which an argument has the wrong name or none: another one is missing then."""
@@ -62,6 +70,19 @@ class Arguments:
             if not given or (not whole and any(word in schema.raw_schema for word in _COMBINING)):
                 continue
             yield from self._problems(call, schema, given, whole=whole)
+
+    def named(self) -> Iterator[Told]:
+        """Hold the names of arguments against those that the tool has."""
+        for call in self._calls:
+            parameters = {one.name: one for one in self._schemas[call.name].parameters}
+            for argument in call.arguments if call.name in self._closed else ():
+                if argument.name not in parameters:
+                    yield self._unknown(call, argument)
+            given = {one.name for one in call.arguments}
+            missing = [name for name, one in parameters.items() if one.required and name not in given]
+            if missing and not call.spread and not call.unnamed:
+                names = ", ".join(visible(name, _LONGEST) for name in missing)
+                yield self._told(call, "missing-argument", call.at, f"{names}: missing.")
 
     def _problems(
         self, call: Call, schema: ToolSchema, given: Mapping[str, Argument], *, whole: bool

@@ -171,6 +171,7 @@ class Checker:
             seen,
             schemas={name: one.schema for name, one in known.items()},
             records=records,
+            closed={name for name, one in known.items() if one.stub.closed},
             suggest=self._suggest,
         )
         places = judge.unclear(diagnostics)

@@ -12,7 +12,7 @@ from halflap.execution.check.seen import place_of
 from halflap.execution.check.typetext import is_awaitable, is_coroutine, members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from halflap.execution.check.keys import Verdict
     from halflap.execution.check.reading import Diagnostic
@@ -55,13 +55,15 @@ class Judge:
         *,
         schemas: Mapping[str, ToolSchema],
         records: Mapping[str, Record],
+        closed: Collection[str],
         suggest: Callable[[str], str | None],
     ) -> None:
         self._lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self._seen = seen
+        self._schemas = schemas
         self._suggest = suggest
         self._keys = Keys(seen, records)
-        self._arguments = Arguments(seen, schemas, records)
+        self._arguments = Arguments(seen, schemas, records, closed)
         self._records = records
         self._mistakes: dict[tuple[int, int, str], Finding] = {}
         self._doubts: dict[tuple[int, int, str], Finding] = {}
@@ -92,8 +94,11 @@ class Judge:
             or _LYING.search(one.message) is not None
             for one in diagnostics
         )
-        for found in self._arguments.literal():
+        for found in (*self._arguments.literal(), *self._arguments.named()):
             self._add(self._mistakes, found.at, found.rule, found.wrong, found.right)
+        for call in self._seen.calls:
+            if call.by_text and call.name not in self._schemas and (right := self._suggest(call.name)):
+                self._add(self._mistakes, call.at, "unknown-tool", f"there is no tool {call.name}.", right)
         for one in self._seen.never:
             self._add(self._mistakes, one.at, "not-awaited", *_not_awaited(f"{one.name}("))
         for diagnostic in diagnostics:

@@ -77,6 +77,8 @@ class Call:
     unnamed: int
     spread: bool
     """There are more arguments than can be seen: `**more`."""
+    by_text: bool
+    """The name stands there as a text, for `call_tool`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,7 @@ def _call(one: Any) -> Call:
         tuple(_each(one, "arguments", _argument)),
         _whole(one.get("unnamed")),
         _flag(one, "spread"),
+        _flag(one, "by_text"),
     )
 
 

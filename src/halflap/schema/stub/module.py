@@ -37,6 +37,8 @@ class Stub:
     """The type of its value, as it stands there."""
     records: tuple[Record, ...]
     """The classes of objects, which begin with an underscore and the tool's name."""
+    closed: bool
+    """It takes no other arguments than those that it names."""
 
 
 def make_stub(
@@ -60,6 +62,7 @@ def make_stub(
         _unparse([*writer.nodes, function]),
         ast.unparse(result),
         tuple(writer.records),
+        closed=_others(schema) is None,
     )
 
 

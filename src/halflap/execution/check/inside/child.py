@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -19,6 +20,7 @@ from halflap.execution.check.inside.report import diagnostics
 __all__ = ["Plan", "main"]
 
 _PROGRAM, _STUBS = "program.py", "__builtins__.pyi"
+_OVERRIDE = re.compile(rb"(\bty\s*):(\s*ignore\b)")
 _MOST_PRINTED = 4 * 1024 * 1024
 _FOUND_SOMETHING = 1
 
@@ -55,7 +57,8 @@ def _examine(talk: socket.socket, plan: Plan) -> dict[str, Any]:
     code, stubs = _question(talk)
     # Whatever runs then, Python or C: the signal ends this process, and ty with it.
     signal.setitimer(signal.ITIMER_REAL, plan.seconds)
-    _write(_PROGRAM, code)
+    # ty's own word for it would hide a whole program; who overrides is seen to by the judge, line by line.
+    _write(_PROGRAM, _OVERRIDE.sub(rb"\1;\2", code))
     _write(_STUBS, stubs)
     os.write(ty.go, b"!")
     facts = gather(code.decode("utf-8", "surrogatepass"))

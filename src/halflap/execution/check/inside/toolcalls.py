@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["calls_in", "is_tool"]
 
 _PREFIXES = ("mcp__", "script__")
+_BY_TEXT = "call_tool"
 _LARGEST = 2**63
 _MOST_PARTS = 2_000
 
@@ -24,23 +25,49 @@ def is_tool(node: ast.AST) -> bool:
 
 
 def calls_in(tree: Tree) -> list[dict[str, Any]]:
-    """Give every call of a tool by its name."""
-    return [_call(tree, node) for node in tree.nodes if isinstance(node, ast.Call) and is_tool(node)]
+    """Give every call of a tool by its name, as a function or as the text that `call_tool` takes."""
+    return [_call(tree, node) for node in tree.nodes if isinstance(node, ast.Call) and _name(tree, node)]
+
+
+def _name(tree: Tree, node: ast.Call) -> str:
+    if is_tool(node):
+        assert isinstance(node.func, ast.Name)
+        return node.func.id
+    is_by_text = (
+        isinstance(node.func, ast.Name) and node.func.id == _BY_TEXT and _BY_TEXT not in tree.bindings
+    )
+    first = node.args[0] if is_by_text and node.args else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
 def _call(tree: Tree, node: ast.Call) -> dict[str, Any]:
-    assert isinstance(node.func, ast.Name)
-    named = [one for one in node.keywords if one.arg is not None]
+    by_text = not is_tool(node)
+    arguments, spread = [], any(isinstance(one, ast.Starred) for one in node.args)
+    for one in node.keywords:
+        if one.arg is not None:
+            arguments.append(_argument(tree, one.arg, one, one.value))
+        elif isinstance(one.value, ast.Dict) and all(map(_is_text, one.value.keys)):
+            for key, value in zip(one.value.keys, one.value.values, strict=True):
+                assert isinstance(key, ast.Constant)
+                arguments.append(_argument(tree, str(key.value), key, value))
+        else:
+            spread = True
     return {
-        "name": node.func.id,
+        "name": _name(tree, node),
         "at": tree.place(node),
-        "unnamed": len(node.args),
-        "spread": len(named) < len(node.keywords) or any(isinstance(one, ast.Starred) for one in node.args),
-        "arguments": [
-            {"name": one.arg, "at": tree.place(one), "said": _is_said(tree, one.value), **_literal(one.value)}
-            for one in named
-        ],
+        "by_text": by_text,
+        "unnamed": len(node.args) - by_text,
+        "spread": spread,
+        "arguments": arguments,
     }
+
+
+def _argument(tree: Tree, name: str, at: ast.keyword | ast.expr, value: ast.expr) -> dict[str, Any]:
+    return {"name": name, "at": tree.place(at), "said": _is_said(tree, value), **_literal(value)}
+
+
+def _is_text(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and isinstance(key.value, str)
 
 
 def _is_said(tree: Tree, value: ast.expr) -> bool:
