@@ -1,4 +1,4 @@
-"""The servers that the corpus is written for, behind one gateway, and the programs of the corpus."""
+"""The servers that the corpus is written for, behind one gateway, and the programs of the corpus, long and short."""
 
 from __future__ import annotations
 
@@ -22,9 +22,20 @@ if TYPE_CHECKING:
 
     from halflap.values import Tool
 
-__all__ = ["CORPUS", "Program", "catalogue", "missing_servers", "open_world", "programs", "servers"]
+__all__ = [
+    "CORPUS",
+    "Program",
+    "catalogue",
+    "missing_servers",
+    "more_programs",
+    "open_world",
+    "programs",
+    "servers",
+]
 
 CORPUS = Path(__file__).parent / "corpus"
+_MORE = Path(__file__).parent / "more"
+_HEADING = re.compile(r"(?m)^#= (.+)\n")
 _NAMED_TOOL = re.compile(r"\bmcp__(\w+?)__(\w+)")
 _FILES = {
     "sales.csv": "region,month,amount\nnorth,2026-01,120\nsouth,2026-01,80\nnorth,2026-02,150\nsouth,2026-02,95\n",
@@ -64,6 +75,13 @@ def programs() -> tuple[Program, ...]:
     return tuple(Program(path.stem, path.read_text()) for path in sorted(CORPUS.glob("*.py")))
 
 
+@cache
+def more_programs() -> tuple[Program, ...]:
+    """Give the short programs, many to a file, each under a line `#= name`; most ask the crm server."""
+    parts = [part for path in sorted(_MORE.glob("*.txt")) for part in _HEADING.split(path.read_text())[1:]]
+    return tuple(map(Program, parts[::2], parts[1::2]))
+
+
 def missing_servers() -> frozenset[str]:
     """Say which servers cannot be started here: those from npm, where npm has not installed them."""
     names = {"everything": "everything", "files": "filesystem", "memory": "memory"}
@@ -83,6 +101,7 @@ def servers(folder: Path) -> list[dict[str, Any]]:
     everything = [
         *demo_config()["servers"],
         python_server("helpdesk", "helpdesk.py", env={"PYTHONPATH": str(ROOT / "tests")}),
+        python_server("crm", "crm.py"),
         {"name": "time", "command": str(python / "mcp-server-time")},
         {"name": "git", "command": str(python / "mcp-server-git"), "cwd": str(repository)},
         {"name": "everything", "command": str(NODE_SERVERS / "mcp-server-everything")},
