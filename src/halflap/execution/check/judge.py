@@ -41,6 +41,7 @@ see also `_PUTTING` and `_GROWING`."""
 
 _PUTTING = frozenset({"missing-typed-dict-key", "unknown-typed-dict-constructor-key"})
 _GROWING = re.compile(r"Operator `(?:\+|\|)=` is not supported")
+_ANYTHING = re.compile(r"\b(?:Unknown|Any|object)\b")
 _HARMLESS = frozenset({"invalid-typed-dict-key", "non-literal-typed-dict-key"})
 """What ty has against a program that puts keys into a result, or reads those that it got from elsewhere."""
 
@@ -76,7 +77,8 @@ class Judge:
             if (read := self._keys.asked(one)) is not None and self._keys.said(one) is None
         ]
         bases = [read.base_at for read in reads if read.base_at is not None]
-        return list(dict.fromkeys([*(read.value_at for read in reads), *bases]))
+        fills = self._seen.fills if any(self._keys.asked(one) for one in diagnostics) else ()
+        return list(dict.fromkeys([*(read.value_at for read in reads), *bases, *fills]))
 
     def judge(self, diagnostics: Sequence[Diagnostic], types: Mapping[Place, str]) -> Checked:
         """Judge what ty said, and what the text alone says."""
@@ -86,7 +88,7 @@ class Judge:
             if (read := self._keys.asked(one)) and (kind := self._keys.said(one))
         }
         types = {**told, **types}
-        lying = any(
+        lying = self._is_filled_with_anything(diagnostics, types) or any(
             (one.rule == "invalid-assignment" and not one.message.startswith("Object of type "))
             or self._is_of_own_function(one)
             or one.rule in _PUTTING
@@ -108,6 +110,18 @@ class Judge:
         lines = {one.line for one in mistakes}
         doubts = [one for one in self._doubts.values() if one.line not in lines]
         return Checked(mistakes, sorted(doubts, key=lambda one: (one.line, one.column)))
+
+    def _is_filled_with_anything(self, diagnostics: Sequence[Diagnostic], types: Mapping[Place, str]) -> bool:
+        """Say whether something is put into a tool's list of which nobody knows what it is.
+
+        What is not known only because of a key that is not there does not count: that is the mistake itself.
+        """
+        asked = [read.key_at.begin for one in diagnostics if (read := self._keys.asked(one)) is not None]
+        return any(
+            _ANYTHING.search(types.get(place, ""))
+            and not any(place.begin <= begin <= (place.end_line, place.end_column) for begin in asked)
+            for place in self._seen.fills
+        )
 
     def _leave_out_the_obvious(self) -> None:
         """Of an argument that is there under another name, or without one, it need not be said that it is missing."""

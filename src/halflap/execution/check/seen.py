@@ -145,6 +145,8 @@ class Seen:
     reads: tuple[Read, ...] = ()
     never: tuple[Never, ...] = ()
     slots: tuple[Slot, ...] = ()
+    fills: tuple[Place, ...] = ()
+    """What is put into lists that the program did not make."""
 
 
 def read_facts(facts: Mapping[str, Any]) -> Seen:
@@ -161,6 +163,7 @@ def read_facts(facts: Mapping[str, Any]) -> Seen:
         reads=tuple(_each(facts, "reads", _read)),
         never=tuple(_each(facts, "never", lambda one: Never(_text(one, "name"), _place(one, "at")))),
         slots=tuple(_each(facts, "slots", _slot)),
+        fills=tuple(_each(facts, "fills", _place_in)),
     )
 
 

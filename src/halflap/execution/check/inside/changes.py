@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from halflap.execution.check.inside.tree import Tree
 
-__all__ = ["Changes", "changes_in"]
+__all__ = ["Changes", "changes_in", "fills_in"]
 
 _PUTTING = frozenset({"setdefault", "update", "pop", "__setitem__", "__ior__"})
+_FILLING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
 _MAKING = frozenset(
     {
         "dict",
@@ -54,6 +55,18 @@ def changes_in(tree: Tree) -> Changes:
         else:
             put |= keys
     return Changes(put, others)
+
+
+def fills_in(tree: Tree) -> list[ast.expr]:
+    """Give what a program puts into lists that it did not make: ty objects to what does not fit, unless it is anything."""
+    found: list[ast.expr] = []
+    for node in tree.nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name, value=into), args=values) if name in _FILLING:
+                found += [] if _is_own(tree, into) else values
+            case ast.AugAssign(target=ast.Name() | ast.Attribute() as into, op=ast.Add(), value=value):
+                found += [] if _is_own(tree, into) else [value]
+    return [one for one in found if not isinstance(one, ast.Starred)]
 
 
 def _put(tree: Tree, node: ast.AST) -> set[str] | None:

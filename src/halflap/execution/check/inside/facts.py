@@ -8,6 +8,7 @@ import tokenize
 import warnings
 from typing import Any
 
+from halflap.execution.check.inside.changes import fills_in
 from halflap.execution.check.inside.reads import reads_in
 from halflap.execution.check.inside.slots import slots_in
 from halflap.execution.check.inside.toolcalls import calls_in
@@ -41,6 +42,7 @@ def gather(code: str) -> dict[str, Any]:
         "reads": reads_in(tree)[:_MOST],
         "never": never_awaited(tree)[:_MOST],
         "slots": slots_in(tree, code)[:_MOST],
+        "fills": [tree.place(one) for one in fills_in(tree)][:_MOST],
     }
 
 
