@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 ANYTHING = {"type": "object"}
 NULLABLE = {"type": "object", "properties": {"name": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}
 HOSTILE = "\x1b]0;owned\x07 \x9b31m [red]bold[/red] \u202eback"

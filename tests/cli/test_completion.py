@@ -9,6 +9,9 @@ from cli.program import OLD, configure, halflap
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from cli.program import Done
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 ANYTHING = {"type": "object", "properties": {"\x1b[31mred\x9b": {"type": "string"}}}
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]not red[/red] [/nothing] :smile: \u202etxet\u200b\r\b over"
 LONG = "a_name_that_is_rather_longer_than_the_terminal_is_wide"

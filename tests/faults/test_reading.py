@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 RUN = "0198c3f2a41b9e0700000000aaaa"
 PURGE = ("runs", "purge", "--all", "--yes")
 

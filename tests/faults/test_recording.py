@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 ODD = Path(__file__).parents[1] / "calls" / "odd_server.py"
 
 

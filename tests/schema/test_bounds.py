@@ -13,6 +13,9 @@ import pytest
 from schema.hostile import HOSTILE
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 SECONDS = 2.0
 """Each step takes a tenth of this, on a machine that is not busy."""
 MEGABYTES = 40.0

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
     Enter = Callable[..., tuple[Ending, str]]
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 LARGEST = 100_000
 SEND = (
     "import os, struct\ndef send(kind, body):\n    os.write(3, struct.pack('!cI', kind, len(body)) + body)\n"

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from security.keeper import Got
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 
 _SET_CHILD_SUBREAPER = 36
 _ALIVE = "print('here', flush=True)\nimport time\ntime.sleep(30)"

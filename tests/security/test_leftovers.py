@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from security.keeper import Keeper
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 SECRET = f"gateway-{secrets.token_hex(16)}"
 os.environ["HALFLAP_TEST_SECRET"] = SECRET
 

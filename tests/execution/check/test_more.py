@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from execution.desk import Desk
 
+pytestmark = pytest.mark.slow
+"""What holds in odd circumstances runs with `make test-all`."""
+
 every_program = pytest.mark.parametrize("program", more_programs(), ids=lambda program: program.name)
 
 
