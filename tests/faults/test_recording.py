@@ -11,6 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from cli.program import configure, environment, halflap
 from faults import recording
 from faults.recording import RUN
@@ -21,8 +23,6 @@ from support import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-    import pytest
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
