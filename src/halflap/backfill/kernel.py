@@ -14,6 +14,7 @@ from halflap.backfill.pieces import LONGEST, Lines, Values
 from halflap.backfill.records import Records
 from halflap.backfill.rules import Rules
 from halflap.backfill.value import value_of
+from halflap.calls import Redactor
 from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.schema import Reading
 
@@ -192,6 +193,7 @@ class _Learner:
         self.known: Mapping[int, Mapping[str, str]] = {}
         self.origin: str | None = None
         self._rules = rules
+        self._redactor = Redactor(rules.secrets) if rules.values else None
         self._hashes = rules.hashes()
         self._records = Records(self, alone=alone)
         self._tools: dict[tuple[str | None, str], _Tool | None] = {}
@@ -312,6 +314,8 @@ class _Learner:
             self._nameless += 1
             return
         value, says_error = value_of(result, tool.reading)
+        if self._redactor is not None:
+            value = self._redactor.value(value)
         outcome = outcome_of(value, is_error=is_error or says_error)
         watching = tool.watching.get(outcome)
         if watching is None:

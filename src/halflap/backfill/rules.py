@@ -10,7 +10,7 @@ from halflap.store import ToolKey
 from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from halflap.values import Tool
 
@@ -29,6 +29,8 @@ class Rules:
     salt: bytes = b""
     values: bool = False
     """Whether short strings are kept too: `learning.values`."""
+    secrets: tuple[str, ...] = ()
+    """What is never kept among them, beside what looks like a secret."""
     names: Mapping[str, ToolKey] = field(default_factory=dict)
     """The catalogue's tools by their namespaced names."""
     readings: Mapping[ToolKey, Reading] = field(default_factory=dict)
@@ -51,13 +53,22 @@ class Rules:
         return {(key.server, key.tool): key.definition_hash for key in self.names.values()}
 
 
-def rules_for(tools: Collection[Tool], *, server: str | None, salt: bytes, values: bool) -> Rules:
+def rules_for(
+    tools: Collection[Tool], *, server: str | None, salt: bytes, values: bool, secrets: Iterable[str] = ()
+) -> Rules:
     """Make the rules for a catalogue."""
     names = {tool.name: ToolKey(tool.server, tool.original_name, tool.hash) for tool in tools}
     declaring = [tool for tool in tools if tool.output_schema is not None]
     readings = {names[tool.name]: reading_of(tool) for tool in declaring}
     plain = Reading()
-    return Rules(server, salt, values, names, {key: one for key, one in readings.items() if one != plain})
+    return Rules(
+        server,
+        salt,
+        values,
+        tuple(secrets),
+        names,
+        {key: one for key, one in readings.items() if one != plain},
+    )
 
 
 def server_and_tool(name: str) -> tuple[str | None, str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.errors import StoreError
+from halflap.learn import is_name
 from halflap.store import Breach
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _MOST_PATHS = 100
 """Of one definition; that there are more makes it no worse."""
 _PAUSE_SECONDS = 1.0
 
+_STEP = re.compile(r'\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|([^.\[\]]+)')
 _Key = tuple[str, str, str, str]
 
 
@@ -49,7 +52,7 @@ class Breaches:
 
     def note(self, tool: Tool, problem: ArgumentProblem) -> None:
         """Note a breach."""
-        path = problem.path[:_LONGEST_PATH]
+        path = _general(problem.path)[:_LONGEST_PATH]
         known = self._paths.setdefault((tool.server, tool.hash), set())
         if path not in known and len(known) >= _MOST_PATHS:
             return
@@ -93,3 +96,17 @@ class Breaches:
                 await self._writer
         if self._new:
             await self.flush()
+
+
+def _general(path: str) -> str:
+    """Write a place as it is for every result: no item's number, and no key that is data rather than a name."""
+    return _STEP.sub(_step, path[: _LONGEST_PATH * 4])
+
+
+def _step(found: re.Match[str]) -> str:
+    number, quoted, name = found.groups()
+    if number is not None:
+        return "[]"
+    if quoted is not None:
+        return found.group() if is_name(quoted) else "[key]"
+    return name if is_name(name) else "[key]"

@@ -7,6 +7,7 @@ from halflap.learn.drift import Change, breaches, changes, is_stable
 from halflap.learn.evidence import digest_of
 from halflap.learn.learned import Learned, outcome_of
 from halflap.learn.merge import merge
+from halflap.learn.names import is_name
 from halflap.learn.render import render
 from halflap.learn.schemas import infer_schema_from_value, merge_schemas
 from halflap.learn.shape import NOTHING, Shape
@@ -24,6 +25,7 @@ __all__ = [
     "from_json",
     "infer",
     "infer_schema_from_value",
+    "is_name",
     "is_stable",
     "merge",
     "merge_schemas",

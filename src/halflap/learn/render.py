@@ -108,7 +108,7 @@ class _Writer:
         if variant.key is not None:
             values = sorted(variant.values, key=repr)
             tag = {"const": values[0]} if len(values) == 1 else {"enum": values}
-            schema["properties"] = {**schema["properties"], variant.key: tag}
+            schema["properties"] = {**schema.get("properties", {}), variant.key: tag}
         others = [one for one in before if one.key is not None and one.key != variant.key]
         if others:
             # An object has the first tag that it can have: what has none before this has none of theirs.

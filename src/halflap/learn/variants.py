@@ -100,13 +100,21 @@ def _differ(one: Record, other: Record, tags: AbstractSet[str | None]) -> bool:
     mine, theirs = _own(one, other) - tags, _own(other, one) - tags
     if mine and theirs:
         return True
-    sure = comb(one.seen.times + other.seen.times, one.seen.times) >= _CHANCE
+    sure = _is_sure(one.seen.times, other.seen.times)
     if sure and (mine or theirs):
         return True
     return any(
         _unlike(one.keys[name].place, other.keys[name].place, sure=sure)
         for name in one.keys.keys() & other.keys.keys()
     )
+
+
+def _is_sure(one: int, other: int) -> bool:
+    """Say whether so many of the one and so many of the other fall apart like this by chance only once in twenty."""
+    if not one or not other:
+        return False
+    # Of many, the number of ways is large beyond reckoning, and at least as large as they are many.
+    return one + other >= _CHANCE or comb(one + other, one) >= _CHANCE
 
 
 def _own(one: Record, other: Record) -> set[str]:
