@@ -69,6 +69,7 @@ def test_a_correct_program_is_not_refused(checkup: Checkup, code: str) -> None:
         (f"{CLOSED}print(r['zebra'])", "unknown-key", "keys: name, tags, owner."),
         ("try:\n    r = await mcp__shop__closed()\n    print(r['zebra'])\nexcept Exception:\n    pass", "unknown-key", "'zebra'"),
         ("for e in (await mcp__shop__events())['events']:\n    print(e['zebra'])", "unknown-key", "'zebra' is not in events[]"),
+        ("import asyncio\nfor r in await asyncio.gather(mcp__shop__closed(), return_exceptions=True):\n    if isinstance(r, Exception):\n        continue\n    print(r['zebra'])", "unknown-key", "'zebra'"),
         ("print((await mcp__shop__closed())['zebra'])", "unknown-key", "'zebra'"),
         ("r = await call_tool('mcp__shop__closed')\nprint(r['zebra'])", "unknown-key", "'zebra'"),
         ("async def get():\n    return await mcp__shop__closed()\nprint((await get())['zebra'])", "unknown-key", "'zebra'"),

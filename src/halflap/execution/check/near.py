@@ -38,7 +38,8 @@ def _alike(key: str, known: str) -> float:
     mine, its = _words(key), _words(known)
     if mine and mine == its:
         return 100.0
-    if _is_part(mine, its) or _is_part(its, mine):
+    # A part of a declared name is that one cut short; a declared name and more is rather another field.
+    if _is_part(mine, its):
         return 90.0
     short, long = sorted((len(key), len(known)))
     lower = key.casefold(), known.casefold()

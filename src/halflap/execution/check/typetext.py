@@ -96,5 +96,6 @@ def _split(text: str) -> list[str]:
 
 
 def _head(member: str) -> str:
-    found = _HEAD.match(member)
+    # `(BaseException & ~Exception)`: what is left of a type when a part was ruled out is still of its first.
+    found = _HEAD.match(member.lstrip("("))
     return found.group() if found else ""

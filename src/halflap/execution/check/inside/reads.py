@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.check.inside.changes import changes_in
+from halflap.execution.check.inside.guards import expects, is_guarded
 from halflap.execution.check.inside.toolcalls import is_tool
 from halflap.execution.check.inside.tree import scopes
 
@@ -14,21 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reads_in"]
 
-_EXPECTED = frozenset({"KeyError", "LookupError", "IndexError", "TypeError", "AttributeError"})
-_BROAD = frozenset({"Exception", "BaseException"})
-_OTHER = frozenset(
-    {
-        "ToolError",
-        "ValueError",
-        "OSError",
-        "RuntimeError",
-        "TimeoutError",
-        "ArithmeticError",
-        "ZeroDivisionError",
-    }
-)
 _ASKING = frozenset({"get", "pop", "setdefault", "__contains__"})
-_FEW_STATEMENTS = 2
 _LONGEST_SHOWN = 60
 
 
@@ -36,7 +23,7 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
     """Give every place where a value is asked for a key that the program names."""
     changes = changes_in(tree)
     asked = _asked(tree)
-    expected = any(_expects(node.type) for node in tree.nodes if isinstance(node, ast.ExceptHandler))
+    expected = any(expects(node.type) for node in tree.nodes if isinstance(node, ast.ExceptHandler))
     found = []
     for node in tree.nodes:
         if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
@@ -53,7 +40,7 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
                 "value_at": tree.place(node.value),
                 "base_at": tree.place(node.value.value) if isinstance(node.value, ast.Subscript) else None,
                 "shown": _shown(node.value),
-                "guarded": _is_guarded(tree, node) or (expected and _is_in_function(tree, node)),
+                "guarded": is_guarded(tree, node) or (expected and _is_in_function(tree, node)),
                 "put": key in changes.put or key in asked,
                 "through": not changes.put.isdisjoint(_through(node.value)),
                 "open": (changes.others and not at_once) or _is_of_attribute(node.value),
@@ -104,41 +91,6 @@ def _is_in_function(tree: Tree, node: ast.AST) -> bool:
         if isinstance(node, scopes):
             return True
     return False
-
-
-def _is_guarded(tree: Tree, node: ast.AST) -> bool:
-    """Say whether the program is prepared for the key not to be there."""
-    while node in tree.parents and not isinstance(node, scopes):
-        parent = tree.parents[node]
-        if isinstance(parent, ast.Try | ast.TryStar) and node in parent.body:
-            small = len(parent.body) <= _FEW_STATEMENTS and not _calls_tools(parent.body)
-            if any(_expects(one.type) or (small and _is_broad(one.type)) for one in parent.handlers):
-                return True
-        elif isinstance(parent, ast.With | ast.AsyncWith) and any(
-            _expects(part) for item in parent.items for part in ast.walk(item.context_expr)
-        ):
-            return True
-        node = parent
-    return False
-
-
-def _calls_tools(body: list[ast.stmt]) -> bool:
-    return any(isinstance(part, ast.Await) for one in body for part in ast.walk(one))
-
-
-def _expects(kind: ast.AST | None) -> bool:
-    """Say whether a handler is for what a key that is not there raises; what it is for need not be told by its name."""
-    if isinstance(kind, ast.Tuple):
-        return any(_expects(one) for one in kind.elts)
-    if not isinstance(kind, ast.Name):
-        return False
-    return kind.id in _EXPECTED or (kind.id not in _BROAD | _OTHER and kind.id.isupper())
-
-
-def _is_broad(kind: ast.AST | None) -> bool:
-    if isinstance(kind, ast.Tuple):
-        return any(_is_broad(one) for one in kind.elts)
-    return kind is None or (isinstance(kind, ast.Name) and kind.id in _BROAD)
 
 
 def _is_of_awaited(tree: Tree, node: ast.expr) -> bool:
