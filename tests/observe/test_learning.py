@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from halflap import Gateway
-from halflap.errors import StoreError
+from halflap.errors import StoreError, UsageError
 from observe.answers import structured, text
 from support import python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
-
-    import pytest
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -57,6 +57,7 @@ def test_where_learning_is_off_nothing_of_it_is_told_or_kept(run: Run) -> None:
             assert await gateway.inspect(ONE) == before
             assert not before.keys() & {"observedSchema", "observations", "confidence", "drift"}
             assert (await gateway.get_schema(ONE)).returns is None
+        async with Gateway.open(config()) as gateway:
             assert [row.learned.observations for row in await gateway.learned_rows()] == [1]
 
     run(scenario())
@@ -268,5 +269,18 @@ def test_a_store_that_cannot_be_read_keeps_no_tool_from_being_inspected(
             await gateway.call(ONE, number=1)
             assert await gateway.inspect(ONE) == before
             monkeypatch.undo()
+
+    run(scenario())
+
+
+def test_switched_off_nothing_that_was_learned_is_shown_and_nothing_is_read(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config()) as gateway:
+            await gateway.call(ONE, number=1)
+            assert await gateway.learned_rows()
+        async with Gateway.open(config(learning={"enabled": False})) as gateway:
+            assert not await gateway.learned_rows()
+            with pytest.raises(UsageError, match="learning is switched off"):
+                await gateway.backfill()
 
     run(scenario())

@@ -60,6 +60,8 @@ class Knowing(Parts):
     async def learned_rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         """Give all that is kept of what was learned, of every origin and definition, as servers name tools."""
         await self.prepare()
+        if not self.config.learning.enabled:
+            return ()
         assert self._store is not None
         if self._learning is not None:
             await self._learning.flush()
@@ -75,7 +77,8 @@ class Knowing(Parts):
         if self._learning is not None:
             await self._learning.flush()
         await self._breaches.flush()
-        events = await self._store.drift(server=server, tool=tool)
+        enabled = self.config.learning.enabled
+        events = await self._store.drift(server=server, tool=tool) if enabled else ()
         breaches = [
             one
             for one in await self._store.breaches()
