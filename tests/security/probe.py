@@ -111,7 +111,7 @@ REACHING: dict[str, Attempt] = {
     "make a pipe": lambda: os.mkfifo("pipe"),
     "change who may read": lambda: os.chmod(".", 0o777),
     "change who may list the folders": lambda: os.chmod("..", 0o777),
-    "write where all may write": lambda: write(HOST["folder"] + "/left"),
+    "write where all may write": lambda: write(HOST["folder"] + "/left-" + os.urandom(8).hex()),
     "write into shared memory": write_into_shared_memory,
     "connect": connect,
     "send to a socket of the host": send_to_inbox,
