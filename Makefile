@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 help:
 	@echo "make demo      the main job end to end, on bundled servers"
-	@echo "make test      checks and tests, about six minutes"
+	@echo "make test      checks and tests, about seven minutes"
 	@echo "make check     ruff, mypy --strict, import contracts"
 	@echo "make bench     every performance claim, as a ratio in one run"
 	@echo "make test-all  everything, the slow tests and the benchmarks' bounds too"
