@@ -49,7 +49,7 @@ class Pieces:
 
     def __iter__(self) -> Iterator[bytes | None]:
         """Give each record; None for one that is too long."""
-        raise NotImplementedError
+        raise NotImplementedError  # each form of a file has its own
 
 
 class Lines(Pieces):

@@ -86,6 +86,7 @@ class Keys:
         fails = bool(choices) and all(kind_of(one) not in {None, "object"} for one in others)
         fails = fails and all(self._lacks(read.key, one, records) for one in records)
         fails = fails and not (others and not records and set(others) == {"None"})
+        lying = lying and not read.at_once
         certain = fails and not (lying or read.guarded or read.through or read.open)
         if not records:
             # Of what tools do not give, the program is its own judge.

@@ -98,6 +98,8 @@ class Read:
     """The program may put that key somewhere itself, or looks first whether it is there."""
     through: bool
     """The same of a key by which one comes to the value."""
+    at_once: bool
+    """It is asked of what is awaited there, which nobody has had in hand."""
     open: bool
     """There may be more in the value than the tool put there, and it cannot be told what."""
     awaited: bool
@@ -197,6 +199,7 @@ def _read(one: Any) -> Read:
         guarded=_flag(one, "guarded"),
         put=_flag(one, "put"),
         through=_flag(one, "through"),
+        at_once=_flag(one, "at_once"),
         open=_flag(one, "open"),
         awaited=_flag(one, "awaited"),
     )

@@ -26,12 +26,14 @@ _OTHER = frozenset(
     }
 )
 _FEW_STATEMENTS = 2
-_LOOKING = frozenset({"hasattr", "type", "isinstance", "set", "len", "list", "callable"})
+_LOOKING = frozenset({"hasattr", "type", "set", "len", "list", "callable"})
+"""Not `isinstance`: that one ty understands."""
 
 
 def is_guarded(tree: Tree, read: ast.Subscript) -> bool:
     """Say whether a place is only come by if the key is there, or the error is handled."""
-    name = _root(read.value)
+    # What is within a part of the value is no question of whether the part is there.
+    name = read.value.id if isinstance(read.value, ast.Name) else None
     node: ast.AST = read
     while node in tree.parents and not isinstance(node, scopes):
         parent = tree.parents[node]
@@ -61,12 +63,6 @@ def _tests(tree: Tree, parent: ast.AST, node: ast.AST) -> list[ast.expr]:
     if isinstance(parent, ast.match_case):
         parent = tree.parents[parent]
     return [parent.subject] if isinstance(parent, ast.Match) else []
-
-
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def _looks(tree: Tree, test: ast.expr, name: str, steps: int = 2) -> bool:

@@ -43,6 +43,7 @@ def reads_in(tree: Tree) -> list[dict[str, Any]]:
                 "guarded": is_guarded(tree, node) or (expected and _is_in_function(tree, node)),
                 "put": key in changes.put or key in asked,
                 "through": not changes.put.isdisjoint(_through(node.value)),
+                "at_once": at_once,
                 "open": (changes.others and not at_once) or _is_of_attribute(node.value),
                 "awaited": _is_of_awaited(tree, node.value),
             }
