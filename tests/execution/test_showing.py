@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,8 +25,13 @@ def showing(text: str) -> str:
 
 
 def recorded(desk: Desk, execution: Execution) -> str:
-    run, _ = desk.do(desk.gateway.run(execution.run))
-    return run.output or ""
+    # Much of it takes a while to redact, and follows.
+    for _ in range(200):
+        run, _ = desk.do(desk.gateway.run(execution.run))
+        if run.output is not None:
+            return run.output
+        time.sleep(0.05)
+    pytest.fail("the output was not recorded")
 
 
 def words_for_the_model(execution: Execution) -> int:

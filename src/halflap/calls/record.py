@@ -8,7 +8,7 @@ import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.calls.keep import Raw, keep_call, keep_run, weight
 from halflap.calls.redact import Redactor
@@ -78,7 +78,7 @@ class Recorder:
         self._urgent = asyncio.Event()
         self._flushing = asyncio.Lock()
         self._writer: asyncio.Task[None] | None = None
-        self._now: set[asyncio.Task[None]] = set()
+        self._now: set[asyncio.Task[Any]] = set()
         self._failing = False
 
     def level(self, tool: Tool) -> Record:
@@ -131,6 +131,12 @@ class Recorder:
         following.add_done_callback(self._now.discard)
         await asyncio.wait([following], timeout=_LONGEST_REDACTION_SECONDS)
         return waiting.level == "full"
+
+    def ended_run(self, record: RunRecord) -> None:
+        """Write a run down as it ended, at once, for somebody who need not wait for it."""
+        writing = asyncio.create_task(self.end_run(record), name="record run")
+        self._now.add(writing)
+        writing.add_done_callback(self._now.discard)
 
     async def _follow(self, waiting: _Waiting) -> None:
         """Redact beside the others, which must not wait for it, and write."""
@@ -266,6 +272,7 @@ class Recorder:
         if self._writer is not None:
             self._writer.cancel()
             await asyncio.wait([self._writer])
-        if self._now:
+        while self._now:
+            # What is being written may begin to write more.
             await asyncio.wait(self._now)
         await self.flush()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.schema.returned import is_wrapped
-from halflap.schema.tool import parse_schema
+from halflap.schema.returned import is_wrapped, returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +27,7 @@ class Reading(NamedTuple):
 
 def reading_of(tool: Tool) -> Reading:
     """Say how a tool's results are to be read, by what it declares."""
-    declared = parse_schema(tool).output_type
+    declared = returned(tool.output_schema)
     return Reading(is_wrapped(tool.output_schema), declared is not None and _is_text(declared))
 
 

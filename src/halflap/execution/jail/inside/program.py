@@ -71,18 +71,18 @@ def warm_up() -> None:
         door = Door(ours, _RESERVE_BYTES)
         answer = marshal.dumps({"rows": [{"number": 1}]})
         theirs.sendall(frames.frame(frames.VALUE, frames.NUMBER.pack(1), answer))
-        Console(door).attach()
-        names = _names(door, {_WARM: ""}, Provenance())
-        with asyncio.Runner() as runner:
-            runner.run(eval(_compile(_SMALL), names))  # noqa: S307 -- our own lines
-        door.send(frames.DONE, dumps(None).encode())
+        console = Console(door)
+        console.attach()
+        order: dict[str, Any] = {"code": _SMALL, "entry": None, "tools": {_WARM: ""}}
+        provenance = Provenance()
+        _run(order, _names(door, order["tools"], provenance), provenance, door.largest)
+        logging.shutdown()
+        console.finish()
+        door.send(frames.DONE, _written(None))
 
 
 def run(door: Door) -> None:
-    """Wait for the program, run it, and say how it ended."""
-    order = door.read_program()
-    if order is None:
-        return
+    """Wait for the program, run it, and say how it ended. All that can be done before it comes is done then."""
     console = Console(door)
     console.attach()
     console.keep_sending()
@@ -93,6 +93,9 @@ def run(door: Door) -> None:
     if sys.version_info < (3, 14):
         # The warm-up has had a loop, and closed it: a program finds things as at the start of Python.
         asyncio.set_event_loop_policy(None)
+    order = door.read_program()
+    if order is None:
+        return
     provenance = Provenance()
     names = _names(door, order["tools"], provenance)
     failure, value = _run(order, names, provenance, door.largest)
