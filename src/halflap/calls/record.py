@@ -8,7 +8,7 @@ import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halflap.calls.keep import Raw, keep_call, keep_run, weight
 from halflap.calls.redact import Redactor
@@ -78,7 +78,7 @@ class Recorder:
         self._urgent = asyncio.Event()
         self._flushing = asyncio.Lock()
         self._writer: asyncio.Task[None] | None = None
-        self._now: set[asyncio.Task[Any]] = set()
+        self._now: set[asyncio.Task[None]] = set()
         self._failing = False
 
     def level(self, tool: Tool) -> Record:
@@ -113,7 +113,7 @@ class Recorder:
             self._take(self._run(record))
 
     async def end_run(self, record: RunRecord) -> bool:
-        """Write a run down as it ended, and every call before it; says whether its whole output is kept.
+        """Write a run down as it ended; says whether its whole output is kept. How its last calls ended follows.
 
         To redact much output takes seconds. How the run ended is on disk before they are waited for, and whoever
         waits for the answer waits for a moment of them; the output follows.
@@ -131,12 +131,6 @@ class Recorder:
         following.add_done_callback(self._now.discard)
         await asyncio.wait([following], timeout=_LONGEST_REDACTION_SECONDS)
         return waiting.level == "full"
-
-    def ended_run(self, record: RunRecord) -> None:
-        """Write a run down as it ended, at once, for somebody who need not wait for it."""
-        writing = asyncio.create_task(self.end_run(record), name="record run")
-        self._now.add(writing)
-        writing.add_done_callback(self._now.discard)
 
     async def _follow(self, waiting: _Waiting) -> None:
         """Redact beside the others, which must not wait for it, and write."""
@@ -168,12 +162,16 @@ class Recorder:
         return True
 
     async def _written(self, waiting: _Waiting) -> bool:
-        """Have it written before anything else happens, together with all that waits; says whether it is."""
+        """Have it written before anything else happens; says whether it is.
+
+        A call is written together with all that waits. A run's answer need not wait for that.
+        """
         waiting.written = asyncio.get_running_loop().create_future()
         if not self._take(waiting):
             return False
+        alone = waiting if isinstance(waiting.record, RunRecord) else None
         # Not by way of the writer, which may just be resting; and it goes on should we be cancelled.
-        flushing = asyncio.create_task(self.flush(), name="record now")
+        flushing = asyncio.create_task(self.flush(alone), name="record now")
         self._now.add(flushing)
         flushing.add_done_callback(self._now.discard)
         patience = _COMMIT_SECONDS_WHILE_FAILING if self._failing else _LONGEST_COMMIT_SECONDS
@@ -192,13 +190,10 @@ class Recorder:
                     await self._urgent.wait()
             await self.flush()
 
-    async def flush(self) -> None:
-        """Write what is waiting."""
+    async def flush(self, alone: _Waiting | None = None) -> None:
+        """Write what is waiting, or one of it."""
         async with self._flushing:
-            self._some.clear()
-            self._urgent.clear()
-            batch, self._waiting = self._waiting, []
-            size, self._waiting_bytes = self._waiting_bytes, 0
+            batch, size = self._all() if alone is None else self._of_run(alone)
             if not batch:
                 return
             is_written = False
@@ -221,6 +216,22 @@ class Recorder:
             for waiting in batch:
                 if waiting.written is not None and not waiting.written.done():
                     waiting.written.set_result(is_written)
+
+    def _all(self) -> tuple[list[_Waiting], int]:
+        self._some.clear()
+        self._urgent.clear()
+        batch, self._waiting = self._waiting, []
+        size, self._waiting_bytes = self._waiting_bytes, 0
+        return batch, size
+
+    def _of_run(self, ended: _Waiting) -> tuple[list[_Waiting], int]:
+        """Take a run out of what is waiting, as it ended; as it began it is not to be written over that."""
+        same = [one for one in self._waiting if one.record.id == ended.record.id]
+        self._waiting = [one for one in self._waiting if one.record.id != ended.record.id]
+        self._waiting_bytes -= sum(one.weight for one in same)
+        # What is left is written right after, while nobody waits, and not with the next call, which would.
+        self._urgent.set()
+        return same[-1:], sum(one.weight for one in same[-1:])
 
     async def _flush(self, batch: Sequence[_Waiting], size: int) -> None:
         if size <= _SMALL:
@@ -272,7 +283,6 @@ class Recorder:
         if self._writer is not None:
             self._writer.cancel()
             await asyncio.wait([self._writer])
-        while self._now:
-            # What is being written may begin to write more.
+        if self._now:
             await asyncio.wait(self._now)
         await self.flush()

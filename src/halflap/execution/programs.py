@@ -187,13 +187,10 @@ class Programs:
         doubts = "" if hinted else doubts_text([*_stopping(checked), *checked.doubts], failed)
         error = failure_text(ending, outcome, self._config, hint, doubts)
         ended = _ended(record, host, ending, outcome=outcome, began=began, error=error)
+        # What became of it in the store is told, so it has to be there before.
+        is_kept = await self._recorder.end_run(ended)
+        kept = self._keeps if is_kept or self._keeps == "off" else "failed"
         fitting, shown, whole = fit(host.kept.text, host.kept.shown, self._config.max_output_bytes)
-        kept = self._keeps
-        if whole is None:
-            # It says nothing of the store, so it need not wait for it.
-            self._recorder.ended_run(ended)
-        elif not await self._recorder.end_run(ended) and kept != "off":
-            kept = "failed"
         text = tell(
             outcome,
             fitting,

@@ -75,7 +75,8 @@ def warm_up() -> None:
         console.attach()
         order: dict[str, Any] = {"code": _SMALL, "entry": None, "tools": {_WARM: ""}}
         provenance = Provenance()
-        _run(order, _names(door, order["tools"], provenance), provenance, door.largest)
+        with asyncio.Runner() as runner:
+            _run(order, _names(door, order["tools"], provenance), provenance, runner, door.largest)
         logging.shutdown()
         console.finish()
         door.send(frames.DONE, _written(None))
@@ -98,7 +99,8 @@ def run(door: Door) -> None:
         return
     provenance = Provenance()
     names = _names(door, order["tools"], provenance)
-    failure, value = _run(order, names, provenance, door.largest)
+    # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
+    failure, value = _run(order, names, provenance, asyncio.Runner(), door.largest)
     # What it wants done at its end, as Python does it; what fails there is printed.
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 -- as above
@@ -128,7 +130,7 @@ def _compile(source: str) -> Any:
 
 
 def _run(
-    order: dict[str, Any], names: dict[str, Any], provenance: Provenance, largest: int
+    order: dict[str, Any], names: dict[str, Any], provenance: Provenance, runner: asyncio.Runner, largest: int
 ) -> tuple[dict[str, Any] | None, bytes | None]:
     """Run it; gives what there is to say if it failed, and the value if it is one that has one."""
     source, entry = order["code"], order["entry"]
@@ -144,8 +146,6 @@ def _run(
     show_source(source)
     try:
         code = _compile(source)
-        # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
-        runner = asyncio.Runner()
         try:
             if code.co_flags & inspect.CO_COROUTINE:
                 runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
