@@ -61,7 +61,7 @@ def stubs(
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
     text = asyncio.run(_stubs(read_config(config), server))
-    if output is None:
+    if output is None or str(output) == "-":
         sys.stdout.write(text)
         sys.stdout.flush()
         return

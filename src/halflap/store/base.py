@@ -289,6 +289,10 @@ class Store(Protocol):
         """Put what another installation learned in the place of what is here of it, unless that rests on more."""
         ...
 
+    async def drop_values(self) -> int:
+        """Take out the values that were kept with `learning.values`; gives of how many rows."""
+        ...
+
     async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         """Give what every origin learned: of all tools, one server's, or one, as its server calls it."""
         ...

@@ -15,18 +15,21 @@ from halflap.store.base import DriftEvent, StoredShape, ToolKey
 from halflap.store.tables import drift, installation, learned, watermarks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.store.base import Advance
 
 __all__ = [
     "drift_of",
     "expect",
+    "has_values",
     "kept_value",
     "mark_observed",
     "merged_rows",
     "newer_rows",
+    "note_values",
     "shapes_of",
+    "unvalued_rows",
     "watermarks_of",
 ]
 
@@ -36,6 +39,7 @@ _calls = sa.table("calls", sa.column("id"), sa.column("observed"))
 _MARK = sa.update(_calls).where(_calls.c.id == sa.bindparam("one")).values(observed=1)
 
 _Row = dict[str, Any]
+_VALUES = "values"
 
 
 def merged_rows(connection: sa.Connection, origin: str, shapes: Mapping[ToolKey, Learned]) -> list[_Row]:
@@ -82,6 +86,29 @@ def watermarks_of(connection: sa.Connection) -> dict[str, str]:
     names = connection.execute(sa.select(learned.c.origin).distinct()).scalars()
     marked = {row.origin: row.watermark for row in connection.execute(sa.select(watermarks))}
     return {**dict.fromkeys(names, ""), **marked}
+
+
+def note_values(connection: sa.Connection, shapes: Iterable[Learned]) -> None:
+    """Note that there are values in the store, if there are, so that nobody has to look for them."""
+    if any(one.has_values for one in shapes) and not has_values(connection):
+        connection.execute(sa.insert(installation).values(name=_VALUES, value="kept"))
+
+
+def unvalued_rows(connection: sa.Connection) -> list[_Row]:
+    """Give the rows that have values, without them; what cannot be read stays as it is."""
+    connection.execute(sa.delete(installation).where(installation.c.name == _VALUES))
+    return [
+        _row(row.origin, row.key, row.learned.without_values())
+        for row in shapes_of(connection, None, None)
+        if row.learned.has_values
+    ]
+
+
+def has_values(connection: sa.Connection) -> bool:
+    """Say whether there are values in the store that are kept with `learning.values` alone."""
+    return (
+        connection.scalar(sa.select(installation.c.value).where(installation.c.name == _VALUES)) is not None
+    )
 
 
 def expect(connection: sa.Connection, sources: Mapping[str, Advance]) -> None:

@@ -91,16 +91,25 @@ class SqlStore(Database):
             rows = [{"origin": name, "watermark": mark} for name, mark in marks.items()]
             self._upsert(connection, tables.watermarks, rows)
             knowledge.mark_observed(connection, observed_calls)
+            knowledge.note_values(connection, shapes.values())
 
         if shapes or observed_calls or read or watermark is not None:
             await self._ask_alone(add)
 
     async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
-        await self._ask_alone(
-            lambda connection: self._upsert(
-                connection, tables.learned, knowledge.newer_rows(connection, origin, shapes)
-            )
-        )
+        def put(connection: sa.Connection) -> None:
+            self._upsert(connection, tables.learned, knowledge.newer_rows(connection, origin, shapes))
+            knowledge.note_values(connection, shapes.values())
+
+        await self._ask_alone(put)
+
+    async def drop_values(self) -> int:
+        def drop(connection: sa.Connection) -> int:
+            rows = knowledge.unvalued_rows(connection)
+            self._upsert(connection, tables.learned, rows)
+            return len(rows)
+
+        return await self._ask_alone(drop) if await self._ask(knowledge.has_values) else 0
 
     async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         return await self._ask(lambda connection: knowledge.shapes_of(connection, server, tool))
