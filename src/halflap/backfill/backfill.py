@@ -11,9 +11,10 @@ from halflap.backfill.groups import Group, is_alike
 from halflap.backfill.identity import Known
 from halflap.backfill.opening import damage
 from halflap.backfill.own import LEARNED_ORIGIN, own_calls
-from halflap.backfill.passes import Pass, Work, merge_into, said
+from halflap.backfill.passes import Pass, said
 from halflap.backfill.sources import find_sources, look_at
 from halflap.backfill.summary import SourceReport, Summary, tool_reports
+from halflap.backfill.work import Work, merge_into
 from halflap.backfill.workers import ENOUGH_FOR_PROCESSES, Workers, cores
 from halflap.errors import BackfillError
 

@@ -34,6 +34,8 @@ class Found:
     """How far was read."""
     lines: int = 0
     observations: int = 0
+    bare: int = 0
+    """How many of them are of tools that the log names without a server."""
     bad: tuple[BadLine, ...] = ()
     bad_count: int = 0
     other: int = 0
@@ -68,6 +70,7 @@ class Found:
             bytes=self.bytes + later.bytes,
             lines=self.lines + later.lines,
             observations=self.observations + later.observations,
+            bare=self.bare + later.bare,
             bad=(*self.bad, *shifted),
             bad_count=self.bad_count + later.bad_count,
             other=self.other + later.other,

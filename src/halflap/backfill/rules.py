@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halflap.values import Tool
 
-__all__ = ["LONGEST_NAME", "Rules", "rules_for", "server_and_tool"]
+__all__ = ["LONGEST_NAME", "Rules", "is_bare", "rules_for", "server_and_tool"]
 
 LONGEST_NAME = 500
 _PREFIX = "mcp__"
@@ -35,6 +35,9 @@ class Rules:
     """The catalogue's tools by their namespaced names."""
     readings: Mapping[ToolKey, Reading] = field(default_factory=dict)
     """Of the tools whose declaration says that results are read in a way of their own."""
+    missing: frozenset[tuple[str, str]] = frozenset()
+    """What counts of that, too, which was counted before: the tools of servers, or all of one where the tool is empty;
+    the server is empty for tools that the log names without one."""
 
     def key_of(self, server: str | None, name: str, hashes: Mapping[tuple[str, str], str]) -> ToolKey | None:
         """Say which tool is meant; None where nobody knows whose it is."""
@@ -69,6 +72,11 @@ def rules_for(
         names,
         {key: one for key, one in readings.items() if one != plain},
     )
+
+
+def is_bare(server: str | None, name: str) -> bool:
+    """Say whether a log leaves open whose a tool is."""
+    return server is None and server_and_tool(name)[0] is None
 
 
 def server_and_tool(name: str) -> tuple[str | None, str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Hit
     from halflap.observe import Imported, Known
-    from halflap.store import Breach, DriftEvent, StoredShape
+    from halflap.store import Breach, DriftEvent, StoredShape, ToolKey
     from halflap.values import Tool
 
 __all__ = ["Knowing"]
@@ -129,6 +129,30 @@ class Knowing(Parts):
         if self._knowledge is not None:
             self._knowledge.forget()
         return imported
+
+    async def forget_learned(
+        self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
+    ) -> Sequence[tuple[str, ToolKey]]:
+        """Forget what was learned: of a server, of one of its tools as it names it, from one origin; gives what.
+
+        What logs told of it counts again when they are read again.
+        """
+        from halflap.backfill import LEARNED_ORIGIN, forgotten  # noqa: PLC0415 -- see the top of `parts`
+
+        await self.prepare()
+        assert self._store is not None
+        if self.store_trouble is not None:
+            raise StoreError(f"{self.store_trouble} Nothing was forgotten.")
+        if self._learning is not None:
+            await self._learning.flush()
+
+        def remark(name: str, mark: str) -> str | None:
+            return forgotten(name, mark, server, tool) if origin in {None, LEARNED_ORIGIN} else mark
+
+        gone = await self._store.forget_learned(origin, server, tool, remark=remark)
+        if self._knowledge is not None:
+            self._knowledge.forget()
+        return gone
 
     async def _told(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
         """Give what `inspect_tool` tells of what was learned, and the note on it."""

@@ -289,6 +289,21 @@ class Store(Protocol):
         """Put what another installation learned in the place of what is here of it, unless that rests on more."""
         ...
 
+    async def forget_learned(
+        self,
+        origin: str | None = None,
+        server: str | None = None,
+        tool: str | None = None,
+        *,
+        remark: Callable[[str, str], str | None] | None = None,
+    ) -> Sequence[tuple[str, ToolKey]]:
+        """Take out what an origin, and those whose names go on with a colon, learned of a server or of a tool; gives what.
+
+        In the same transaction `remark` says what becomes of every watermark: it is given its origin and its text, and
+        gives the text, or None if it is to go. What drifted goes with the last that is known of a tool.
+        """
+        ...
+
     async def drop_values(self) -> int:
         """Take out the values that were kept with `learning.values`; gives of how many rows."""
         ...

@@ -15,19 +15,21 @@ from halflap.store.base import DriftEvent, StoredShape, ToolKey
 from halflap.store.tables import drift, installation, learned, watermarks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from halflap.store.base import Advance
 
 __all__ = [
     "drift_of",
     "expect",
+    "forget",
     "has_values",
     "kept_value",
     "mark_observed",
     "merged_rows",
     "newer_rows",
     "note_values",
+    "remark",
     "shapes_of",
     "unvalued_rows",
     "watermarks_of",
@@ -86,6 +88,40 @@ def watermarks_of(connection: sa.Connection) -> dict[str, str]:
     names = connection.execute(sa.select(learned.c.origin).distinct()).scalars()
     marked = {row.origin: row.watermark for row in connection.execute(sa.select(watermarks))}
     return {**dict.fromkeys(names, ""), **marked}
+
+
+def forget(
+    connection: sa.Connection, origin: str | None, server: str | None, tool: str | None
+) -> list[tuple[str, ToolKey]]:
+    """Take out what was learned, and what drifted of tools of which nothing is known any more."""
+    named = sa.select(learned.c.origin, learned.c.server, learned.c.tool, learned.c.definition_hash)
+    rows = [(row[0], ToolKey(*row[1:])) for row in connection.execute(named)]
+    gone = [
+        (one, key)
+        for one, key in rows
+        if (origin is None or one == origin or one.startswith(f"{origin}:"))
+        and server in {None, key.server}
+        and tool in {None, key.tool}
+    ]
+    for one, key in gone:
+        of_key = [learned.c[name] == value for name, value in key._asdict().items()]
+        connection.execute(sa.delete(learned).where(learned.c.origin == one, *of_key))
+    left = {key[:2] for row in rows if row not in gone for key in [row[1]]}
+    for name, own in {key[:2] for _, key in gone} - left:
+        connection.execute(sa.delete(drift).where(drift.c.server == name, drift.c.tool == own))
+    return gone
+
+
+def remark(connection: sa.Connection, change: Callable[[str, str], str | None]) -> list[_Row]:
+    """Give the watermarks that are others now, and take out those that go."""
+    rows = []
+    for row in connection.execute(sa.select(watermarks)).all():
+        text = change(row.origin, row.watermark)
+        if text is None:
+            connection.execute(sa.delete(watermarks).where(watermarks.c.origin == row.origin))
+        elif text != row.watermark:
+            rows.append({"origin": row.origin, "watermark": text})
+    return rows
 
 
 def note_values(connection: sa.Connection, shapes: Iterable[Learned]) -> None:

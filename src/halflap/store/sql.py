@@ -103,6 +103,22 @@ class SqlStore(Database):
 
         await self._ask_alone(put)
 
+    async def forget_learned(
+        self,
+        origin: str | None = None,
+        server: str | None = None,
+        tool: str | None = None,
+        *,
+        remark: Callable[[str, str], str | None] | None = None,
+    ) -> Sequence[tuple[str, ToolKey]]:
+        def forget(connection: sa.Connection) -> Sequence[tuple[str, ToolKey]]:
+            gone = knowledge.forget(connection, origin, server, tool)
+            if remark is not None:
+                self._upsert(connection, tables.watermarks, knowledge.remark(connection, remark))
+            return gone
+
+        return await self._ask_alone(forget)
+
     async def drop_values(self) -> int:
         def drop(connection: sa.Connection) -> int:
             rows = knowledge.unvalued_rows(connection)
