@@ -125,3 +125,26 @@ def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(home: Path) ->
     first = int(out.split(b'"observations": ')[1].split(b",")[0])
     assert 0 < first <= 20_000
     assert again.json["observations"] == 20_000 - first
+
+
+def test_drift_and_broken_declarations_in_logs_are_told(home: Path) -> None:
+    config = configure(home, PLAIN)
+    assert halflap("list", "--config", config, home=home).code == 0
+    settled = [trace(number, {"id": number}, "echo") for number in range(80)]
+    broken = [trace(1, {"result": "three"}, "add"), trace(2, {"id": "x"}, "echo")]
+    (home / "a.jsonl").write_bytes(lines(*settled))
+    (home / "b.jsonl").write_bytes(lines(*broken))
+    options = ("-s", "plain", "--config", config)
+    assert "Drift" not in halflap("backfill", "a.jsonl", *options, home=home).out
+    told = halflap("backfill", "b.jsonl", *options, home=home).out
+    assert (
+        "Drift: 1 change of what had settled and 1 place that breaks what is declared; see halflap schema drift."
+        in told
+    )
+    lists = halflap("schema", "drift", "--config", config, home=home).out
+    assert "in logs                    mcp__plain__echo  id: new type, was integer, is string\n" in lists
+    assert "result: breaks what is declared, expected integer (once, in logs)" in lists
+    shown = halflap("schema", "show", "mcp__plain__echo", "--config", config, home=home).out
+    assert "In logs: id: new type" in shown
+    (drift,) = halflap("inspect", "mcp__plain__echo", "--json", "--config", config, home=home).json["drift"]
+    assert (drift["since"], drift["origin"]) == (None, "backfill")

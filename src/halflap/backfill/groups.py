@@ -79,19 +79,19 @@ class Group:
                 if unread:
                     wanted.append(one)
                     files.append((source.name, look.document, one.position))
-            found, shapes = await work.workers.run(learn_files, files, work.rules)
+            found, learned = await work.workers.run(learn_files, files, work.rules)
         except (OSError, BackfillError, EOFError):
             return None
         except damage():
             return None
-        if len(shapes) > MOST_TOOLS:
+        if len(learned.shapes) > MOST_TOOLS:
             return None
         if not all(one.take_from_group(stretch) for one, stretch in zip(wanted, found, strict=True)):
             return None
         marks: dict[str, Mark] = {}
         for one in wanted:
             marks |= one.marked()
-        await work.keep(marks, shapes)
+        await work.keep(marks, learned)
         return [
             await Pass(work, source).read(look) if done is None else done.report()
             for done, (source, look) in zip(passes, self._files, strict=True)

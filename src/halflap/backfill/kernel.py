@@ -6,6 +6,7 @@ import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from halflap.backfill.found import Found
 from halflap.backfill.learner import Control, Learner
 from halflap.backfill.opening import unpacked
 from halflap.backfill.pieces import Lines, Values
@@ -14,11 +15,8 @@ from halflap.backfill.rules import Rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.backfill.found import Found
     from halflap.backfill.identity import Mark
     from halflap.backfill.pieces import Pieces
-    from halflap.learn import Learned
-    from halflap.store import ToolKey
 
 __all__ = ["Stretch", "learn_files", "learn_open", "learn_range", "learn_stream", "start_worker"]
 
@@ -97,10 +95,10 @@ def learn_stream(
 
 def learn_files(
     files: Sequence[tuple[str, bool, int]], rules: Rules = _PLAIN, *, control: Control | None = None
-) -> tuple[list[Stretch], dict[ToolKey, Learned]]:
+) -> tuple[list[Stretch], Found]:
     """Learn from many small files as from one; of each, whether it is a document, and how much of it was counted.
 
-    Gives what was found in each, without shapes, and the shapes of all.
+    Gives what was found in each, without shapes, and the shapes of all, with what they broke.
     """
     learner = Learner(rules, alone=False)
     found = []
@@ -111,7 +109,7 @@ def learn_files(
             learner.learn(pieces, control or _control, packed.tell)
         told = learner.found(shapes=False)
         found.append(Stretch(told, pieces.position, pieces.lines, pieces.digest(), counted))
-    return found, learner.shapes()
+    return found, Found(shapes=learner.shapes(), broken=learner.broken())
 
 
 def learn_open(

@@ -6,8 +6,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from halflap.backfill.broken import Declaration
 from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError
-from halflap.backfill.found import MOST_NAMES, MOST_SHOWN, BadLine, Found
+from halflap.backfill.found import MOST_NAMES, MOST_SHOWN, BadLine, Found, merge_broken
 from halflap.backfill.opening import damage
 from halflap.backfill.pieces import LONGEST
 from halflap.backfill.records import Records
@@ -20,6 +21,7 @@ from halflap.schema import Reading
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from halflap.backfill.broken import Places
     from halflap.backfill.identity import Mark
     from halflap.backfill.pieces import Pieces
     from halflap.backfill.rules import Rules
@@ -32,6 +34,7 @@ __all__ = ["MOST_TOOLS", "Control", "Learner"]
 MOST_TOOLS = 10_000
 """Whatever names more tools than this is no log of calls."""
 _BETWEEN_LOOKS = 1 << 20
+_PLAIN = Reading()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -72,11 +75,20 @@ def _tell(control: Control, place: Callable[[], int], told: int) -> int:
 class _Tool:
     """A tool that results were seen of."""
 
-    __slots__ = ("bare", "key", "missing", "reading", "watching")
+    __slots__ = ("bare", "declared", "key", "missing", "reading", "watching")
 
-    def __init__(self, key: ToolKey | None, reading: Reading, *, bare: bool, missing: bool) -> None:
+    def __init__(
+        self,
+        key: ToolKey | None = None,
+        reading: Reading = _PLAIN,
+        declared: Declaration | None = None,
+        *,
+        bare: bool,
+        missing: bool = False,
+    ) -> None:
         self.key = key
         """None where nobody knows whose it is."""
+        self.declared = declared
         self.reading = reading
         self.bare = bare
         """The log names it without a server."""
@@ -238,6 +250,8 @@ class Learner:
             self._nameless += 1
             return
         value, says_error = value_of(result, tool.reading)
+        if tool.declared is not None and not is_error and not says_error:
+            tool.declared.hold(result, value, at)
         if self._redactor is not None:
             value = self._redactor.value(value)
         outcome = outcome_of(value, is_error=is_error or says_error)
@@ -254,13 +268,14 @@ class Learner:
         bare = is_bare(server, name)
         if len(self._tools) >= MOST_TOOLS:
             self._said = Found(crowded=True)
-            return _Tool(None, Reading(), bare=bare, missing=False)
+            return _Tool(bare=bare)
         if key is None:
             self._nameless_tools.add(name)
-            tool = _Tool(None, Reading(), bare=bare, missing=False)
+            tool = _Tool(bare=bare)
         else:
-            reading = self._rules.readings.get(key, Reading())
-            tool = _Tool(key, reading, bare=bare, missing=self._is_missing(server, name, key))
+            reading, schema = self._rules.readings.get(key, _PLAIN), self._rules.declared.get(key)
+            declared = None if schema is None else Declaration(schema, reading)
+            tool = _Tool(key, reading, declared, bare=bare, missing=self._is_missing(server, name, key))
         self._tools[server, name] = tool
         return tool
 
@@ -280,11 +295,21 @@ class Learner:
                 shapes[tool.key] = learned if known is None else known.merge(learned)
         return shapes
 
+    def broken(self) -> dict[ToolKey, Places]:
+        """Give where results broke what their tools declare."""
+        broken: dict[ToolKey, Places] = {}
+        for tool in self._tools.values():
+            places = None if tool.declared is None else tool.declared.places()
+            if places and tool.key is not None:
+                broken = merge_broken(broken, {tool.key: places})
+        return broken
+
     def found(self, *, shapes: bool = True) -> Found:
-        """Give what was found."""
+        """Give what was found; without shapes, what was learned in all is told apart."""
         return replace(
             self._said,
             shapes=self.shapes() if shapes else {},
+            broken=self.broken() if shapes else {},
             bytes=self._bytes,
             lines=self._lines,
             observations=self._observations,

@@ -283,7 +283,7 @@ class Pass:
 
     def _take(self, found: Found) -> None:
         self._tree.add(found)
-        self._total = self._total.merge(replace(found, shapes={}))
+        self._total = self._total.merge(replace(found, shapes={}, broken={}))
         self._position += found.bytes
         if self._work.strict and self._total.bad_count:
             self._work.stop()
@@ -306,7 +306,7 @@ class Pass:
             raise RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
         marks = self.marked()
         if marks and (found.bytes or self._caught_up):
-            await self._work.keep(marks, found.shapes)
+            await self._work.keep(marks, found)
 
     def _report(self, state: State, problem: str | None = None) -> SourceReport:
         total = replace(self._total, lines=self._total.lines - self._begun.lines)

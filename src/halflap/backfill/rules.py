@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.schema import Reading, reading_of
 from halflap.store import ToolKey
@@ -35,6 +35,8 @@ class Rules:
     """The catalogue's tools by their namespaced names."""
     readings: Mapping[ToolKey, Reading] = field(default_factory=dict)
     """Of the tools whose declaration says that results are read in a way of their own."""
+    declared: Mapping[ToolKey, Mapping[str, Any]] = field(default_factory=dict)
+    """What tools declare to return, for those that do."""
     missing: frozenset[tuple[str, str]] = frozenset()
     """What counts of that, too, which was counted before: the tools of servers, or all of one where the tool is empty;
     the server is empty for tools that the log names without one."""
@@ -71,6 +73,7 @@ def rules_for(
         tuple(secrets),
         names,
         {key: one for key, one in readings.items() if one != plain},
+        {names[tool.name]: tool.output_schema for tool in declaring if isinstance(tool.output_schema, dict)},
     )
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from halflap.learn import Learned
 
 __all__ = [
+    "LIVE",
     "MISTAKEN",
     "RUNNING",
     "SENT",
@@ -30,6 +31,8 @@ __all__ = [
     "ToolKey",
 ]
 
+LIVE = "live"
+"""The origin of what this gateway sees itself."""
 MISTAKEN = "mistaken"
 """The outcome of a run that never began: the check before it found a mistake in the program."""
 RUNNING = "running"
@@ -161,6 +164,8 @@ class Breach:
     first_at: float
     last_at: float
     times: int
+    origin: str = LIVE
+    """What told it: `live` if any call through us did, else `backfill`."""
 
 
 class ToolKey(NamedTuple):
@@ -213,6 +218,8 @@ class DriftEvent:
     """On how many results that rested which was contradicted."""
     confidence: float
     """How sure it was."""
+    origin: str = LIVE
+    """What told it. Of what is told by logs, `at` is when they were read: nothing says which came first."""
 
 
 @dataclass(frozen=True, slots=True)

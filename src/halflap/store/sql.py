@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from halflap.errors import StoreError
 from halflap.store import files, knowledge, tables, traces
-from halflap.store.base import Breach, Purged, ServerRows, StoredCatalog, StoredServer
+from halflap.store.base import LIVE, Breach, Purged, ServerRows, StoredCatalog, StoredServer
 from halflap.store.database import Database
 
 if TYPE_CHECKING:
@@ -271,7 +271,13 @@ def _key(one: Breach) -> tuple[str, ...]:
 def _again(known: Breach | None, one: Breach) -> Breach:
     if known is None:
         return one
-    return replace(one, first_at=min(known.first_at, one.first_at), times=known.times + one.times)
+    return replace(
+        one,
+        first_at=min(known.first_at, one.first_at),
+        last_at=max(known.last_at, one.last_at),
+        times=known.times + one.times,
+        origin=LIVE if LIVE in {known.origin, one.origin} else one.origin,
+    )
 
 
 def _server_rows(connection: sa.Connection, name: str) -> ServerRows:
