@@ -96,6 +96,8 @@ def test_what_was_left_out_counts_when_it_is_said_whose_it_is(
         assert any("--server NAME" in note for source in again.sources for note in source.notes)
         right = await backfill(store, tmp_path, rules=SHOP)
         assert right.observations == left_out
+        (source,) = (one for one in right.sources if one.name.endswith("a.jsonl"))
+        assert (source.state, source.skipped_bytes, source.found.bytes > 300) == ("counted", 0, True)
         assert await known(store) == await at_once(tmp_path, SHOP)
         for rules in (SHOP, NOBODY):
             last = await backfill(store, tmp_path, rules=rules)

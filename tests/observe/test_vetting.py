@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from halflap.errors import ShapeBrokenError
-from halflap.learn import Learned, infer, merge, observer, outcome_of
+from halflap.learn import Learned, digest_of, infer, merge, observer, outcome_of
 from halflap.observe import exported, read_export
 from halflap.observe.vetting import vetted
 from halflap.store import StoredShape, ToolKey
@@ -38,7 +38,8 @@ def learned(values: list[Any], *, keep: bool = False) -> Learned:
     whole = Learned()
     for number, value in enumerate(values):
         watching = observer(values=keep)
-        watching.observe(value, number, NOW - 100 + number)
+        # As spread as those of real arguments.
+        watching.observe(value, digest_of({"n": number}), NOW - 1_000 + number)
         whole = whole.merge(Learned.of(outcome_of(value, is_error=False), watching.shape()))
     return whole
 
@@ -263,6 +264,13 @@ def test_what_cannot_have_been_observed_is_refused_with_where(name: str) -> None
         read_export(data, HERE, now=NOW)
     assert "Entry 0 of what was learned, shop.get," in str(refused.value)
     assert "Nothing was imported" in str(refused.value)
+
+
+def test_more_arguments_than_results_are_refused_also_where_they_are_estimated() -> None:
+    data = file(learned([{"id": number} for number in range(1_000)]))
+    data["learned"][0]["shapes"]["structured"]["sample"] = [f"{number:016x}" for number in range(256)]
+    with pytest.raises(ShapeBrokenError, match=r"structured\.sample stands for far more arguments"):
+        read_export(data, HERE, now=NOW)
 
 
 @pytest.mark.parametrize("version", [0, -1])

@@ -309,8 +309,13 @@ class Pass:
             await self._work.keep(marks, found)
 
     def _report(self, state: State, problem: str | None = None) -> SourceReport:
-        total = replace(self._total, lines=self._total.lines - self._begun.lines)
-        return SourceReport(self._source.name, state, total, self._begun.bytes, problem, tuple(self._notes))
+        begun = self._begun
+        total = replace(self._total, lines=self._total.lines - begun.lines)
+        skipped = begun.bytes
+        if self._caught_up:
+            # All of it was read, and looked at for what was missing.
+            total, skipped = replace(total, bytes=total.bytes + begun.bytes), 0
+        return SourceReport(self._source.name, state, total, skipped, problem, tuple(self._notes))
 
 
 def said(error: BaseException) -> str:

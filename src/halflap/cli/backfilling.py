@@ -191,7 +191,7 @@ def _tell(source: SourceReport) -> None:
         )
     for text in source.notes:
         note(f"{name}: {text}")
-    if source.skipped_bytes and source.state != "known":
+    if source.skipped_bytes and source.state not in {"known", "refused"}:
         note(f"{name}: went on after {source.skipped_bytes / _MB:,.1f} MB that were counted before.")
     if source.problem is not None:
         note(f"{'Error: ' if source.state in {'failed', 'refused'} else ''}{name}: {visible(source.problem)}")

@@ -24,6 +24,8 @@ __all__ = ["vetted"]
 
 _SKEW_SECONDS = 86_400.0
 """So far may another machine's clock be ahead of ours."""
+_ESTIMATE = 2
+"""How many arguments there were is estimated where they are many, and never as far off as this."""
 
 
 def vetted(learned: Learned, *, values: bool, now: float) -> Learned:
@@ -61,6 +63,8 @@ class _Vetting:
             _refuse(f"{outcome}.observations", "are none, but there is a shape")
         if not 1 <= len(shape.sample.digests) <= shape.observations:
             _refuse(f"{outcome}.sample", "has more arguments than there were results, or none")
+        if shape.sample.size() > _ESTIMATE * shape.observations:
+            _refuse(f"{outcome}.sample", "stands for far more arguments than there were results")
         self._times(outcome, now)
         kinds = shape.root.kinds.keys()
         if outcome != "error" and (
