@@ -109,9 +109,9 @@ def test_a_run_that_is_killed_at_any_moment_loses_and_doubles_nothing(run: Run, 
     )
     code = (
         "import asyncio, pathlib, sys\n"
-        "from halflap.backfill import Backfill, Rules, passes\n"
+        "from halflap.backfill import Backfill, Rules, passes, work\n"
         "from halflap.store import open_store\n"
-        "passes._SECONDS_BETWEEN_WRITES = passes._SECONDS_BEFORE_WRITING = 0.05\n"
+        "passes._SECONDS_BETWEEN_WRITES = work._SECONDS_BEFORE_WRITING = 0.05\n"
         "async def main():\n"
         "    store = await open_store(pathlib.Path(sys.argv[1]))\n"
         "    await Backfill(store, Rules(server='shop')).run([sys.argv[2]])\n"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backfill.logs import KEY, found_in, lines, trace
-from halflap.backfill import kernel, learn_range, pieces
+from halflap.backfill import learn_range, learner, pieces
 from halflap.backfill.found import MOST_SHOWN
 from halflap.backfill.rules import Rules
 
@@ -38,6 +38,8 @@ GOOD = lines(trace(1))
         (b'{"tool": "a", "result": 1, "is_error": "no"}', "`is_error`"),
         (b'{"tool": "a", "result": 1, "server": 3}', "`server`"),
         (b"\x00\x00", "not JSON"),
+        (b'{"tool": "a", "result": {"b": NaN}}', "not JSON: there is no NaN in it"),
+        (b'{"tool": "a", "result": [-Infinity]}', "not JSON: there is no -Infinity in it"),
     ],
 )
 def test_a_bad_line_is_told_with_its_number_and_skipped(line: bytes, reason: str) -> None:
@@ -51,7 +53,6 @@ def test_a_bad_line_is_told_with_its_number_and_skipped(line: bytes, reason: str
     "line",
     [
         b'{"tool": "get_order", "arguments": {}, "result": {"a": 1, "a": "x"}}',
-        b'{"tool": "get_order", "arguments": {}, "result": {"a": NaN, "b": -Infinity}}',
         b'{"tool": "get_order", "arguments": {}, "result": 123456789012345678901234567890}',
         b'{"tool": "get_order", "arguments": "not json", "result": "\\ud800"}',
         b'{"tool": "get_order", "arguments": [1], "result": {"\\ud800": 1}}',
@@ -65,6 +66,25 @@ def test_a_bad_line_is_told_with_its_number_and_skipped(line: bytes, reason: str
 def test_odd_lines_are_read(line: bytes) -> None:
     found = found_in(line + b"\n" + GOOD)
     assert (found.bad_count, found.shapes[KEY].observations) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        (1_700_000_000, 1.7e9),
+        (1_700_000_000_000, 1.7e9),
+        ("2023-11-14T22:13:20Z", 1.7e9),
+        ("2023-11-14T22:13:20", 1.7e9),
+        ("9999-12-31T00:00:00Z", None),
+        ("0001-01-01T00:00:00Z", None),
+        (9e10, None),
+        (7, None),
+        ("soon", None),
+    ],
+)
+def test_a_time_that_cannot_be_is_none(said: object, seconds: float | None) -> None:
+    shape = found_in(lines({**trace(1), "at": said})).shapes[KEY].structured
+    assert (shape.first, shape.last) == (seconds, seconds)
 
 
 def test_what_is_json_and_nothing_we_know_is_counted_and_named_once() -> None:
@@ -96,7 +116,7 @@ def test_a_value_of_a_document_that_is_too_long_ends_it(monkeypatch: pytest.Monk
 
 
 def test_a_log_that_names_any_number_of_tools_is_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "MOST_TOOLS", 10)
+    monkeypatch.setattr(learner, "MOST_TOOLS", 10)
     assert found_in(lines(*(trace(1, tool=f"mcp__a__{number}") for number in range(11)))).crowded
 
 

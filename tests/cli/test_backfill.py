@@ -41,6 +41,33 @@ def test_what_is_asked_for_wrongly_and_what_fails_have_codes_of_their_own(home: 
     assert strict.json["sources"][0]["bad"][0]["line"] == 2
 
 
+def test_a_wrong_server_is_told_how_to_be_taken_back_and_the_right_one_counts(home: Path) -> None:
+    (home / "bare.jsonl").write_bytes(lines(*(trace(number, tool="get_order") for number in range(5))))
+    assert halflap("backfill", "bare.jsonl", "-s", "wrong", home=home).code == 0
+    again = halflap("backfill", "bare.jsonl", "-s", "right", home=home)
+    assert again.code == 1
+    way = "halflap schema forget --server wrong --origin backfill"
+    assert way in again.err
+    nobody = halflap(*way.split()[1:], home=home)
+    assert (nobody.code, "--yes" in nobody.err) == (2, True)
+    gone = halflap(*way.split()[1:], "--yes", home=home)
+    assert (gone.code, gone.out, gone.err) == (0, "", "Forgot what was learned of 1 tool.\n")
+    right = halflap("backfill", "bare.jsonl", "-s", "right", "--json", home=home)
+    assert [(tool["server"], tool["observations"]) for tool in right.json["tools"]] == [("right", 5)]
+    nothing = halflap("schema", "forget", "--server", "wrong", "-y", "--json", home=home)
+    assert (nothing.code, nothing.json) == (0, {"forgotten": []})
+    assert halflap("schema", "forget", home=home).code == 2
+
+
+def test_strict_stops_at_a_bad_line_however_often_it_was_read(home: Path) -> None:
+    (home / "a.jsonl").write_bytes(traces(0, 2) + b'{"tool": "a", "result": NaN}\n')
+    assert halflap("backfill", "a.jsonl", home=home).code == 0
+    for _ in range(2):
+        strict = halflap("backfill", "--strict", "a.jsonl", home=home)
+        assert strict.code == 1
+        assert "a.jsonl:3: not JSON: there is no NaN in it" in strict.err
+
+
 def test_what_was_learned_from_a_log_is_told_of_the_tool(home: Path) -> None:
     config = configure(home, PLAIN)
     file = home / "a.jsonl"
@@ -98,3 +125,26 @@ def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(home: Path) ->
     first = int(out.split(b'"observations": ')[1].split(b",")[0])
     assert 0 < first <= 20_000
     assert again.json["observations"] == 20_000 - first
+
+
+def test_drift_and_broken_declarations_in_logs_are_told(home: Path) -> None:
+    config = configure(home, PLAIN)
+    assert halflap("list", "--config", config, home=home).code == 0
+    settled = [trace(number, {"id": number}, "echo") for number in range(80)]
+    broken = [trace(1, {"result": "three"}, "add"), trace(2, {"id": "x"}, "echo")]
+    (home / "a.jsonl").write_bytes(lines(*settled))
+    (home / "b.jsonl").write_bytes(lines(*broken))
+    options = ("-s", "plain", "--config", config)
+    assert "Drift" not in halflap("backfill", "a.jsonl", *options, home=home).out
+    told = halflap("backfill", "b.jsonl", *options, home=home).out
+    assert (
+        "Drift: 1 change of what had settled and 1 place that breaks what is declared; see halflap schema drift."
+        in told
+    )
+    lists = halflap("schema", "drift", "--config", config, home=home).out
+    assert "in logs                    mcp__plain__echo  id: new type, was integer, is string\n" in lists
+    assert "result: breaks what is declared, expected integer (once, in logs)" in lists
+    shown = halflap("schema", "show", "mcp__plain__echo", "--config", config, home=home).out
+    assert "In logs: id: new type" in shown
+    (drift,) = halflap("inspect", "mcp__plain__echo", "--json", "--config", config, home=home).json["drift"]
+    assert (drift["since"], drift["origin"]) == (None, "backfill")

@@ -18,7 +18,7 @@ from halflap.cli.app import app
 from support import python_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 RECORDS = python_server("r", "records.py", protocol="legacy")
@@ -88,6 +88,8 @@ def done(place: Path) -> Iterator[dict[str, Done]]:
             "drift --json": inside("schema", "drift", "--json"),
             "no drift": inside("schema", "drift", ONE),
             "export": inside("schema", "export"),
+            "export -": inside("schema", "export", "-"),
+            "stubs -": inside("schema", "stubs", "-o", "-"),
             "inspect": inside("inspect", ONE),
             "doctor": halflap("doctor", "--json", "-c", "halflap-test.json", home=place),
         }
@@ -171,3 +173,35 @@ def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
     taken = halflap("schema", "import", "-", home=tmp_path, stdin=b"[]")
     assert (taken.code, taken.out) == (1, "")
     assert taken.err == ("Error: This is nothing that was learned. Take it from `halflap schema export`.\n")
+
+
+def test_a_dash_is_stdout_and_no_file(done: dict[str, Done], place: Path) -> None:
+    assert done["export -"].json["learned"] == done["export"].json["learned"]
+    assert "async def mcp__r__one(" in done["stubs -"].out
+    assert not (place / "-").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            lambda text: text.replace('"observations":4', '"observations":' + "9" * 30),
+            "observations is no count",
+        ),
+        (lambda text: text.replace('"first":', '"first":NaN,"second":', 1), "JSON has no NaN"),
+        (lambda text: text.replace('"root":', '"root":' + "[" * 200_000, 1), "nested too deeply"),
+        (lambda text: text.replace('"version":1', '"version":0', 1), "There is no version 0"),
+        (lambda text: text[:-30], "is no JSON"),
+    ],
+)
+def test_what_is_damaged_is_refused_and_nothing_of_it_is_stored(
+    done: dict[str, Done], tmp_path: Path, change: Callable[[str], str], told: str
+) -> None:
+    configure(tmp_path)
+    file = tmp_path / "learned.json"
+    file.write_text(change(done["export"].out))
+    taken = halflap("schema", "import", str(file), "-c", "halflap-test.json", home=tmp_path)
+    assert (taken.code, taken.out) == (1, "")
+    assert told in taken.err
+    assert "Nothing was imported" in taken.err
+    assert halflap("schema", "export", "-c", "halflap-test.json", home=tmp_path).json["learned"] == []

@@ -144,6 +144,10 @@ def test_wrappers_text_that_is_json_errors_and_media_are_taken_as_programs_see_t
             pixel = (await gateway.inspect("mcp__s__image"))["observedSchema"]["items"]
             assert "data" not in json.dumps(pixel)
             assert "mimeType" in json.dumps(pixel)
+            assert (
+                "no dict there, but an object with .kind" in (await gateway.inspect("mcp__s__image"))["note"]
+            )
+            assert "no dict" not in told["note"]
             # In a program it is no dict, so its type says nothing of keys.
             assert (await gateway.get_schema("mcp__s__image")).format_compact().endswith("mcp__s__image()")
 

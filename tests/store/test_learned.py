@@ -181,3 +181,46 @@ def test_what_a_newer_halflap_learned_is_not_overwritten(run: Run, tmp_path: Pat
         await store.close()
 
     run(main())
+
+
+def test_what_is_forgotten_is_gone_with_its_drift_and_the_rest_stays(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        for origin in ("live", "backfill", "import:a", "import:b", "important"):
+            await store.add_learned(origin, {KEY: learned({"a": 1}), OTHER: learned([1])}, watermark=origin)
+        await store.add_drift([DriftEvent(*KEY, "a", "new-type", "integer", "string", 5.0, 60, 0.96)])
+        gone = await store.forget_learned("import", "one", "t")
+        assert sorted(gone) == [("import:a", KEY), ("import:b", KEY)]
+        assert await store.forget_learned("import", "two") == []
+        assert len(await store.learned()) == 8
+        assert len(await store.drift()) == 1
+        marks = await store.origins()
+        await store.forget_learned(
+            None, "one", "t", remark=lambda origin, mark: None if origin == "live" else mark + "!"
+        )
+        assert {one.key for one in await store.learned()} == {OTHER}
+        assert await store.drift() == []
+        changed = {origin: f"{mark}!" for origin, mark in marks.items() if origin != "live"}
+        # There is still something from it, so it is an origin, without a mark.
+        assert await store.origins() == {**changed, "live": ""}
+        await store.close()
+
+    run(main())
+
+
+def test_values_are_dropped_where_there_are_any(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        plain = learned({"a": "x"})
+        kept = Learned(structured=infer([{"a": "x"}] * 3, keep_values=True))
+        await store.add_learned("live", {KEY: plain})
+        assert await store.drop_values() == 0
+        await store.add_learned("logs", {KEY: kept, OTHER: plain})
+        await store.replace_learned("import:a", {OTHER: kept})
+        assert await store.drop_values() == 2
+        assert await store.drop_values() == 0
+        assert not any(one.learned.has_values for one in await store.learned())
+        assert sum(one.learned.observations for one in await store.learned()) == 8
+        await store.close()
+
+    run(main())

@@ -11,19 +11,22 @@ from halflap.backfill.groups import Group, is_alike
 from halflap.backfill.identity import Known
 from halflap.backfill.opening import damage
 from halflap.backfill.own import LEARNED_ORIGIN, own_calls
-from halflap.backfill.passes import Pass, Work, merge_into, said
+from halflap.backfill.passes import Pass, said
 from halflap.backfill.sources import find_sources, look_at
 from halflap.backfill.summary import SourceReport, Summary, tool_reports
+from halflap.backfill.work import Work, breaches_of, merge_into
 from halflap.backfill.workers import ENOUGH_FOR_PROCESSES, Workers, cores
 from halflap.errors import BackfillError
+from halflap.observe import compare, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
     from halflap.backfill.rules import Rules
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import State
-    from halflap.store import Store
+    from halflap.learn import Learned
+    from halflap.store import DriftEvent, Store, StoredShape, ToolKey
 
 __all__ = ["Backfill"]
 
@@ -73,7 +76,18 @@ class Backfill:
             await asyncio.to_thread(work.workers.close)
             await work.write()
         tools = await asyncio.to_thread(tool_reports, before, work.learned)
-        return Summary(tuple(reports), tools, time.monotonic() - began, work.stopped, work.dry_run)
+        drift = await asyncio.to_thread(_drift, before, work.learned, work.rules)
+        if not work.dry_run:
+            await work.store.add_drift(drift)
+        return Summary(
+            tuple(reports),
+            tools,
+            time.monotonic() - began,
+            work.stopped,
+            work.dry_run,
+            drift,
+            tuple(breaches_of(work.broken)),
+        )
 
     async def _tell(self, size: int) -> None:
         while self._told is not None:
@@ -150,6 +164,21 @@ class Backfill:
         notes = (f"{left_out} recorded results are not whole; they were left out.",) if left_out else ()
         state: State = "stopped" if self._work.stopped else "counted" if total else "known"
         return SourceReport(source.name, state, Found(observations=total), notes=notes)
+
+
+def _drift(
+    before: Sequence[StoredShape], learned: Mapping[ToolKey, Learned], rules: Rules
+) -> tuple[DriftEvent, ...]:
+    """Say what history tells otherwise than what had settled before it was read."""
+    rows: dict[tuple[str, str], list[StoredShape]] = {}
+    for row in before:
+        rows.setdefault((row.server, row.tool), []).append(row)
+    # Where nobody knew the definition, it counts for the one that it turned out to be.
+    known = {
+        key: merged(row for row in rows.get(key[:2], ()) if row.definition_hash in {key.definition_hash, ""})
+        for key in learned
+    }
+    return compare(known, learned, enums=rules.values, origin=LEARNED_ORIGIN).drift
 
 
 async def _wait(tasks: Iterable[asyncio.Task[Any]], until: str) -> None:

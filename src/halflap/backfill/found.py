@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.backfill.broken import merge_places
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from halflap.backfill.broken import Places
     from halflap.learn import Learned
     from halflap.store import ToolKey
 
-__all__ = ["MOST_NAMES", "MOST_SHOWN", "NOTHING_FOUND", "BadLine", "Found", "Tree"]
+__all__ = ["MOST_NAMES", "MOST_SHOWN", "NOTHING_FOUND", "BadLine", "Found", "Tree", "merge_broken"]
 
 MOST_SHOWN = 100
 """So many bad lines of a source are named; the others are counted."""
@@ -30,10 +33,14 @@ class Found:
     """What a stretch of a log had in it. Merging is associative, and `NOTHING_FOUND` its unit."""
 
     shapes: Mapping[ToolKey, Learned] = field(default_factory=dict)
+    broken: Mapping[ToolKey, Places] = field(default_factory=dict)
+    """Where results broke what their tools declare."""
     bytes: int = 0
     """How far was read."""
     lines: int = 0
     observations: int = 0
+    bare: int = 0
+    """How many of them are of tools that the log names without a server."""
     bad: tuple[BadLine, ...] = ()
     bad_count: int = 0
     other: int = 0
@@ -65,9 +72,11 @@ class Found:
         )
         return Found(
             shapes=shapes,
+            broken=merge_broken(self.broken, later.broken),
             bytes=self.bytes + later.bytes,
             lines=self.lines + later.lines,
             observations=self.observations + later.observations,
+            bare=self.bare + later.bare,
             bad=(*self.bad, *shifted),
             bad_count=self.bad_count + later.bad_count,
             other=self.other + later.other,
@@ -79,6 +88,11 @@ class Found:
             cut_short=self.cut_short or later.cut_short,
             needs_order=self.needs_order or later.needs_order,
         )
+
+
+def merge_broken(one: Mapping[ToolKey, Places], other: Mapping[ToolKey, Places]) -> dict[ToolKey, Places]:
+    """Put together where declarations were broken."""
+    return {key: merge_places(one.get(key, {}), other.get(key, {})) for key in one.keys() | other.keys()}
 
 
 NOTHING_FOUND = Found()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halflap.backfill.kernel import MOST_TOOLS, learn_files
+from halflap.backfill.kernel import learn_files
+from halflap.backfill.learner import MOST_TOOLS
 from halflap.backfill.opening import damage
-from halflap.backfill.passes import Pass
+from halflap.backfill.passes import Pass, RefusedError
 from halflap.errors import BackfillError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from halflap.backfill.identity import Mark
-    from halflap.backfill.passes import Work
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import SourceReport
+    from halflap.backfill.work import Work
 
 __all__ = ["Group", "is_alike"]
 
@@ -67,25 +68,40 @@ class Group:
 
     async def _together(self) -> list[SourceReport] | None:
         work = self._work
-        passes = [Pass(work, source) for source, _ in self._files]
+        passes: list[Pass | None] = []
         wanted: list[Pass] = []
         files: list[tuple[str, bool, int]] = []
         try:
-            for one, (source, look) in zip(passes, self._files, strict=True):
-                if await one.begin(look):
+            for source, look in self._files:
+                one = Pass(work, source)
+                unread = await self._begun(one, look)
+                passes.append(None if unread is None else one)
+                if unread:
                     wanted.append(one)
                     files.append((source.name, look.document, one.position))
-            found, shapes = await work.workers.run(learn_files, files, work.rules)
+            found, learned = await work.workers.run(learn_files, files, work.rules)
         except (OSError, BackfillError, EOFError):
             return None
         except damage():
             return None
-        if len(shapes) > MOST_TOOLS:
+        if len(learned.shapes) > MOST_TOOLS:
             return None
         if not all(one.take_from_group(stretch) for one, stretch in zip(wanted, found, strict=True)):
             return None
         marks: dict[str, Mark] = {}
         for one in wanted:
             marks |= one.marked()
-        await work.keep(marks, shapes)
-        return [one.report() for one in passes]
+        await work.keep(marks, learned)
+        return [
+            await Pass(work, source).read(look) if done is None else done.report()
+            for done, (source, look) in zip(passes, self._files, strict=True)
+        ]
+
+    @staticmethod
+    async def _begun(one: Pass, look: Look) -> bool | None:
+        """Say whether there is something to read in a file; None if it has to be read by itself."""
+        try:
+            unread = await one.begin(look)
+        except RefusedError:
+            return None
+        return unread if one.is_plain or not unread else None

@@ -9,13 +9,16 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from halflap.backfill.found import BadLine
 from halflap.backfill.opening import damage, open_log
 from halflap.backfill.sources import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ORIGIN", "Identified", "Known", "Mark", "head_of", "identify", "place_of"]
+    from halflap.backfill.rules import Rules
+
+__all__ = ["ORIGIN", "Identified", "Known", "Mark", "forgotten", "head_of", "identify", "place_of"]
 
 ORIGIN = "backfill:"
 _CHUNK = 1 << 20
@@ -34,19 +37,52 @@ class Mark:
     """Of the first bytes, to find it by."""
     place: str = ""
     """Stands for where the file lay, to notice that it changed."""
+    server: str = ""
+    """Whose the tools were said to be that it names without a server, if results of such were counted."""
+    without: frozenset[tuple[str, str]] = frozenset()
+    """What of it is not counted, as in `Rules.missing`: left out, since nobody knew whose it was, or forgotten."""
+    bad: BadLine | None = None
+    """The first line that could not be read."""
 
     def to_text(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return json.dumps({**asdict(self), "without": sorted(self.without)}, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str) -> Mark | None:
         try:
             data: Any = json.loads(text)
+            bad = data.get("bad")
             return cls(
-                int(data["bytes"]), int(data["lines"]), *(str(data[key]) for key in ("hash", "head", "place"))
+                int(data["bytes"]),
+                int(data["lines"]),
+                str(data["hash"]),
+                str(data["head"]),
+                str(data["place"]),
+                str(data.get("server", "")),
+                frozenset((str(server), str(tool)) for server, tool in data.get("without", ())),
+                None if bad is None else BadLine(int(bad[0]), str(bad[1])),
             )
-        except (ValueError, TypeError, LookupError):
+        except (ValueError, TypeError, LookupError, AttributeError):
             return None
+
+    def rules_for(self, rules: Rules) -> Rules:
+        """Give the rules by which it is read on: whose its tools are was said once, and holds."""
+        missing = self.without - self.left(rules)
+        return replace(rules, server=rules.server or self.server or None, missing=missing)
+
+    def left(self, rules: Rules) -> frozenset[tuple[str, str]]:
+        """Give what is not counted of it even when it is read again by these rules."""
+        return frozenset(one for one in self.without if not one[0] and not (rules.server or self.server))
+
+    def forgetting(self, server: str, tool: str = "") -> Mark:
+        """Note that what it told of a server, or of one of its tools, is to be counted when it is read again."""
+        gone = {(server, tool)}
+        if self.server == server:
+            gone.add(("", tool))
+        covered = {(owner, "") for owner, name in gone if not name}
+        kept = {one for one in self.without | gone if one in covered or (one[0], "") not in covered}
+        # Whose they are is open again.
+        return replace(self, without=frozenset(kept), server="" if ("", "") in gone else self.server)
 
 
 def head_of(beginning: bytes, length: int) -> str:
@@ -57,6 +93,14 @@ def head_of(beginning: bytes, length: int) -> str:
 def place_of(path: str, salt: bytes) -> str:
     """Give what stands for a place; where it is, it does not say."""
     return sha256(salt + path.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def forgotten(origin: str, text: str, server: str | None, tool: str | None) -> str | None:
+    """Give a watermark after something was forgotten that logs told: of a tool, of a server or all; None if it goes."""
+    mark = Mark.from_text(text) if origin.startswith(ORIGIN) else None
+    if mark is None:
+        return text
+    return None if server is None else mark.forgetting(server, tool or "").to_text()
 
 
 class Known:
@@ -98,6 +142,11 @@ class Known:
 
     def mark(self, origin: str) -> Mark:
         return self._marks[origin]
+
+    @property
+    def marks(self) -> Mapping[str, Mark]:
+        """How far each of them is counted."""
+        return self._marks
 
     def text(self, origin: str) -> str | None:
         """Give how far a log is counted, as it is written; None if it is not known."""

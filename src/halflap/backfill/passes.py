@@ -4,97 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import time
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.found import NOTHING_FOUND, Found, Tree
-from halflap.backfill.identity import Known, Mark, head_of, identify, place_of
-from halflap.backfill.kernel import MOST_TOOLS, learn_range, learn_stream
+from halflap.backfill.identity import Mark, head_of, identify, place_of
+from halflap.backfill.kernel import learn_range, learn_stream
+from halflap.backfill.learner import MOST_TOOLS
 from halflap.backfill.opening import ranges
-from halflap.backfill.own import LEARNED_ORIGIN
 from halflap.backfill.sources import HEAD, look_at
 from halflap.backfill.stream import read_stream
 from halflap.backfill.summary import SourceReport
 from halflap.errors import BackfillError
-from halflap.store import Advance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.backfill.kernel import Stretch
-    from halflap.backfill.rules import Rules
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import State
-    from halflap.backfill.workers import Workers
-    from halflap.learn import Learned
-    from halflap.store import Store, ToolKey
+    from halflap.backfill.work import Work
 
-__all__ = ["Pass", "Work", "merge_into", "said"]
+__all__ = ["Pass", "RefusedError", "said"]
 
 _LONGEST_RANGE, _SHORTEST_RANGE = 32 << 20, 1 << 20
 _RANGES_PER_WORKER = 4
 _SECONDS_BETWEEN_WRITES = 10.0
 """Of a large source, so often is stored what is done of it."""
-_SECONDS_BEFORE_WRITING = 2.0
 _CHUNK = 1 << 20
+_STRICT = "There is a line that cannot be read; nothing more of this source was stored (--strict)."
 
 
-@dataclass(slots=True)
-class Work:
-    """What all passes of a run share."""
-
-    store: Store
-    rules: Rules
-    strict: bool = False
-    dry_run: bool = False
-    known: Known = field(default_factory=lambda: Known({}))
-    workers: Workers = field(init=False)
-    learned: dict[ToolKey, Learned] = field(default_factory=dict)
-    """All that was learned in this run."""
-    stopped: bool = False
-    unwritten: dict[ToolKey, Learned] = field(default_factory=dict)
-    """What was learned and is not stored yet, and from what: many small sources are stored at once."""
-    sources: dict[str, Advance] = field(default_factory=dict)
-    written_at: float = field(default_factory=time.monotonic)
-    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def stop(self) -> None:
-        self.stopped = True
-        with contextlib.suppress(AttributeError):
-            self.workers.control.stop()
-
-    async def keep(self, marks: Mapping[str, Mark], shapes: Mapping[ToolKey, Learned]) -> None:
-        """Have something stored, soon, with how far its sources were read."""
-        for origin, mark in marks.items():
-            before = self.sources[origin].before if origin in self.sources else self.known.text(origin)
-            self.known.put(origin, mark)
-            self.sources[origin] = Advance(before, mark.to_text())
-        merge_into(self.unwritten, shapes)
-        if time.monotonic() - self.written_at > _SECONDS_BEFORE_WRITING:
-            await self.write()
-
-    async def write(self) -> None:
-        """Store what is not stored yet, as one."""
-        async with self.writing:
-            shapes, sources = self.unwritten, self.sources
-            self.unwritten, self.sources, self.written_at = {}, {}, time.monotonic()
-            await asyncio.to_thread(merge_into, self.learned, shapes)
-            if sources and not self.dry_run:
-                await self.store.add_learned(LEARNED_ORIGIN, shapes, sources=sources)
-
-
-def merge_into(known: dict[ToolKey, Learned], shapes: Mapping[ToolKey, Learned]) -> None:
-    """Add to what is known."""
-    for key, learned in shapes.items():
-        before = known.get(key)
-        known[key] = learned if before is None else before.merge(learned)
-
-
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """Nothing more of this source is stored."""
 
 
@@ -109,6 +53,9 @@ class Pass:
         self._place = ""
         self._begun = Mark(0, 0, "", "")
         """Where it was left before."""
+        self._rules = work.rules
+        self._caught_up = False
+        """Whether that is counted now of the part that was counted before, which was missing."""
         self._position = 0
         self._sha: Any = sha256()
         self._tree = Tree()
@@ -129,11 +76,11 @@ class Pass:
                 await self._in_order(document=look.document)
             self._judge()
             await self._store()
-        except _RefusedError as refused:
+        except RefusedError as refused:
             return self._report("refused", str(refused))
         except (OSError, BackfillError) as error:
             # What came before the trouble is as good as any.
-            with contextlib.suppress(_RefusedError):
+            with contextlib.suppress(RefusedError):
                 self._judge()
                 await self._store()
             return self._report("failed", said(error))
@@ -143,11 +90,11 @@ class Pass:
         """Say what came of it, where nothing went wrong."""
         if self._total.cut_short:
             return self._report("stopped")
-        new = self._position > self._begun.bytes or self._total.bad_count
+        new = self._position > self._begun.bytes or self._total.bad_count or self._total.observations
         return self._report("counted" if new or not self._begun.bytes else "known")
 
     async def begin(self, look: Look) -> bool:
-        """Find out which log it is, and how far it was counted; False if there is nothing more in it."""
+        """Find out which log it is, and how far it was counted; False if there is nothing more in it to count."""
         self._head = look.head
         path = await asyncio.to_thread(lambda: str(Path(self._source.name).resolve()))
         self._place = place_of(path, self._work.rules.salt)
@@ -158,9 +105,20 @@ class Pass:
             self._go_on_from(found.origin)
         elif self._work.known.has_place(self._place):
             self._notes.append("It is not what was counted from here before: it counts as a new source.")
-        if found.is_whole:
+        if found.is_whole and not self.is_behind:
             self._work.workers.control.advance(self._source.size)
-        return not found.is_whole
+            return False
+        return True
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is something to count in the part that was counted before."""
+        return self._begun.without != self._begun.left(self._work.rules)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is read by the same rules as any other."""
+        return self._rules == self._work.rules
 
     @property
     def position(self) -> int:
@@ -172,49 +130,89 @@ class Pass:
         try:
             self._take_stretch(stretch)
             self._judge()
-        except _RefusedError:
+        except RefusedError:
             return False
         return len(self._head) >= min(self._position, HEAD)
 
     def marked(self) -> dict[str, Mark]:
-        """Say how far it is read now; nothing if that is no further than before."""
-        if self._position <= self._begun.bytes:
+        """Say how far it is read now; nothing if that is no more than before."""
+        if self._position <= self._begun.bytes and not self._caught_up:
             return {}
         digest = self._sha if isinstance(self._sha, str) else self._sha.hexdigest()
         self._origin = self._origin or self._work.known.fresh(digest)
-        head = head_of(self._head, self._position)
-        return {self._origin: Mark(self._position, self._total.lines, digest, head, self._place)}
+        total, begun = self._total, self._begun
+        # Of what was left out before, that is still left out which could not be counted now, either.
+        without = begun.left(self._work.rules) if self._caught_up else begun.without
+        bad = (one for one in total.bad if one.line <= total.lines)
+        return {
+            self._origin: Mark(
+                self._position,
+                total.lines,
+                digest,
+                head_of(self._head, self._position),
+                self._place,
+                self._rules.server or "" if total.bare else begun.server,
+                without | {("", "")} if total.nameless else without,
+                begun.bad or next(bad, None),
+            )
+        }
 
     def _go_on_from(self, origin: str) -> None:
         self._origin = origin
-        self._begun = self._work.known.mark(origin)
-        self._position = self._begun.bytes
-        self._total = Found(lines=self._begun.lines)
+        self._begun = begun = self._work.known.mark(origin)
+        self._position = begun.bytes
+        self._total = Found(lines=begun.lines)
+        given = self._work.rules.server
+        if given and begun.server and given != begun.server:
+            raise RefusedError(
+                f"The tools that it names without a server were counted as those of {begun.server!r}. To count them as "
+                f"those of {given!r}, take that back first: halflap schema forget --server {shlex.quote(begun.server)} "
+                "--origin backfill"
+            )
+        if self._work.strict and begun.bad is not None:
+            self._total = replace(self._total, bad=(begun.bad,), bad_count=1)
+            self._work.stop()
+            raise RefusedError(_STRICT)
+        self._rules = begun.rules_for(self._work.rules)
+        if begun.left(self._work.rules):
+            self._notes.append(
+                "Results of tools without a server were left out of it. Say whose they are: --server NAME"
+            )
 
     async def _in_ranges(self) -> bool:
         """Read a plain file range by range, side by side; False if it has to be read in order."""
-        work, path, size = self._work, self._source.name, self._source.size
-        work.workers.control.advance(self._position)
-        share = (size - self._position) // (_RANGES_PER_WORKER * work.workers.jobs)
+        if not self.is_behind:
+            self._work.workers.control.advance(self._position)
+        elif not await self._read_ranges(0, self._begun.bytes, again=True) or not self._caught_up:
+            self._give_up_behind()
+            return self._total.cut_short
+        if await self._read_ranges(self._position, self._source.size):
+            return True
+        if self._caught_up:
+            self._give_up_behind()
+        return False
+
+    async def _read_ranges(self, start: int, end: int, *, again: bool = False) -> bool:
+        work, path = self._work, self._source.name
+        share = (end - start) // (_RANGES_PER_WORKER * work.workers.jobs)
         step = min(_LONGEST_RANGE, max(_SHORTEST_RANGE, share))
-        cuts = deque(await asyncio.to_thread(lambda: list(ranges(path, self._position, size, step))))
+        cuts = deque(await asyncio.to_thread(lambda: list(ranges(path, start, end, step))))
         waiting: deque[tuple[int, asyncio.Task[Found]]] = deque()
         try:
             while (cuts or waiting) and not (work.stopped and not waiting):
                 while cuts and len(waiting) <= work.workers.jobs and not work.stopped:
-                    start, end = cuts.popleft()
-                    task = asyncio.create_task(work.workers.run(learn_range, path, start, end, work.rules))
-                    waiting.append((end - start, task))
+                    begin, stop = cuts.popleft()
+                    reading = work.workers.run(learn_range, path, begin, stop, self._rules, again=again)
+                    waiting.append((stop - begin, asyncio.create_task(reading)))
                 length, task = waiting.popleft()
                 found = await task
                 if found.needs_order:
                     return False
-                await asyncio.to_thread(self._hash, found.bytes)
-                self._take(found)
+                await self._take_range(found, again=again)
                 if found.bytes < length:
                     break
-                if time.monotonic() - self._stored_at > _SECONDS_BETWEEN_WRITES and not work.strict:
-                    await self._store()
+            else:
+                self._caught_up = self._caught_up or (again and not cuts)
             if cuts and work.stopped:
                 self._total = replace(self._total, cut_short=True)
         finally:
@@ -223,6 +221,23 @@ class Pass:
             if waiting:
                 await asyncio.wait([task for _, task in waiting])
         return True
+
+    async def _take_range(self, found: Found, *, again: bool) -> None:
+        if again:
+            self._take(replace(found, bytes=0, lines=0))
+            return
+        await asyncio.to_thread(self._hash, found.bytes)
+        self._take(found)
+        is_time = time.monotonic() - self._stored_at > _SECONDS_BETWEEN_WRITES
+        # What was missing is stored when all of it is there: there is no mark for a part of it.
+        if is_time and not self._work.strict and not self.is_behind:
+            await self._store()
+
+    def _give_up_behind(self) -> None:
+        """Begin where it was left: of what was counted before, all that is missing counts, or nothing."""
+        self._tree, self._caught_up = Tree(), False
+        self._position = self._begun.bytes
+        self._total = Found(lines=self._begun.lines, cut_short=self._total.cut_short)
 
     def _hash(self, count: int) -> None:
         # A copy: if this fails, what is known is the hash of what was read before.
@@ -239,7 +254,7 @@ class Pass:
 
     async def _in_order(self, *, document: bool) -> None:
         stretch = await self._work.workers.run(
-            learn_stream, self._source.name, self._work.rules, document=document, counted=self._position
+            learn_stream, self._source.name, self._rules, document=document, counted=self._position
         )
         self._take_stretch(stretch)
         if len(self._head) < min(self._position, HEAD):
@@ -249,7 +264,7 @@ class Pass:
     async def _stream(self) -> None:
         work = self._work
         self._head, stretch = await asyncio.to_thread(
-            read_stream, self._source.name, work.rules, work.known.candidates, work.workers.control
+            read_stream, self._source.name, work.rules, work.known, work.workers.control
         )
         if stretch.origin is not None:
             self._go_on_from(stretch.origin)
@@ -262,22 +277,23 @@ class Pass:
         if stretch.position >= self._position:
             self._sha = stretch.digest
             self._position = stretch.position
+            self._caught_up = self.is_behind
+        elif self.is_behind:
+            self._give_up_behind()
 
     def _take(self, found: Found) -> None:
         self._tree.add(found)
-        self._total = self._total.merge(replace(found, shapes={}))
+        self._total = self._total.merge(replace(found, shapes={}, broken={}))
         self._position += found.bytes
         if self._work.strict and self._total.bad_count:
             self._work.stop()
-            raise _RefusedError(
-                "There is a line that cannot be read; nothing of this source was stored (--strict)."
-            )
+            raise RefusedError(_STRICT)
         if found.crowded:
-            raise _RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
+            raise RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
 
     def _judge(self) -> None:
         if self._total.nameless and not self._total.observations:
-            raise _RefusedError("It names tools without their server. Say whose they are: --server NAME")
+            raise RefusedError("It names tools without their server. Say whose they are: --server NAME")
 
     async def _store(self) -> None:
         """Store what was found since the last time, and how far that is, as one."""
@@ -287,14 +303,19 @@ class Pass:
         found = self._tree.whole()
         self._tree = Tree()
         if len(found.shapes) > MOST_TOOLS:
-            raise _RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
+            raise RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
         marks = self.marked()
-        if marks and found.bytes:
-            await self._work.keep(marks, found.shapes)
+        if marks and (found.bytes or self._caught_up):
+            await self._work.keep(marks, found)
 
     def _report(self, state: State, problem: str | None = None) -> SourceReport:
-        total = replace(self._total, lines=self._total.lines - self._begun.lines)
-        return SourceReport(self._source.name, state, total, self._begun.bytes, problem, tuple(self._notes))
+        begun = self._begun
+        total = replace(self._total, lines=self._total.lines - begun.lines)
+        skipped = begun.bytes
+        if self._caught_up:
+            # All of it was read, and looked at for what was missing.
+            total, skipped = replace(total, bytes=total.bytes + begun.bytes), 0
+        return SourceReport(self._source.name, state, total, skipped, problem, tuple(self._notes))
 
 
 def said(error: BaseException) -> str:

@@ -66,22 +66,26 @@ class Lines(Pieces):
             line = readline(limit)
             if not line:
                 return
-            self.lines += 1
-            self.line = self.lines
-            if line[-1] != _NEWLINE:
-                if len(line) == limit:
-                    self._skip(line)
-                    yield None
-                    continue
+            self.line = self.lines + 1
+            if line[-1] != _NEWLINE and len(line) < limit:
                 # It counts as read only if it turns out to be whole.
                 self.is_finished = False
                 yield line
                 return
+            self.lines += 1
+            if line[-1] != _NEWLINE:
+                self._skip(line)
+                yield None
+                continue
             if hashes:
                 self._past(line)
             else:
                 self.position += len(line)
             yield line
+
+    def accept(self, last: bytes) -> None:
+        super().accept(last)
+        self.lines += 1
 
     def _skip(self, line: bytes) -> None:
         while line:

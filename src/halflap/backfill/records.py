@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ _TIMES = ("at", "timestamp", "time", "ts", "started_at", "created_at", "created"
 _DEEPEST = 4
 _EARLIEST, _LATEST = 1e8, 1e11
 """In seconds since 1970. What is beyond is in milliseconds."""
+_SKEW_SECONDS = 86_400.0
+"""So far may a log's clock be ahead of ours; what is further in the future is no time."""
 
 
 class Records:
@@ -37,6 +40,7 @@ class Records:
         self._open = Waiting(taker)
         self._single = Messages(taker, self._shared)
         self._wire = Wire(taker, self._shared)
+        self._now = time.time() + _SKEW_SECONDS
 
     def read(self, record: Any) -> bool:
         """Read one; False if it is nothing that we know."""
@@ -68,12 +72,12 @@ class Records:
             raise BadRecordError("`is_error` is neither true nor false")
         call = Call(server or None, name_of(tool), self._taker.digest(arguments_of(record.get("arguments"))))
         if "result" in record:
-            self._taker.answered(call, record["result"], _when(record), is_error=is_error is True)
+            self._taker.answered(call, record["result"], self._when(record), is_error=is_error is True)
         else:
             self._taker.unpaired(1)
 
     def _object(self, record: dict[str, Any], left: int, at: float | None, around: Mapping[str, Any]) -> bool:
-        at = _when(record) or at
+        at = self._when(record) or at
         if "jsonrpc" in record:
             self._wire.message(record, around, at)
             return True
@@ -113,26 +117,30 @@ class Records:
         known = not records
         for record in records:
             if type(record) is dict and (record.get("role") in ROLES or record.get("type") in ITEMS):
-                reader.message(record, _when(record) or at)
+                reader.message(record, self._when(record) or at)
                 known = True
             elif type(record) is dict or type(record) is list:
                 known = self.read(record) or known
         waiting.close()
         return known
 
+    def _when(self, record: Mapping[str, Any]) -> float | None:
+        """Say when it was, in seconds since 1970, if the record does."""
+        for key in _TIMES:
+            said = record.get(key)
+            seconds = None if said is None else _seconds(said)
+            if seconds is not None and _EARLIEST <= seconds <= self._now:
+                return seconds
+        return None
 
-def _when(record: Mapping[str, Any]) -> float | None:
-    """Say when it was, in seconds since 1970, if the record does."""
-    for key in _TIMES:
-        said = record.get(key)
-        if said is None:
-            continue
-        if type(said) is str:
-            try:
-                moment = datetime.fromisoformat(said)
-                return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-            except (ValueError, OverflowError):
-                continue
-        if (type(said) is int or type(said) is float) and _EARLIEST <= said < 1000 * _LATEST:
-            return said / 1000 if said >= _LATEST else float(said)
+
+def _seconds(said: Any) -> float | None:
+    if type(said) is str:
+        try:
+            moment = datetime.fromisoformat(said)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    if (type(said) is int or type(said) is float) and _EARLIEST <= said < 1000 * _LATEST:
+        return said / 1000 if said >= _LATEST else float(said)
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.schema import Reading, reading_of
 from halflap.store import ToolKey
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halflap.values import Tool
 
-__all__ = ["LONGEST_NAME", "Rules", "rules_for", "server_and_tool"]
+__all__ = ["LONGEST_NAME", "Rules", "is_bare", "rules_for", "server_and_tool"]
 
 LONGEST_NAME = 500
 _PREFIX = "mcp__"
@@ -35,6 +35,11 @@ class Rules:
     """The catalogue's tools by their namespaced names."""
     readings: Mapping[ToolKey, Reading] = field(default_factory=dict)
     """Of the tools whose declaration says that results are read in a way of their own."""
+    declared: Mapping[ToolKey, Mapping[str, Any]] = field(default_factory=dict)
+    """What tools declare to return, for those that do."""
+    missing: frozenset[tuple[str, str]] = frozenset()
+    """What counts of that, too, which was counted before: the tools of servers, or all of one where the tool is empty;
+    the server is empty for tools that the log names without one."""
 
     def key_of(self, server: str | None, name: str, hashes: Mapping[tuple[str, str], str]) -> ToolKey | None:
         """Say which tool is meant; None where nobody knows whose it is."""
@@ -68,7 +73,13 @@ def rules_for(
         tuple(secrets),
         names,
         {key: one for key, one in readings.items() if one != plain},
+        {names[tool.name]: tool.output_schema for tool in declaring if isinstance(tool.output_schema, dict)},
     )
+
+
+def is_bare(server: str | None, name: str) -> bool:
+    """Say whether a log leaves open whose a tool is."""
+    return server is None and server_and_tool(name)[0] is None
 
 
 def server_and_tool(name: str) -> tuple[str | None, str]:

@@ -12,17 +12,15 @@ from halflap.backfill.pieces import LONGEST, is_document
 from halflap.backfill.sources import HEAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from halflap.backfill.kernel import Control, Stretch
+    from halflap.backfill.identity import Known
+    from halflap.backfill.kernel import Stretch
+    from halflap.backfill.learner import Control
     from halflap.backfill.rules import Rules
 
 __all__ = ["read_stream"]
 
 
-def read_stream(
-    name: str, rules: Rules, candidates: Callable[[bytes], dict[int, dict[str, str]]], control: Control
-) -> tuple[bytes, Stretch]:
+def read_stream(name: str, rules: Rules, known: Known, control: Control) -> tuple[bytes, Stretch]:
     """Learn from a stream; gives its beginning, too."""
     descriptor = 0 if name == "-" else os.open(name, os.O_RDONLY)
     try:
@@ -30,7 +28,9 @@ def read_stream(
         head, file = beginning_of(unpacked(piped), HEAD)
         lines, file = lines_of(file, 2, LONGEST)
         document = is_document(lines)
-        return head, learn_open(file, rules, document=document, known=candidates(head), control=control)
+        return head, learn_open(
+            file, rules, document=document, known=known.candidates(head), marks=known.marks, control=control
+        )
     finally:
         if name != "-":
             os.close(descriptor)

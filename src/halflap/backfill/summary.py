@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.backfill.found import NOTHING_FOUND, Found
 from halflap.learn import Learned, changes, merge
+from halflap.observe import drift_told
+from halflap.store import Breach, DriftEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +84,10 @@ class Summary:
     seconds: float
     is_stopped: bool = False
     dry_run: bool = False
+    drift: tuple[DriftEvent, ...] = ()
+    """What contradicts what had settled before."""
+    breaches: tuple[Breach, ...] = ()
+    """Where results broke what their tools declare."""
 
     @property
     def observations(self) -> int:
@@ -99,12 +105,18 @@ class Summary:
             "tools": [tool.to_json() for tool in self.tools],
             "newSchemas": self.schemas("new"),
             "changedSchemas": self.schemas("changed"),
+            "drift": [*map(_told, self.drift), *map(_told, self.breaches)],
             "sources": [source.to_json() for source in self.sources],
             "alreadyCounted": self.count("known"),
             "seconds": round(self.seconds, 3),
             "interrupted": self.is_stopped,
             "dryRun": self.dry_run,
         }
+
+
+def _told(one: DriftEvent | Breach) -> dict[str, Any]:
+    (told,) = drift_told([one], []) if isinstance(one, DriftEvent) else drift_told([], [one])
+    return {"server": one.server, "tool": one.tool, **told}
 
 
 def tool_reports(before: Sequence[StoredShape], learned: Mapping[ToolKey, Learned]) -> tuple[ToolReport, ...]:

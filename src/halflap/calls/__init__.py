@@ -1,6 +1,6 @@
 """The only path to a tool."""
 
-from halflap.calls.breaches import Breaches
+from halflap.calls.breaches import Breaches, breached_place
 from halflap.calls.calls import Calls
 from halflap.calls.checks import aside
 from halflap.calls.describe import describe
@@ -22,6 +22,7 @@ __all__ = [
     "Redactor",
     "Retention",
     "aside",
+    "breached_place",
     "configured_secrets",
     "describe",
     "new_id",

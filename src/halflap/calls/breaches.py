@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from halflap.errors import StoreError
 from halflap.learn import is_name
+from halflap.schema import declared_names, general_path
 from halflap.store import Breach
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halflap.store import Store
     from halflap.values import Tool
 
-__all__ = ["Breaches"]
+__all__ = ["Breaches", "breached_place"]
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +28,17 @@ _MOST_PATHS = 100
 """Of one definition; that there are more makes it no worse."""
 _PAUSE_SECONDS = 1.0
 
-_STEP = re.compile(r'\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|([^.\[\]]+)')
+_MOST_KEPT = 200
 _Key = tuple[str, str, str, str]
+
+
+def breached_place(problem: ArgumentProblem, names: frozenset[str]) -> str:
+    """Write where a declaration was broken, for everybody: only names that it has itself, and of data nothing.
+
+    A key that it does not allow is new in a record, not data in a map: it is written if it looks like a name.
+    """
+    path = general_path(problem.path, names, is_name if problem.what == "unknown" else lambda _: False)
+    return path[:_LONGEST_PATH]
 
 
 class Breaches:
@@ -40,6 +49,8 @@ class Breaches:
         self._paths: dict[tuple[str, str], set[str]] = {}
         self._new: dict[_Key, Breach] = {}
         self._writer: asyncio.Task[None] | None = None
+        self._names: dict[str, frozenset[str]] = {}
+        """What names of keys a definition has, for those that were broken."""
 
     async def load(self) -> None:
         """Read what earlier gateways saw."""
@@ -52,7 +63,7 @@ class Breaches:
 
     def note(self, tool: Tool, problem: ArgumentProblem) -> None:
         """Note a breach."""
-        path = _general(problem.path)[:_LONGEST_PATH]
+        path = self._place(tool, problem)
         known = self._paths.setdefault((tool.server, tool.hash), set())
         if path not in known and len(known) >= _MOST_PATHS:
             return
@@ -73,6 +84,14 @@ class Breaches:
         )
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write(), name="record breaches")
+
+    def _place(self, tool: Tool, problem: ArgumentProblem) -> str:
+        names = self._names.get(tool.hash)
+        if names is None:
+            names = self._names[tool.hash] = declared_names(tool.output_schema)
+            if len(self._names) > _MOST_KEPT:
+                del self._names[next(iter(self._names))]
+        return breached_place(problem, names)
 
     async def _write(self) -> None:
         while self._new:
@@ -96,17 +115,3 @@ class Breaches:
                 await self._writer
         if self._new:
             await self.flush()
-
-
-def _general(path: str) -> str:
-    """Write a place as it is for every result: no item's number, and no key that is data rather than a name."""
-    return _STEP.sub(_step, path[: _LONGEST_PATH * 4])
-
-
-def _step(found: re.Match[str]) -> str:
-    number, quoted, name = found.groups()
-    if number is not None:
-        return "[]"
-    if quoted is not None:
-        return found.group() if is_name(quoted) else "[key]"
-    return name if is_name(name) else "[key]"

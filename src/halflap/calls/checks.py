@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import ArgumentProblem, InvalidArgumentsError
@@ -93,9 +94,11 @@ class Checks:
         if isinstance(validator, str):
             logger.debug("The %s of %s is not checked: of its schema, %s", side, tool.name, validator)
             return []
+        # What is expected of results is kept, and told to others than those who have them.
+        tell = partial(validator.problems, without_data=side == "output")
         if validator.is_light(value):
-            return validator.problems(value)
-        problems = await asyncio.to_thread(validator.problems, value)
+            return tell(value)
+        problems = await asyncio.to_thread(tell, value)
         if not problems and not await asyncio.to_thread(validator.is_checked, value):
             logger.info("The %s of %s was not checked: it is too much work.", side, tool.name)
         return problems

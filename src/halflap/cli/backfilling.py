@@ -129,6 +129,14 @@ def _show(summary: Summary) -> None:
         f"{verb} from {what} ({speed})." if summary.observations else "There was nothing new to learn from.",
         f"Schemas: {summary.schemas('new')} new, {summary.schemas('changed')} changed.",
     ]
+    if summary.drift or summary.breaches:
+        told = [
+            f"{_many(len(summary.drift), 'change')} of what had settled" if summary.drift else "",
+            f"{_many(len(summary.breaches), 'place')} that {_break(summary)} what is declared"
+            if summary.breaches
+            else "",
+        ]
+        lines.append(f"Drift: {' and '.join(filter(None, told))}; see halflap schema drift.")
     if known:
         lines.append(f"Already counted, and not counted again: {_many(known, 'source')}.")
     unknown = sorted({tool.server for tool in summary.tools if not tool.is_known})
@@ -183,10 +191,14 @@ def _tell(source: SourceReport) -> None:
         )
     for text in source.notes:
         note(f"{name}: {text}")
-    if source.skipped_bytes and source.state != "known":
+    if source.skipped_bytes and source.state not in {"known", "refused"}:
         note(f"{name}: went on after {source.skipped_bytes / _MB:,.1f} MB that were counted before.")
     if source.problem is not None:
         note(f"{'Error: ' if source.state in {'failed', 'refused'} else ''}{name}: {visible(source.problem)}")
+
+
+def _break(summary: Summary) -> str:
+    return "breaks" if len(summary.breaches) == 1 else "break"
 
 
 def _many(count: int, what: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -34,19 +34,20 @@ _MOST_BYTES = 256 * 1024 * 1024
 @reported
 def export_learned(
     file: Annotated[
-        Path | None, typer.Argument(help="Write to this file instead of stdout.", show_default=False)
+        Path | None, typer.Argument(help="Write to this file; - is stdout, as is none.", show_default=False)
     ] = None,
     config: ConfigOption = None,
     verbose: VerboseOption = False,
 ) -> None:
     """Write what was learned of all tools, as JSON, for another gateway to import.
 
-    No values of results are in it; names of servers, tools and fields are.
+    Names of servers, tools and fields are in it, and of values the words under tag keys; with learning.values,
+    the other texts that are kept, too.
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
     data = asyncio.run(_export(read_config(config)))
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
-    if file is None:
+    if file is None or str(file) == "-":
         sys.stdout.write(text)
         sys.stdout.flush()
         return
@@ -106,9 +107,20 @@ def _read(file: Path) -> Any:
     if len(data) > _MOST_BYTES:
         raise UsageError(f"{file} is larger than {_MOST_BYTES // 2**20} MiB.")
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        raise ShapeBrokenError(f"{file} is no JSON. Take it from `halflap schema export`.") from None
+        return json.loads(data, parse_constant=_no_constant)
+    except ValueError as error:
+        why = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ShapeBrokenError(
+            f"{file} is no JSON ({why}). Nothing was imported; take it from `halflap schema export`."
+        ) from None
+    except RecursionError:
+        raise ShapeBrokenError(
+            f"{file} is nested too deeply. Nothing was imported; take it from `halflap schema export`."
+        ) from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"JSON has no {name}")
 
 
 async def _import(config: Config, data: Any) -> Imported:

@@ -129,7 +129,9 @@ def _lines(described: dict[str, Any], tool: Tool, known: Known | None) -> list[s
         lines.append(
             f"  {known.observations} results{failed}. Confidence {known.confidence:.2f}. Last: {when}"
         )
-    lines += [f"  Since {one['since']}: {drift_line(one)}" for one in described.get("drift", ())]
+    for one in described.get("drift", ()):
+        when = f"Since {one['since']}" if one["since"] else "In logs"
+        lines.append(f"  {when}: {drift_line(one)}")
     fields = field_lines(tool, known)
     return [*lines, "", *fields] if fields else lines
 
@@ -139,9 +141,10 @@ def drift_line(told: dict[str, Any]) -> str:
     where = one_line(told["path"], 200) or "the result"
     if "now" in told:
         return f"{where}: {told['what'].replace('-', ' ')}, was {told['before']}, is {told['now']}"
-    return (
-        f"{where}: breaks what is declared, expected {one_line(told['before'], 200)} ({told['times']} times)"
-    )
+    source = ", in logs" if "origin" in told else ""
+    expected = one_line(told["before"], 200)
+    often = "once" if told["times"] == 1 else f"{told['times']} times"
+    return f"{where}: breaks what is declared, expected {expected} ({often}{source})"
 
 
 @reported
@@ -161,7 +164,7 @@ def drift(
         print_json(found)
         return
     for one in found:
-        _write(harmless(f"{one['since']}  {one['tool']}  {drift_line(one)}") + "\n")
+        _write(harmless(f"{one['since'] or 'in logs':<25}  {one['tool']}  {drift_line(one)}") + "\n")
     if not found:
         note("Nothing has drifted.")
 

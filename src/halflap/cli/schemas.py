@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halflap.cli.exchange import export_learned, import_learned
+from halflap.cli.forgetting import forget
 from halflap.cli.learned import drift, show
 from halflap.cli.output import ConfigOption, VerboseOption, note, reported, set_up_logging
 from halflap.cli.progress import working
@@ -38,6 +39,7 @@ def _schema() -> None:
 
 schema.command(name="show")(show)
 schema.command(name="drift")(drift)
+schema.command(name="forget")(forget)
 schema.command(name="export")(export_learned)
 schema.command(name="import")(import_learned)
 
@@ -61,7 +63,7 @@ def stubs(
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
     text = asyncio.run(_stubs(read_config(config), server))
-    if output is None:
+    if output is None or str(output) == "-":
         sys.stdout.write(text)
         sys.stdout.flush()
         return

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, load_config
-from halflap.errors import RunNotFoundError, StoreError, UsageError
+from halflap.errors import RunNotFoundError, StoreError
 from halflap.gateway.learned import Knowing
 from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
@@ -272,8 +272,7 @@ class Gateway(Knowing):
             raise StoreError(f"{self.store_trouble} Nothing was read: what is learned could not be kept.")
         work = await asyncio.to_thread(import_module, "halflap.backfill")
         salt, tools = await store.salt(), self.snapshot.tools.values()
-        if not self.config.learning.enabled:
-            raise UsageError("Nothing was read: learning is switched off (`learning.enabled`).")
+        self._expect_learning("Nothing was read")
         from halflap.calls import configured_secrets  # noqa: PLC0415 -- see the top
 
         values, secrets = self.config.learning.values, configured_secrets(self.config)

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import StoreError
+from halflap.errors import StoreError, UsageError
 from halflap.gateway.parts import Parts
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Hit
     from halflap.observe import Imported, Known
-    from halflap.store import Breach, DriftEvent, StoredShape
+    from halflap.store import Breach, DriftEvent, StoredShape, ToolKey
     from halflap.values import Tool
 
 __all__ = ["Knowing"]
@@ -65,7 +65,13 @@ class Knowing(Parts):
         assert self._store is not None
         if self._learning is not None:
             await self._learning.flush()
-        return await self._store.learned(server=server, tool=tool)
+        rows = await self._store.learned(server=server, tool=tool)
+        if self.config.learning.values:
+            return rows
+        # What is still in the store from when values were kept is not shown.
+        return await asyncio.to_thread(
+            lambda: [replace(row, learned=row.learned.without_values()) for row in rows]
+        )
 
     async def drift(
         self, server: str | None = None, tool: str | None = None
@@ -87,31 +93,66 @@ class Knowing(Parts):
         return events, breaches
 
     async def export_learned(self) -> dict[str, Any]:
-        """Give all that was learned, by whomever, in a form that another gateway takes."""
+        """Give all that was learned, by whomever, in a form that another gateway takes.
+
+        Raises `UsageError` where learning is switched off.
+        """
+        self._expect_learning("Nothing was exported")
         from halflap.observe import exported, iso  # noqa: PLC0415 -- see the top of `parts`
 
         rows = await self.learned_rows()
         assert self._store is not None
-        name = await self._store.installation()
-        return await asyncio.to_thread(exported, rows, name, iso(time.time()))
+        name, values = await self._store.installation(), self.config.learning.values
+        return await asyncio.to_thread(exported, rows, name, iso(time.time()), values=values)
+
+    def _expect_learning(self, otherwise: str) -> None:
+        if not self.config.learning.enabled:
+            raise UsageError(f"{otherwise}: learning is switched off (`learning.enabled`).")
 
     async def import_learned(self, data: Any) -> Imported:
         """Take what another gateway learned. However often it is taken, it counts once.
 
         Raises `ShapeError`, and takes nothing, where anything in it is not as it should be.
         """
+        self._expect_learning("Nothing was imported")
         from halflap.observe import read_export  # noqa: PLC0415 -- see the top of `parts`
 
         await self.prepare()
         assert self._store is not None
         if self.store_trouble is not None:
             raise StoreError(f"{self.store_trouble} Nothing was imported.")
-        imported: Imported = await asyncio.to_thread(read_export, data, await self._store.installation())
+        imported: Imported = await asyncio.to_thread(
+            read_export, data, await self._store.installation(), values=self.config.learning.values
+        )
         for origin, shapes in imported.shapes.items():
             await self._store.replace_learned(origin, shapes)
         if self._knowledge is not None:
             self._knowledge.forget()
         return imported
+
+    async def forget_learned(
+        self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
+    ) -> Sequence[tuple[str, ToolKey]]:
+        """Forget what was learned: of a server, of one of its tools as it names it, from one origin; gives what.
+
+        What logs told of it counts again when they are read again.
+        """
+        from halflap.backfill import LEARNED_ORIGIN, forgotten  # noqa: PLC0415 -- see the top of `parts`
+
+        await self.prepare()
+        assert self._store is not None
+        if self.store_trouble is not None:
+            raise StoreError(f"{self.store_trouble} Nothing was forgotten.")
+        if self._learning is not None:
+            await self._learning.flush()
+
+        def remark(name: str, mark: str) -> str | None:
+            return forgotten(name, mark, server, tool) if origin in {None, LEARNED_ORIGIN} else mark
+
+        gone = await self._store.forget_learned(origin, server, tool, remark=remark)
+        if self._knowledge is not None:
+            self._knowledge.forget()
+        return gone
 
     async def _told(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
         """Give what `inspect_tool` tells of what was learned, and the note on it."""

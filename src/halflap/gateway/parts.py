@@ -103,6 +103,8 @@ class Parts:
         self._recorder = Recorder(self._store, redactor, self.config.traces)
         self._breaches = Breaches(self._store)
         await self._breaches.load()
+        if not self.config.learning.values:
+            await self._drop_values(self._store)
         if self.config.learning.enabled:
             await self._open_learning(self._store, self._recorder, redactor)
         self._calls = Calls(
@@ -116,6 +118,18 @@ class Parts:
         self._retention = Retention(self._store, self.config.traces)
         self._retention.start()
         await self._scripts.look()
+
+    @staticmethod
+    async def _drop_values(store: Store) -> None:
+        """Where values are not to be kept, those that were kept before are not, either."""
+        try:
+            dropped = await store.drop_values()
+        except StoreError as error:
+            # They are not shown, either way.
+            logger.warning("Values that were learned before could not be taken out: %s", error)
+            return
+        if dropped:
+            logger.info("Values that were learned while `learning.values` was on were taken out.")
 
     async def _open_learning(self, store: Store, recorder: Recorder, redactor: Redactor) -> None:
         observe = await asyncio.to_thread(import_module, "halflap.observe")

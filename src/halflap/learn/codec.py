@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import json
+import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.errors import ShapeBrokenError, ShapeTooNewError
 from halflap.learn.bound import bounded
 from halflap.learn.evidence import Sample, Tally
-from halflap.learn.formats import ALL, FORMATS, bit_of
+from halflap.learn.formats import FORMATS, bit_of
 from halflap.learn.limits import (
     DEEPEST,
     LONGEST_KEY,
@@ -21,14 +22,15 @@ from halflap.learn.limits import (
 from halflap.learn.shape import KINDS, Formats, Key, Lengths, Place, Record, Shape, Tag
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halflap.learn.shape import Scalar
 
 __all__ = ["VERSION", "from_json", "to_json"]
 
 VERSION = 1
-_DIGESTS = 1 << 64
+MOST_COUNTED = 10**15
+"""Nobody has seen more of anything than this."""
+_LATEST = 10**12
+_DIGEST = re.compile("[0-9a-f]{16}").fullmatch
 
 
 def to_json(shape: Shape) -> dict[str, Any]:
@@ -44,11 +46,12 @@ def to_json(shape: Shape) -> dict[str, Any]:
     }
 
 
-def from_json(data: Any) -> Shape:
-    """Read a shape; a newer version and damage are errors of their own."""
-    if not isinstance(data, dict) or type(data.get("version")) is not int:
+def from_json(data: Any, where: str = "") -> Shape:
+    """Read a shape; a newer version and damage are errors of their own, which say where, from `where` on."""
+    if type(data) is not dict or type(data.get("version")) is not int or data["version"] < 1:
         raise ShapeBrokenError(
-            "Not a learned shape: it has no version. Take it from `halflap schema export`."
+            f"{where or 'This'} is no learned shape: it has no version that there is. "
+            "Take it from `halflap schema export`."
         )
     if data["version"] > VERSION:
         raise ShapeTooNewError(
@@ -56,11 +59,9 @@ def from_json(data: Any) -> Shape:
             "Update Halflap to use it."
         )
     try:
-        return _Reader().shape(data)
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise ShapeBrokenError(
-            f"This learned shape is damaged ({type(error).__name__}: {error}). Nothing of it was used; export it anew."
-        ) from error
+        return _Reader().shape(data, where)
+    except _DamageError as damage:
+        raise ShapeBrokenError(f"The shape cannot be read: {damage}.") from None
 
 
 def _hex(digest: int) -> str:
@@ -112,116 +113,174 @@ def _record(tag: Tag | None, record: Record) -> dict[str, Any]:
     return data
 
 
-def _refuse(what: str) -> NoReturn:
-    raise ValueError(what)
+class _DamageError(Exception):
+    """What is wrong, with where it is."""
+
+
+def _refuse(where: str, what: str) -> NoReturn:
+    raise _DamageError(f"{where or 'the shape'} {what}")
+
+
+def _object(data: Any, where: str) -> dict[str, Any]:
+    return data if type(data) is dict else _refuse(where, "is no object")
+
+
+def _list(data: Any, where: str, length: int | None = None) -> list[Any]:
+    if type(data) is not list:
+        _refuse(where, "is no list")
+    if length is not None and len(data) != length:
+        _refuse(where, f"is no list of {length}")
+    return data
+
+
+def _field(data: dict[str, Any], name: str, where: str) -> Any:
+    return data[name] if name in data else _refuse(where, f"has no `{name}`")
 
 
 class _Reader:
-    """Reads what `to_json` wrote, and trusts nothing of it."""
+    """Reads what `to_json` wrote, and trusts nothing of it: what cannot be so is told with where it is."""
 
-    def shape(self, data: Mapping[str, Any]) -> Shape:
-        depth = self._count(data["depth"])
-        digests = tuple(self._digest(text) for text in data["sample"])
-        if depth > DEEPEST or len(digests) > MOST_DIGESTS or list(digests) != sorted(set(digests)):
-            _refuse("depth or sample out of bounds")
+    def shape(self, data: dict[str, Any], where: str) -> Shape:
+        inner = f"{where}." if where else ""
+        depth = self._count(_field(data, "depth", where), f"{inner}depth")
+        if depth > DEEPEST:
+            _refuse(f"{inner}depth", f"is more than {DEEPEST}")
+        sample = _list(_field(data, "sample", where), f"{inner}sample")
+        digests = tuple(self._digest(text, f"{inner}sample") for text in sample[: MOST_DIGESTS + 1])
+        if len(digests) > MOST_DIGESTS or list(digests) != sorted(set(digests)):
+            _refuse(f"{inner}sample", f"is not in order, or has more than {MOST_DIGESTS}")
         shape = Shape(
-            self._place(data["root"], depth),
-            self._count(data["observations"]),
+            self._place(_field(data, "root", where), depth, f"{inner}root"),
+            self._count(_field(data, "observations", where), f"{inner}observations"),
             Sample(digests),
-            self._time(data["first"]),
-            self._time(data["last"]),
+            self._time(_field(data, "first", where), f"{inner}first"),
+            self._time(_field(data, "last", where), f"{inner}last"),
             depth,
         )
-        return shape if bounded(shape) == shape else _refuse("more places than are ever kept")
+        return shape if bounded(shape) == shape else _refuse(where, "has more places than are ever kept")
 
-    def _place(self, data: Mapping[str, Any], left: int) -> Place:
+    def _place(self, data: Any, left: int, where: str) -> Place:
         if left < 0:
-            _refuse("deeper than it says")
-        kinds = {kind: self._seen(tally) for kind, tally in data["kinds"].items()}
-        if not kinds.keys() <= set(KINDS) or len(data.get("records", [])) > MOST_VARIANTS:
-            _refuse("unknown kinds, or too many variants")
+            _refuse(where, "is deeper than the shape says")
+        _object(data, where)
+        kinds = _object(_field(data, "kinds", where), f"{where}.kinds")
+        if not kinds.keys() <= set(KINDS):
+            _refuse(f"{where}.kinds", "has a kind that there is not")
+        records = _list(data.get("records", []), f"{where}.records")
+        if len(records) > MOST_VARIANTS:
+            _refuse(f"{where}.records", f"are more than {MOST_VARIANTS}")
         items = data.get("items")
         lengths = data.get("lengths")
+        read = [self._record(record, left - 1, f"{where}.records[{at}]") for at, record in enumerate(records)]
+        if len({tag for tag, _ in read}) != len(read):
+            _refuse(f"{where}.records", "has a tag twice")
         return Place(
-            kinds=kinds,
-            formats=self._formats(data) if "formats" in data else None,
-            values=self._values(data.get("values", [])),
-            lengths=None if lengths is None else Lengths(*map(self._count, lengths)),
-            items=None if items is None else self._place(items, left - 1),
-            records=dict(self._record(record, left - 1) for record in data.get("records", [])),
-            mixed=self._flag(data, "mixed"),
-            cut=self._flag(data, "cut"),
+            kinds={kind: self._seen(tally, f"{where}.kinds.{kind}") for kind, tally in kinds.items()},
+            formats=self._formats(data, where) if "formats" in data else None,
+            values=self._values(data.get("values", []), f"{where}.values"),
+            lengths=None if lengths is None else self._lengths(lengths, f"{where}.lengths"),
+            items=None if items is None else self._place(items, left - 1, f"{where}.items"),
+            records=dict(read),
+            mixed=self._flag(data, "mixed", where),
+            cut=self._flag(data, "cut", where),
         )
 
-    def _record(self, data: Mapping[str, Any], left: int) -> tuple[Tag | None, Record]:
-        keys = {
-            self._text(name): Key(self._place(place, left), self._tally(missing))
-            for name, (place, missing) in data.get("keys", {}).items()
-        }
-        if len(keys) > MOST_KEYS:
-            _refuse("too many keys")
+    def _record(self, data: Any, left: int, where: str) -> tuple[Tag | None, Record]:
+        _object(data, where)
+        named = _object(data.get("keys", {}), f"{where}.keys")
+        if len(named) > MOST_KEYS:
+            _refuse(f"{where}.keys", f"are more than {MOST_KEYS}")
+        keys = {}
+        for name, pair in named.items():
+            inner = f"{where}.keys[{json.dumps(name[:LONGEST_KEY])}]"
+            place, missing = _list(pair, inner, 2)
+            keys[name] = Key(self._place(place, left, inner), self._tally(missing, f"{inner} missing"))
         rest = data.get("rest")
-        tag = data.get("tag")
         return (
-            None if tag is None else Tag(self._text(tag[0]), self._scalar(tag[1])),
+            self._tag(data["tag"], f"{where}.tag") if data.get("tag") is not None else None,
             Record(
-                self._seen(data["seen"]),
+                self._seen(_field(data, "seen", where), f"{where}.seen"),
                 keys,
-                None if rest is None else self._place(rest, left),
-                self._flag(data, "crowded"),
+                None if rest is None else self._place(rest, left, f"{where}.rest"),
+                self._flag(data, "crowded", where),
             ),
         )
 
-    def _formats(self, data: Mapping[str, Any]) -> Formats:
-        kept = sum(bit_of(name) for name in set(data["formats"]))
-        once = {
-            bit_of(name): self._digest(text) for text, names in data.get("lost", {}).items() for name in names
-        }
-        if kept & sum(once) or kept | sum(once) > ALL:
-            _refuse("a format both kept and lost")
+    def _tag(self, data: Any, where: str) -> Tag:
+        key, value = _list(data, where, 2)
+        if type(key) is not str or len(key) > LONGEST_KEY:
+            _refuse(where, "has no name for a key")
+        return Tag(key, self._scalar(value, where))
+
+    def _lengths(self, data: Any, where: str) -> Lengths:
+        shortest, longest = _list(data, where, 2)
+        return Lengths(self._count(shortest, where), self._count(longest, where))
+
+    def _formats(self, data: dict[str, Any], where: str) -> Formats:
+        kept = self._bits(data["formats"], f"{where}.formats")
+        once: dict[int, int] = {}
+        for text, names in _object(data.get("lost", {}), f"{where}.lost").items():
+            digest = self._digest(text, f"{where}.lost")
+            for bit in (1 << place for place in range(len(FORMATS))):
+                if self._bits(names, f"{where}.lost") & bit:
+                    if bit in once or kept & bit:
+                        _refuse(f"{where}.lost", "has a format that is kept, or twice")
+                    once[bit] = digest
         return Formats(kept, once)
 
-    def _values(self, data: Any) -> dict[Scalar, Tally] | None:
-        if data is not None and len(data) > MOST_VALUES:
-            _refuse("too many values")
-        return None if data is None else {self._scalar(value): self._seen(tally) for value, tally in data}
+    @staticmethod
+    def _bits(names: Any, where: str) -> int:
+        bits = 0
+        for name in _list(names, where):
+            if name not in FORMATS:
+                _refuse(where, "has a format that there is not")
+            bits |= bit_of(name)
+        return bits
 
-    def _seen(self, data: Any) -> Tally:
-        tally = self._tally(data)
-        return tally if tally.times else _refuse("nothing that was seen")
+    def _values(self, data: Any, where: str) -> dict[Scalar, Tally] | None:
+        if data is None:
+            return None
+        if len(_list(data, where)) > MOST_VALUES:
+            _refuse(where, f"are more than {MOST_VALUES}")
+        pairs = [_list(pair, where, 2) for pair in data]
+        values = {self._scalar(value, where): self._seen(tally, where) for value, tally in pairs}
+        return values if len(values) == len(pairs) else _refuse(where, "has a value twice")
 
-    def _tally(self, data: Any) -> Tally:
-        if isinstance(data, list):
-            count, once = data
-            return Tally(self._count(count), self._digest(once))
-        return Tally(self._count(data), None)
+    def _seen(self, data: Any, where: str) -> Tally:
+        tally = self._tally(data, where)
+        return tally if tally.times else _refuse(where, "was never seen")
+
+    def _tally(self, data: Any, where: str) -> Tally:
+        if type(data) is list:
+            count, once = _list(data, where, 2)
+            return Tally(self._count(count, where), self._digest(once, where))
+        return Tally(self._count(data, where), None)
 
     @staticmethod
-    def _count(data: Any) -> int:
-        return data if type(data) is int and data >= 0 else _refuse("no count")
+    def _count(data: Any, where: str) -> int:
+        return data if type(data) is int and 0 <= data <= MOST_COUNTED else _refuse(where, "is no count")
 
     @staticmethod
-    def _digest(data: Any) -> int:
-        digest = int(data, 16)
-        return digest if 0 <= digest < _DIGESTS else _refuse("no digest")
+    def _digest(data: Any, where: str) -> int:
+        if type(data) is not str or not _DIGEST(data):
+            _refuse(where, "has no digest where one should be")
+        return int(data, 16)
 
     @staticmethod
-    def _time(data: Any) -> float | None:
-        if data is None or (type(data) in {int, float} and math.isfinite(data)):
-            return None if data is None else float(data)
-        _refuse("no time")
+    def _time(data: Any, where: str) -> float | None:
+        if data is None:
+            return None
+        if type(data) in {int, float} and abs(data) <= _LATEST:
+            return float(data)
+        _refuse(where, "is no time")
 
     @staticmethod
-    def _flag(data: Mapping[str, Any], name: str) -> bool:
+    def _flag(data: dict[str, Any], name: str, where: str) -> bool:
         flag = data.get(name, False)
-        return flag if type(flag) is bool else _refuse(f"{name} is no truth value")
+        return flag if type(flag) is bool else _refuse(f"{where}.{name}", "is neither true nor false")
 
     @staticmethod
-    def _text(data: Any) -> str:
-        return data if type(data) is str and len(data) <= LONGEST_KEY else _refuse("no name")
-
-    @staticmethod
-    def _scalar(data: Any) -> Scalar:
+    def _scalar(data: Any, where: str) -> Scalar:
         if type(data) is bool or (type(data) is str and len(data) <= LONGEST_VALUE):
             return data
-        _refuse("no value that is kept")
+        _refuse(where, "has something that is no value to be kept")

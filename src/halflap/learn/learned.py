@@ -9,6 +9,7 @@ from halflap.errors import ShapeBrokenError
 from halflap.learn.codec import from_json, to_json
 from halflap.learn.merge import merge
 from halflap.learn.shape import NOTHING, Shape
+from halflap.learn.unvalued import has_values, without_values
 
 __all__ = ["OUTCOMES", "Learned", "Outcome", "outcome_of"]
 
@@ -47,6 +48,15 @@ class Learned:
         """How many results it rests on, of any kind."""
         return self.structured.observations + self.text.observations + self.error.observations
 
+    @property
+    def has_values(self) -> bool:
+        """Whether there are values in it that are kept with `learning.values` alone."""
+        return has_values(self.structured) or has_values(self.text) or has_values(self.error)
+
+    def without_values(self) -> Learned:
+        """Give it as it would have been learned without them."""
+        return Learned(*map(without_values, (self.structured, self.text, self.error)))
+
     def to_json(self) -> dict[str, Any]:
         shapes = {outcome: getattr(self, outcome) for outcome in OUTCOMES}
         return {outcome: to_json(shape) for outcome, shape in shapes.items() if shape != NOTHING}
@@ -55,4 +65,6 @@ class Learned:
     def from_json(cls, data: Any) -> Learned:
         if not isinstance(data, dict):
             raise ShapeBrokenError("Not what was learned of a tool: it is no object. Export it anew.")
-        return cls(**{outcome: from_json(data[outcome]) for outcome in OUTCOMES if outcome in data})
+        if not data.keys() <= set(OUTCOMES):
+            raise ShapeBrokenError(f"There are no outcomes but {', '.join(OUTCOMES)}. Export it anew.")
+        return cls(**{outcome: from_json(data[outcome], outcome) for outcome in OUTCOMES if outcome in data})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from halflap.learn import changes, confidence
 from halflap.learn.drift import STABLE
 from halflap.observe.known import whole
-from halflap.store import DriftEvent
+from halflap.store import LIVE, DriftEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,9 +34,16 @@ class Compared:
 
 
 def compare(
-    before: Mapping[ToolKey, Learned], added: Mapping[ToolKey, Learned], *, enums: bool = False
+    before: Mapping[ToolKey, Learned],
+    added: Mapping[ToolKey, Learned],
+    *,
+    enums: bool = False,
+    origin: str = LIVE,
 ) -> Compared:
-    """Add what was just seen to what was known, tool by tool, and say what is new in it."""
+    """Add what was just seen to what was known, tool by tool, and say what is new in it.
+
+    What comes from another origin is of any age: that it contradicts what had settled can be said, but not since when.
+    """
     changed: list[ToolKey] = []
     drift: list[DriftEvent] = []
     for key, new in added.items():
@@ -50,11 +57,10 @@ def compare(
             continue
         sure = confidence(was, enums=enums)
         if sure >= STABLE:
-            since = time.time() if now.first is None else now.first
+            at = time.time() if now.first is None or origin != LIVE else now.first
+            rests_on = (was.observations, round(sure, 4))
             drift += [
-                DriftEvent(
-                    *key, one.path, one.what, one.before, one.now, since, was.observations, round(sure, 4)
-                )
+                DriftEvent(*key, one.path, one.what, one.before, one.now, at, *rests_on, origin)
                 for one in found
             ]
     after = {key: before[key].merge(new) for key, new in added.items()}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.errors import ShapeBrokenError, ShapeError, ShapeTooNewError
 from halflap.learn import Learned
 from halflap.observe.known import known_of
+from halflap.observe.vetting import vetted
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ FORMAT = "halflap-learned"
 VERSION = 1
 _IMPORTED = "import:"
 _ORIGIN = re.compile(r"[0-9a-f]{32}/[0-9a-f]{16}")
+_NAMES = ("server", "tool", "definitionHash")
+_ANEW = "Nothing was imported; export it anew."
 _LONGEST_NAME = 1_000
 _MOST_ENTRIES = 100_000
 
@@ -35,20 +39,26 @@ class Imported(NamedTuple):
     """How many parts of it came from this installation in the first place, and are left out."""
 
 
-def exported(rows: Iterable[StoredShape], installation: str, at: str | None) -> dict[str, Any]:
-    """Write what was learned. Every part keeps its origin, so that nobody ever counts it twice."""
+def exported(
+    rows: Iterable[StoredShape], installation: str, at: str | None, *, values: bool = False
+) -> dict[str, Any]:
+    """Write what was learned. Every part keeps its origin, so that nobody ever counts it twice.
+
+    Values are in it only where `values` says that they are to be kept.
+    """
     return {
         "format": FORMAT,
         "version": VERSION,
         "installation": installation,
         "exportedAt": at,
+        "values": values,
         "learned": [
             {
                 "server": row.server,
                 "tool": row.tool,
                 "definitionHash": row.definition_hash,
                 "origin": _abroad(row.origin, installation),
-                "shapes": row.learned.to_json(),
+                "shapes": (row.learned if values else row.learned.without_values()).to_json(),
             }
             for row in rows
         ],
@@ -62,8 +72,39 @@ def _abroad(origin: str, installation: str) -> str:
     return f"{installation}/{sha256(origin.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
-def read_export(data: Any, installation: str) -> Imported:
-    """Read what another gateway wrote, and trust nothing of it: all of it is well, or none of it is used."""
+def read_export(data: Any, installation: str, *, values: bool = False, now: float | None = None) -> Imported:
+    """Read what another gateway wrote, and trust nothing of it: all of it is well, or none of it is used.
+
+    Without `values`, those that it has are left out.
+    """
+    entries, has_values = _opened(data)
+    now = time.time() if now is None else now
+    found: dict[str, dict[ToolKey, Learned]] = {}
+    own = 0
+    for number, entry in enumerate(entries):
+        origin, key = _named(entry, number)
+        try:
+            learned = vetted(Learned.from_json(entry["shapes"]), values=has_values, now=now)
+            # What cannot be shown would only be found out when somebody asks for it.
+            known_of(key, learned)
+        except ShapeTooNewError:
+            raise
+        except (ShapeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+            raise ShapeBrokenError(
+                f"Entry {number} of what was learned, {key.server}.{key.tool}, is damaged: {error} {_ANEW}"
+            ) from error
+        if origin.startswith(f"{installation}/"):
+            own += 1
+            continue
+        kept = found.setdefault(f"{_IMPORTED}{origin}", {})
+        if key in kept:
+            raise ShapeBrokenError(f"Entry {number} is there twice. {_ANEW}")
+        kept[key] = learned if values else learned.without_values()
+    return Imported(found, own)
+
+
+def _opened(data: Any) -> tuple[list[Any], bool]:
+    """Give the entries of a file, and whether it says that it has values."""
     if not isinstance(data, dict) or data.get("format") != FORMAT or type(data.get("version")) is not int:
         raise ShapeBrokenError("This is nothing that was learned. Take it from `halflap schema export`.")
     if data["version"] > VERSION:
@@ -71,46 +112,34 @@ def read_export(data: Any, installation: str) -> Imported:
             f"This was exported by a newer Halflap (its version is {data['version']}, this one reads up to "
             f"{VERSION}). Update Halflap to use it."
         )
+    if data["version"] < 1:
+        raise ShapeBrokenError(f"There is no version {data['version']} of exports. {_ANEW}")
     entries = data.get("learned")
     if not isinstance(entries, list) or len(entries) > _MOST_ENTRIES:
-        raise ShapeBrokenError(
-            "What was learned is no list, or too long a one. Nothing was imported; export it anew."
-        )
-    found: dict[str, dict[ToolKey, Learned]] = {}
-    own = 0
-    for number, entry in enumerate(entries):
-        try:
-            origin, key, learned = _entry(entry)
-        except ShapeTooNewError:
-            raise
-        except (ShapeError, TypeError, ValueError, LookupError, ArithmeticError) as error:
-            raise ShapeBrokenError(
-                f"Entry {number} of what was learned is damaged: {error} Nothing was imported; export it anew."
-            ) from error
-        if origin.startswith(f"{installation}/"):
-            own += 1
-            continue
-        kept = found.setdefault(f"{_IMPORTED}{origin}", {})
-        if key in kept:
-            raise ShapeBrokenError(f"Entry {number} is there twice. Nothing was imported; export it anew.")
-        kept[key] = learned
-    return Imported(found, own)
+        raise ShapeBrokenError(f"What was learned is no list, or too long a one. {_ANEW}")
+    has_values = data.get("values", False)
+    if type(has_values) is not bool:
+        raise ShapeBrokenError(f"`values` is neither true nor false. {_ANEW}")
+    return entries, has_values
 
 
-def _entry(entry: Any) -> tuple[str, ToolKey, Learned]:
+def _named(entry: Any, number: int) -> tuple[str, ToolKey]:
+    """Give an entry's origin, and what it is about."""
+
+    def refused(what: str) -> ShapeBrokenError:
+        return ShapeBrokenError(f"Entry {number} of what was learned is damaged: {what}. {_ANEW}")
+
     if not isinstance(entry, dict):
-        raise TypeError("it is no object.")
-    key = ToolKey(*(_name(entry[name]) for name in ("server", "tool", "definitionHash")))
-    origin = _name(entry["origin"])
-    if not _ORIGIN.fullmatch(origin):
-        raise ValueError("its origin is none.")
-    learned = Learned.from_json(entry["shapes"])
-    # What cannot be shown would only be found out when somebody asks for it.
-    known_of(key, learned)
-    return origin, key, learned
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > _LONGEST_NAME:
-        raise TypeError("a name is no text, or too long.")
-    return value
+        raise refused("it is no object")
+    for name in (*_NAMES, "origin", "shapes"):
+        if name not in entry:
+            raise refused(f"it has no `{name}`")
+    for name in (*_NAMES, "origin"):
+        value = entry[name]
+        if not isinstance(value, str) or len(value) > _LONGEST_NAME:
+            raise refused(f"`{name}` is no text, or too long a one")
+    if not entry["server"] or not entry["tool"]:
+        raise refused("`server` or `tool` is empty")
+    if not _ORIGIN.fullmatch(entry["origin"]):
+        raise refused("`origin` is none")
+    return entry["origin"], ToolKey(*(entry[name] for name in _NAMES))

@@ -123,10 +123,14 @@ class Knowledge:
             self._entries.move_to_end(key)
             return entry
 
-    @staticmethod
-    async def _merged(key: ToolKey, rows: Iterable[StoredShape]) -> Learned:
+    async def _merged(self, key: ToolKey, rows: Iterable[StoredShape]) -> Learned:
         counting = [row for row in rows if row.definition_hash in {key.definition_hash, ""}]
-        return await asyncio.to_thread(merged, counting) if counting else Learned()
+        if not counting:
+            return Learned()
+        # What is still there from when values were kept is not shown.
+        return await asyncio.to_thread(
+            lambda: merged(counting) if self._enums else merged(counting).without_values()
+        )
 
     def _keep(self, key: ToolKey, learned: Learned, now: float) -> _Entry:
         entry = self._entries.get(key)

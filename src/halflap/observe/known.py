@@ -50,6 +50,8 @@ class Known:
     """The same for stubs and signatures; None where it says nothing, or rests on too little."""
     version: str
     """Another one for another type."""
+    has_media: bool = False
+    """Whether there are blocks among it that are not text: the schema has what they say of themselves."""
 
     @property
     def observations(self) -> int:
@@ -82,9 +84,10 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         return None
     sure = confidence(shape, enums=enums)
     schema = render(shape, enums=enums, notes=False)
+    noted = render(shape, enums=enums)
     kind = None
     if sure > 0 or shape.observations >= _FEWEST:
-        kind = read_type(_for_programs(render(shape, enums=enums)))
+        kind = read_type(_for_programs(noted))
     return Known(
         key,
         learned,
@@ -92,6 +95,7 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         sure,
         kind if kind is not None and says_something(kind) else None,
         sha256(repr(kind).encode(errors="replace")).hexdigest(),
+        _has_media(noted),
     )
 
 
@@ -112,6 +116,14 @@ def _for_programs(schema: dict[str, Any]) -> Any:
         else:
             written[key] = part
     return written
+
+
+def _has_media(schema: dict[str, Any]) -> bool:
+    if _is_media(schema):
+        return True
+    items, others = schema.get("items"), schema.get("additionalProperties")
+    inner = [*schema.get("properties", {}).values(), *schema.get("oneOf", ()), items, others]
+    return any(_has_media(one) for one in inner if isinstance(one, dict))
 
 
 def _is_media(schema: dict[str, Any]) -> bool:

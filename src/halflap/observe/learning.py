@@ -14,6 +14,7 @@ from halflap.errors import StoreError
 from halflap.learn import Learned
 from halflap.observe.compare import Compared, compare
 from halflap.observe.watch import Watch
+from halflap.store import LIVE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -22,12 +23,10 @@ if TYPE_CHECKING:
     from halflap.observe.knowledge import Knowledge
     from halflap.store import Store, ToolKey
 
-__all__ = ["LIVE", "Learning"]
+__all__ = ["Learning"]
 
 logger = logging.getLogger(__name__)
 
-LIVE = "live"
-"""The origin of what this gateway sees itself."""
 _MOST_WAITING = 5_000
 _MOST_WAITING_BYTES = 64 * 1024 * 1024
 _LARGE = 2_000_000

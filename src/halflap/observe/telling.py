@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from halflap.store import LIVE
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -42,6 +44,11 @@ def use_of(known: Known) -> str:
     results = "1 result" if known.observations == 1 else f"{known.observations:,} results"
     texts = f", {known.texts:,} of them plain text" if 0 < known.texts < known.observations else ""
     told = f"Use observedSchema: it is the value in a program, as learned from {results}{texts}. "
+    if known.has_media:
+        told += (
+            "What has the type image, audio, resource or resource_link in it is no dict there, but an object with "
+            ".kind, .mime_type, .uri, .text and .data. "
+        )
     if known.confidence > 0:
         # Rounded down: it is a lower bound.
         return told + f"The next result fits it with a chance of at least {int(known.confidence * 100)} %."
@@ -57,7 +64,9 @@ def drift_told(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list
             "path": event.path[:_LONGEST],
             "before": event.before[:_LONGEST],
             "now": event.now[:_LONGEST],
-            "since": iso(event.at),
+            # Logs are of any age, and in no order.
+            "since": iso(event.at) if event.origin == LIVE else None,
+            **_from(event),
         }
         for event in events[:_MOST_DRIFT]
     ]
@@ -68,7 +77,12 @@ def drift_told(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list
             "before": breach.expected[:_LONGEST],
             "times": breach.times,
             "since": iso(breach.first_at),
+            **_from(breach),
         }
         for breach in newest[:_MOST_DRIFT]
     ]
     return told
+
+
+def _from(told: DriftEvent | Breach) -> dict[str, Any]:
+    return {} if told.origin == LIVE else {"origin": told.origin}

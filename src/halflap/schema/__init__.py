@@ -2,6 +2,7 @@
 
 from halflap.schema.arguments import argument_problems
 from halflap.schema.clean import clean, clean_deep, clean_telling, visible
+from halflap.schema.general import declared_names, general_path
 from halflap.schema.reading import Reading, read_result, reading_of
 from halflap.schema.returned import is_wrapped, returned, says_something
 from halflap.schema.sendable import read_arguments
@@ -24,6 +25,8 @@ __all__ = [
     "compact",
     "compile_or_say",
     "compile_schema",
+    "declared_names",
+    "general_path",
     "is_small",
     "is_wrapped",
     "parse_schema",

@@ -15,6 +15,7 @@ from halflap.schema.choice import Choices, is_of_choices, misfits, tags_of
 from halflap.schema.clean import visible
 from halflap.schema.drafts import is_old
 from halflap.schema.fields import choices_of, fields_of
+from halflap.schema.general import declared_names, general_path
 from halflap.schema.place import find, follow, path_of, same_value, walk
 from halflap.schema.refer import References
 from halflap.schema.types import read_type
@@ -43,9 +44,11 @@ _Kind = jsonschema_rs.ValidationErrorKind
 class Teller:
     """Puts the library's errors about one value into our words."""
 
-    def __init__(self, schema: Mapping[str, Any], whole: Any) -> None:
+    def __init__(self, schema: Mapping[str, Any], whole: Any, *, without_data: bool = False) -> None:
         self._schema = schema
         self._whole = whole
+        self._without_data = without_data
+        """What is expected is said without any key of the value that the schema does not name."""
         self._references = References(schema)
         self._fields: dict[int, dict[str, Type]] = {}
 
@@ -136,6 +139,10 @@ class Teller:
         return self._fields[id(part)]
 
     @cached_property
+    def _declared(self) -> frozenset[str]:
+        return declared_names(self._schema)
+
+    @cached_property
     def _old(self) -> bool:
         return is_old(self._schema)
 
@@ -151,8 +158,16 @@ class Teller:
                 value = error.kind.value
                 return words.format(visible(value, _LONGEST) if isinstance(value, str) else literal(value))
         say = _SAYINGS.get(type(error.kind))
+        if self._without_data and isinstance(
+            error.kind, _Kind.AdditionalProperties | _Kind.UnevaluatedProperties
+        ):
+            return "no further keys"
         if say is None:
-            return f"another value ({visible(error.message, _LONGEST)})"
+            return (
+                "another value"
+                if self._without_data
+                else f"another value ({visible(error.message, _LONGEST)})"
+            )
         return say(self, error, error.kind)
 
     def _type(self, error: Error, kind: Any) -> str:
@@ -192,6 +207,8 @@ class Teller:
         path = outer.instance_path
         one = next((error for error in branch if misfits(error, path)), branch[0])
         within = path_of(one.instance_path[len(path) :])
+        if self._without_data:
+            within = general_path(within, self._declared)
         expected = self._expected(one)
         return f"{within}: {expected}" if within else expected
 

@@ -54,11 +54,14 @@ class Validator:
         self._scale = Scale(schema, _LIGHT, _MOST_WORK)
         self._scale_for_all = Scale(schema, _WORK_FOR_ALL, _WORK_FOR_ALL, _EACH)
 
-    def problems(self, value: Any) -> list[ArgumentProblem]:
-        """Say what is wrong, and last, whether there is more; what cannot be decided within reason is not wrong."""
+    def problems(self, value: Any, *, without_data: bool = False) -> list[ArgumentProblem]:
+        """Say what is wrong, and last, whether there is more; what cannot be decided within reason is not wrong.
+
+        With `without_data`, what is said to be expected names no key that the schema does not.
+        """
         try:
             tells_all = self._scale_for_all.weigh(value) < math.inf
-            teller = Teller(self._schema, value)
+            teller = Teller(self._schema, value, without_data=without_data)
             found = (
                 one for error in self._errors(value, tells_all=tells_all) for one in teller.problems_of(error)
             )

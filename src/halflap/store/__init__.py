@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from halflap.store.base import (
+    LIVE,
     MISTAKEN,
     RUNNING,
     SENT,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "LIVE",
     "MISTAKEN",
     "RUNNING",
     "SENT",

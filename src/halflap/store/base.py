@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from halflap.learn import Learned
 
 __all__ = [
+    "LIVE",
     "MISTAKEN",
     "RUNNING",
     "SENT",
@@ -30,6 +31,8 @@ __all__ = [
     "ToolKey",
 ]
 
+LIVE = "live"
+"""The origin of what this gateway sees itself."""
 MISTAKEN = "mistaken"
 """The outcome of a run that never began: the check before it found a mistake in the program."""
 RUNNING = "running"
@@ -161,6 +164,8 @@ class Breach:
     first_at: float
     last_at: float
     times: int
+    origin: str = LIVE
+    """What told it: `live` if any call through us did, else `backfill`."""
 
 
 class ToolKey(NamedTuple):
@@ -213,6 +218,8 @@ class DriftEvent:
     """On how many results that rested which was contradicted."""
     confidence: float
     """How sure it was."""
+    origin: str = LIVE
+    """What told it. Of what is told by logs, `at` is when they were read: nothing says which came first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +294,25 @@ class Store(Protocol):
 
     async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
         """Put what another installation learned in the place of what is here of it, unless that rests on more."""
+        ...
+
+    async def forget_learned(
+        self,
+        origin: str | None = None,
+        server: str | None = None,
+        tool: str | None = None,
+        *,
+        remark: Callable[[str, str], str | None] | None = None,
+    ) -> Sequence[tuple[str, ToolKey]]:
+        """Take out what an origin, and those whose names go on with a colon, learned of a server or of a tool; gives what.
+
+        In the same transaction `remark` says what becomes of every watermark: it is given its origin and its text, and
+        gives the text, or None if it is to go. What drifted goes with the last that is known of a tool.
+        """
+        ...
+
+    async def drop_values(self) -> int:
+        """Take out the values that were kept with `learning.values`; gives of how many rows."""
         ...
 
     async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:

@@ -15,18 +15,23 @@ from halflap.store.base import DriftEvent, StoredShape, ToolKey
 from halflap.store.tables import drift, installation, learned, watermarks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from halflap.store.base import Advance
 
 __all__ = [
     "drift_of",
     "expect",
+    "forget",
+    "has_values",
     "kept_value",
     "mark_observed",
     "merged_rows",
     "newer_rows",
+    "note_values",
+    "remark",
     "shapes_of",
+    "unvalued_rows",
     "watermarks_of",
 ]
 
@@ -36,6 +41,7 @@ _calls = sa.table("calls", sa.column("id"), sa.column("observed"))
 _MARK = sa.update(_calls).where(_calls.c.id == sa.bindparam("one")).values(observed=1)
 
 _Row = dict[str, Any]
+_VALUES = "values"
 
 
 def merged_rows(connection: sa.Connection, origin: str, shapes: Mapping[ToolKey, Learned]) -> list[_Row]:
@@ -82,6 +88,63 @@ def watermarks_of(connection: sa.Connection) -> dict[str, str]:
     names = connection.execute(sa.select(learned.c.origin).distinct()).scalars()
     marked = {row.origin: row.watermark for row in connection.execute(sa.select(watermarks))}
     return {**dict.fromkeys(names, ""), **marked}
+
+
+def forget(
+    connection: sa.Connection, origin: str | None, server: str | None, tool: str | None
+) -> list[tuple[str, ToolKey]]:
+    """Take out what was learned, and what drifted of tools of which nothing is known any more."""
+    named = sa.select(learned.c.origin, learned.c.server, learned.c.tool, learned.c.definition_hash)
+    rows = [(row[0], ToolKey(*row[1:])) for row in connection.execute(named)]
+    gone = [
+        (one, key)
+        for one, key in rows
+        if (origin is None or one == origin or one.startswith(f"{origin}:"))
+        and server in {None, key.server}
+        and tool in {None, key.tool}
+    ]
+    for one, key in gone:
+        of_key = [learned.c[name] == value for name, value in key._asdict().items()]
+        connection.execute(sa.delete(learned).where(learned.c.origin == one, *of_key))
+    left = {key[:2] for row in rows if row not in gone for key in [row[1]]}
+    for name, own in {key[:2] for _, key in gone} - left:
+        connection.execute(sa.delete(drift).where(drift.c.server == name, drift.c.tool == own))
+    return gone
+
+
+def remark(connection: sa.Connection, change: Callable[[str, str], str | None]) -> list[_Row]:
+    """Give the watermarks that are others now, and take out those that go."""
+    rows = []
+    for row in connection.execute(sa.select(watermarks)).all():
+        text = change(row.origin, row.watermark)
+        if text is None:
+            connection.execute(sa.delete(watermarks).where(watermarks.c.origin == row.origin))
+        elif text != row.watermark:
+            rows.append({"origin": row.origin, "watermark": text})
+    return rows
+
+
+def note_values(connection: sa.Connection, shapes: Iterable[Learned]) -> None:
+    """Note that there are values in the store, if there are, so that nobody has to look for them."""
+    if any(one.has_values for one in shapes) and not has_values(connection):
+        connection.execute(sa.insert(installation).values(name=_VALUES, value="kept"))
+
+
+def unvalued_rows(connection: sa.Connection) -> list[_Row]:
+    """Give the rows that have values, without them; what cannot be read stays as it is."""
+    connection.execute(sa.delete(installation).where(installation.c.name == _VALUES))
+    return [
+        _row(row.origin, row.key, row.learned.without_values())
+        for row in shapes_of(connection, None, None)
+        if row.learned.has_values
+    ]
+
+
+def has_values(connection: sa.Connection) -> bool:
+    """Say whether there are values in the store that are kept with `learning.values` alone."""
+    return (
+        connection.scalar(sa.select(installation.c.value).where(installation.c.name == _VALUES)) is not None
+    )
 
 
 def expect(connection: sa.Connection, sources: Mapping[str, Advance]) -> None:

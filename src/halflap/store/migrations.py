@@ -201,4 +201,12 @@ MIGRATIONS: Sequence[Migration] = (
             "CREATE INDEX calls_unobserved ON calls (id) WHERE observed = 0",
         ),
     ),
+    Migration(
+        5,
+        "what told of drift and of broken declarations",
+        (
+            "ALTER TABLE drift ADD COLUMN origin TEXT NOT NULL DEFAULT 'live'",
+            "ALTER TABLE breaches ADD COLUMN origin TEXT NOT NULL DEFAULT 'live'",
+        ),
+    ),
 )

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from halflap.errors import StoreError
 from halflap.store import files, knowledge, tables, traces
-from halflap.store.base import Breach, Purged, ServerRows, StoredCatalog, StoredServer
+from halflap.store.base import LIVE, Breach, Purged, ServerRows, StoredCatalog, StoredServer
 from halflap.store.database import Database
 
 if TYPE_CHECKING:
@@ -91,16 +91,41 @@ class SqlStore(Database):
             rows = [{"origin": name, "watermark": mark} for name, mark in marks.items()]
             self._upsert(connection, tables.watermarks, rows)
             knowledge.mark_observed(connection, observed_calls)
+            knowledge.note_values(connection, shapes.values())
 
         if shapes or observed_calls or read or watermark is not None:
             await self._ask_alone(add)
 
     async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
-        await self._ask_alone(
-            lambda connection: self._upsert(
-                connection, tables.learned, knowledge.newer_rows(connection, origin, shapes)
-            )
-        )
+        def put(connection: sa.Connection) -> None:
+            self._upsert(connection, tables.learned, knowledge.newer_rows(connection, origin, shapes))
+            knowledge.note_values(connection, shapes.values())
+
+        await self._ask_alone(put)
+
+    async def forget_learned(
+        self,
+        origin: str | None = None,
+        server: str | None = None,
+        tool: str | None = None,
+        *,
+        remark: Callable[[str, str], str | None] | None = None,
+    ) -> Sequence[tuple[str, ToolKey]]:
+        def forget(connection: sa.Connection) -> Sequence[tuple[str, ToolKey]]:
+            gone = knowledge.forget(connection, origin, server, tool)
+            if remark is not None:
+                self._upsert(connection, tables.watermarks, knowledge.remark(connection, remark))
+            return gone
+
+        return await self._ask_alone(forget)
+
+    async def drop_values(self) -> int:
+        def drop(connection: sa.Connection) -> int:
+            rows = knowledge.unvalued_rows(connection)
+            self._upsert(connection, tables.learned, rows)
+            return len(rows)
+
+        return await self._ask_alone(drop) if await self._ask(knowledge.has_values) else 0
 
     async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         return await self._ask(lambda connection: knowledge.shapes_of(connection, server, tool))
@@ -246,7 +271,13 @@ def _key(one: Breach) -> tuple[str, ...]:
 def _again(known: Breach | None, one: Breach) -> Breach:
     if known is None:
         return one
-    return replace(one, first_at=min(known.first_at, one.first_at), times=known.times + one.times)
+    return replace(
+        one,
+        first_at=min(known.first_at, one.first_at),
+        last_at=max(known.last_at, one.last_at),
+        times=known.times + one.times,
+        origin=LIVE if LIVE in {known.origin, one.origin} else one.origin,
+    )
 
 
 def _server_rows(connection: sa.Connection, name: str) -> ServerRows:

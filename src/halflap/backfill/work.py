@@ -1,0 +1,105 @@
+"""What all passes of a run share, and how what they learn is stored: soon, together, with how far each is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from halflap.backfill.found import merge_broken
+from halflap.backfill.identity import Known
+from halflap.backfill.own import LEARNED_ORIGIN
+from halflap.store import Advance, Breach
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halflap.backfill.broken import Places
+    from halflap.backfill.found import Found
+    from halflap.backfill.identity import Mark
+    from halflap.backfill.rules import Rules
+    from halflap.backfill.workers import Workers
+    from halflap.learn import Learned
+    from halflap.store import Store, ToolKey
+
+__all__ = ["Work", "breaches_of", "merge_into"]
+
+_SECONDS_BEFORE_WRITING = 2.0
+
+
+@dataclass(slots=True)
+class Work:
+    """What all passes of a run share."""
+
+    store: Store
+    rules: Rules
+    strict: bool = False
+    dry_run: bool = False
+    known: Known = field(default_factory=lambda: Known({}))
+    workers: Workers = field(init=False)
+    learned: dict[ToolKey, Learned] = field(default_factory=dict)
+    """All that was learned in this run."""
+    stopped: bool = False
+    unwritten: dict[ToolKey, Learned] = field(default_factory=dict)
+    """What was learned and is not stored yet, and from what: many small sources are stored at once."""
+    unwritten_broken: dict[ToolKey, Places] = field(default_factory=dict)
+    broken: dict[ToolKey, Places] = field(default_factory=dict)
+    """All declarations that results broke, in this run."""
+    sources: dict[str, Advance] = field(default_factory=dict)
+    written_at: float = field(default_factory=time.monotonic)
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def stop(self) -> None:
+        self.stopped = True
+        with contextlib.suppress(AttributeError):
+            self.workers.control.stop()
+
+    async def keep(self, marks: Mapping[str, Mark], found: Found) -> None:
+        """Have something stored, soon, with how far its sources were read."""
+        for origin, mark in marks.items():
+            before = self.sources[origin].before if origin in self.sources else self.known.text(origin)
+            self.known.put(origin, mark)
+            self.sources[origin] = Advance(before, mark.to_text())
+        merge_into(self.unwritten, found.shapes)
+        self.unwritten_broken = merge_broken(self.unwritten_broken, found.broken)
+        if time.monotonic() - self.written_at > _SECONDS_BEFORE_WRITING:
+            await self.write()
+
+    async def write(self) -> None:
+        """Store what is not stored yet, as one."""
+        async with self.writing:
+            shapes, sources, broken = self.unwritten, self.sources, self.unwritten_broken
+            self.unwritten, self.sources, self.unwritten_broken = {}, {}, {}
+            self.written_at = time.monotonic()
+            await asyncio.to_thread(merge_into, self.learned, shapes)
+            self.broken = merge_broken(self.broken, broken)
+            if sources and not self.dry_run:
+                await self.store.add_learned(LEARNED_ORIGIN, shapes, sources=sources)
+                await self.store.add_breaches(breaches_of(broken))
+
+
+def breaches_of(broken: Mapping[ToolKey, Places]) -> list[Breach]:
+    """Write broken declarations as the store keeps them; what has no time is of now."""
+    now = time.time()
+    return [
+        Breach(
+            *key,
+            path=path,
+            expected=one.expected,
+            first_at=now if one.first is None else one.first,
+            last_at=now if one.last is None else one.last,
+            times=one.times,
+            origin=LEARNED_ORIGIN,
+        )
+        for key, places in sorted(broken.items())
+        for path, one in places.items()
+    ]
+
+
+def merge_into(known: dict[ToolKey, Learned], shapes: Mapping[ToolKey, Learned]) -> None:
+    """Add to what is known."""
+    for key, learned in shapes.items():
+        before = known.get(key)
+        known[key] = learned if before is None else before.merge(learned)

@@ -1,0 +1,203 @@
+"""History that contradicts what is known: what had settled, and what is declared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from backfill.logs import KEY, SHOP, backfill, lines, trace, traces
+from halflap.backfill import Rules, rules_for
+from halflap.learn import Learned, infer
+from halflap.store import Breach, open_store
+from halflap.values import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+SETTLED = Learned(structured=infer([{"id": one, "total": one / 2} for one in range(80)], range(80)))
+DECLARED = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "rows": {"type": "array", "items": {"type": "object", "required": ["sku"]}},
+        "by": {"type": "object", "additionalProperties": {"type": "number"}},
+    },
+    "required": ["id"],
+}
+WRAPPED = {
+    "type": "object",
+    "properties": {"result": {"type": "array"}},
+    "required": ["result"],
+    "x-fastmcp-wrap-result": True,
+}
+ORDER = Tool("mcp__shop__get_order", "shop", "get_order", "", {}, output_schema=DECLARED, hash="h1")
+LIST = Tool("mcp__shop__list", "shop", "list", "", {}, output_schema=WRAPPED, hash="h2")
+RULES = rules_for([ORDER, LIST], server="shop", salt=b"", values=False)
+
+
+def test_what_had_settled_and_is_told_otherwise_by_logs_is_drift(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        await store.add_learned("live", {KEY: SETTLED})
+        (tmp_path / "a.jsonl").write_bytes(traces(100, 110))
+        assert (await backfill(store, tmp_path)).drift == ()
+        more = lines(trace(200, {"id": "x", "total": 1.5, "new": 1}), trace(201, {"id": "y", "total": 2.5}))
+        (tmp_path / "b.jsonl").write_bytes(more)
+        tried = await backfill(store, tmp_path, dry_run=True)
+        assert len(tried.drift) == 2
+        assert await store.drift() == []
+        summary = await backfill(store, tmp_path)
+        assert {(one.path, one.what, one.now) for one in summary.drift} == {
+            ("id", "new-type", "string"),
+            ("new", "new-key", "integer"),
+        }
+        assert {one.origin for one in summary.drift} == {"backfill"}
+        assert set(await store.drift()) == set(summary.drift)
+        # All of it is in `drift` of the summary, without a time: logs are of any age.
+        assert {(one["path"], one["since"], one["origin"]) for one in summary.to_json()["drift"]} == {
+            ("id", None, "backfill"),
+            ("new", None, "backfill"),
+        }
+        assert (await backfill(store, tmp_path)).drift == ()
+        assert len(await store.drift()) == 2
+        await store.close()
+
+    run(main())
+
+
+def test_what_had_not_settled_does_not_drift(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        few = Learned(structured=infer([{"id": 1, "total": 1.5}] * 80, [1] * 80))
+        await store.add_learned("live", {KEY: few})
+        (tmp_path / "a.jsonl").write_bytes(lines(trace(1, {"id": "x"})))
+        assert (await backfill(store, tmp_path)).drift == ()
+        await store.close()
+
+    run(main())
+
+
+def test_what_is_known_of_any_definition_counts_for_the_one_that_is(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        await store.add_learned("import:x", {KEY: SETTLED})
+        (tmp_path / "a.jsonl").write_bytes(lines(trace(1, {"id": 1})))
+        [event] = (await backfill(store, tmp_path, rules=RULES)).drift
+        assert (event.definition_hash, event.path, event.what) == ("h1", "total", "missing-key")
+        await store.close()
+
+    run(main())
+
+
+def protocol(result: Any) -> bytes:
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_order"}}
+    return lines(ask, {"jsonrpc": "2.0", "id": 1, "result": result})
+
+
+def message(text: str, name: str = "get_order") -> bytes:
+    call = {"type": "function_call", "call_id": "c", "name": name, "arguments": "{}"}
+    return lines(call, {"type": "function_call_output", "call_id": "c", "output": text})
+
+
+TEXT = [{"type": "text", "text": '{"id": "x"}'}]
+
+
+@pytest.mark.parametrize(
+    ("log", "path"),
+    [
+        (lines(trace(1, {"id": 7})), None),
+        (lines(trace(1, {"id": "x"})), "id"),
+        (lines(trace(1, {"total": 1})), "id"),
+        (lines(trace(1, {"id": "x"}, is_error=True)), None),
+        (lines(trace(1, {"id": 1, "rows": [{"sku": 1}, {}]})), "rows[].sku"),
+        (lines(trace(1, {"id": 1, "by": {"alice": 1, "john@example.com": "x"}})), "by[key]"),
+        (lines(trace(1, {"id": 1, "by": {"alice": "x"}})), "by[key]"),
+        (lines(trace(1, [1])), ""),
+        (lines(trace(1, {"content": TEXT, "structuredContent": {"id": 7}})), None),
+        (lines(trace(1, {"content": [], "structuredContent": {"id": "x"}})), "id"),
+        # Only the protocol's own log tells that there was none.
+        (protocol({"content": [{"type": "text", "text": '{"id": 7}'}]}), ""),
+        (protocol({"content": [], "structuredContent": {"id": "x"}}), "id"),
+        (protocol({"content": [], "structuredContent": {"id": "x"}, "isError": True}), None),
+        (message('{"id": 7}'), None),
+        (message('{"id": "x"}'), "id"),
+        (message("done"), None),
+        # What stands under `result` may be one of several texts, or all.
+        (message('{"a": 1}', "list"), None),
+        (lines(trace(1, [{"a": 1}], "mcp__shop__list")), None),
+        (lines(trace(1, {"result": [1]}, "mcp__shop__list")), None),
+        (lines(trace(1, {"result": 7}, "mcp__shop__list")), "result"),
+        (lines(trace(1, 7, "mcp__shop__list")), "result"),
+    ],
+)
+def test_what_is_declared_and_broken_by_a_logged_result_is_told_with_its_place(
+    run: Run, tmp_path: Path, log: bytes, path: str | None
+) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        (tmp_path / "a.jsonl").write_bytes(log)
+        summary = await backfill(store, tmp_path, rules=RULES)
+        assert [one.path for one in summary.breaches] == ([] if path is None else [path])
+        stored = await store.breaches()
+        assert [one.path for one in stored] == [one.path for one in summary.breaches]
+        assert not any(word in str(stored) for word in ("alice", "john"))
+        await store.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_breach_counts_as_often_as_it_is_told_and_once(run: Run, tmp_path: Path, together: bool) -> None:
+    records = [trace(one, {"id": "x"}, at=1.7e9 + one) for one in range(20)]
+
+    async def main() -> None:
+        store = await open_store(None)
+        halves = [records[:10], records[10:]] if together else [records]
+        for number, half in enumerate(halves):
+            (tmp_path / f"{number}.jsonl").write_bytes(lines(*half))
+        await backfill(store, tmp_path, rules=RULES)
+        assert (await backfill(store, tmp_path, rules=RULES)).breaches == ()
+        [breach] = await store.breaches()
+        assert breach == Breach("shop", "get_order", "h1", "id", "integer", 1.7e9, 1.7e9 + 19, 20, "backfill")
+        await store.add_breaches([Breach("shop", "get_order", "h1", "id", "integer", 1.8e9, 1.8e9, 1)])
+        [breach] = await store.breaches()
+        assert (breach.first_at, breach.last_at, breach.times, breach.origin) == (1.7e9, 1.8e9, 21, "live")
+        await store.close()
+
+    run(main())
+
+
+def test_strict_and_dry_runs_store_no_breach(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        (tmp_path / "a.jsonl").write_bytes(lines(trace(1, {"id": "x"})) + b"bad\n")
+        assert len((await backfill(store, tmp_path, rules=RULES, dry_run=True)).breaches) == 1
+        assert (await backfill(store, tmp_path, rules=RULES, strict=True)).breaches == ()
+        assert await store.breaches() == []
+        await store.close()
+
+    run(main())
+
+
+def test_any_cut_into_ranges_finds_the_same_breaches(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.jsonl"
+    places = [{"id": "x"}, {"id": 1, "rows": [{}]}, {"id": 1, "by": {"a": "x"}}, {}, {"id": 1}]
+    file.write_bytes(lines(*(trace(one, places[one % 5]) for one in range(300))))
+
+    async def found(rules: Rules) -> list[tuple[str, int]]:
+        store = await open_store(None)
+        await backfill(store, file, rules=rules)
+        breaches = await store.breaches()
+        await store.close()
+        return sorted((one.path, one.times) for one in breaches)
+
+    whole = run(found(RULES))
+    monkeypatch.setattr("halflap.backfill.passes._SHORTEST_RANGE", 500)
+    assert run(found(RULES)) == whole == [("by[key]", 60), ("id", 120), ("rows[].sku", 60)]
+    assert run(found(SHOP)) == []

@@ -1,0 +1,121 @@
+"""Values that were learned while `learning.values` was on, after it is switched off: neither shown nor kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import Gateway
+from halflap.errors import StoreError, UsageError
+from halflap.store.sql import SqlStore
+from observe.answers import structured
+from support import python_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+RECORDS = python_server("r", "records.py", protocol="legacy")
+ODD = "mcp__r__odd"
+OFF: dict[str, Any] = {"servers": [RECORDS], "traces": {"record": "off"}}
+ON = {**OFF, "learning": {"values": True}}
+
+
+async def learn(*words: str) -> None:
+    async with Gateway.open(ON) as gateway:
+        for number in range(12):
+            value = {"colour": words[number % len(words)], "type": "plain"}
+            await gateway.call(ODD, number=number, result=structured(value))
+        assert words[0] in json.dumps(await gateway.inspect(ODD))
+
+
+async def everything(gateway: Gateway) -> str:
+    """Give all that is told of what was learned."""
+    known = await gateway.known(await _tool(gateway))
+    told = [
+        await gateway.inspect(ODD),
+        await gateway.export_learned(),
+        await gateway.stubs("r"),
+        str(await gateway.learned_rows()),
+        str(known),
+        (await gateway.get_schema(ODD)).format_compact(),
+    ]
+    return json.dumps(told)
+
+
+async def _tool(gateway: Gateway) -> Any:
+    await gateway.inspect(ODD)
+    return gateway.snapshot.find(ODD)
+
+
+def test_they_are_gone_from_what_is_told_and_from_the_disk(run: Run, home: Path) -> None:
+    async def scenario() -> None:
+        await learn("vermilion", "turquoise")
+        async with Gateway.open(OFF) as gateway:
+            told = await everything(gateway)
+            assert "vermilion" not in told
+            assert "colour" in told
+            assert (await gateway.inspect(ODD))["observations"] == 12
+        # Switched on again, there is nothing that could come back.
+        async with Gateway.open(ON) as gateway:
+            assert "vermilion" not in await everything(gateway)
+
+    run(scenario())
+    kept = b"".join(file.read_bytes() for file in (home / "data").glob("halflap.db*"))
+    assert b"colour" in kept
+    assert b"vermilion" not in kept
+
+
+def test_what_another_gateway_still_keeps_is_not_told(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(OFF) as gateway:
+            # It was opened before the other one learned.
+            await learn("vermilion", "turquoise")
+            assert "vermilion" not in await everything(gateway)
+
+    run(scenario())
+
+
+def test_a_store_that_cannot_drop_them_keeps_nobody_from_working(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        await learn("vermilion", "turquoise")
+
+        async def fail(_: SqlStore) -> int:
+            raise StoreError("The disk is full.")
+
+        monkeypatch.setattr(SqlStore, "drop_values", fail)
+        async with Gateway.open(OFF) as gateway:
+            assert "vermilion" not in await everything(gateway)
+
+    run(scenario())
+
+
+def test_an_export_with_values_brings_them_only_to_those_who_keep_them(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await learn("vermilion", "turquoise")
+        async with Gateway.open(ON) as gateway:
+            data = await gateway.export_learned()
+        assert data["values"] is True
+        for name, config in (("on", ON), ("off", OFF)):
+            async with Gateway.open({**config, "store": {"path": str(tmp_path / name)}}) as gateway:
+                await gateway.import_learned(data)
+                assert ("vermilion" in str(await gateway.learned_rows())) == (name == "on")
+        assert b"vermilion" not in (tmp_path / "off").read_bytes()
+
+    run(scenario())
+
+
+def test_where_learning_is_off_nothing_is_exported_or_imported(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({**OFF, "learning": {"enabled": False}}) as gateway:
+            for work in (gateway.export_learned(), gateway.import_learned({})):
+                with pytest.raises(UsageError, match="learning is switched off"):
+                    await work
+
+    run(scenario())
