@@ -210,9 +210,10 @@ class SqlStore(Database):
     # Everything below runs in the store's own thread.
 
     def _record(self, calls: Sequence[CallRecord], runs: Sequence[RunRecord]) -> None:
-        with self._transaction() as connection:
-            self._upsert(connection, tables.runs, [tables.row_of_run(record) for record in runs])
-            self._upsert(connection, tables.calls, [tables.row_of_call(record) for record in calls])
+        self._put(
+            (tables.runs, [tables.row_of_run(record) for record in runs]),
+            (tables.calls, [tables.row_of_call(record) for record in calls]),
+        )
 
     def _add_breaches(self, breaches: Sequence[Breach]) -> None:
         with self._transaction() as connection:
