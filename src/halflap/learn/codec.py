@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.errors import ShapeBrokenError, ShapeTooNewError
@@ -18,6 +19,8 @@ from halflap.learn.limits import (
     MOST_VALUES,
     MOST_VARIANTS,
 )
+from halflap.learn.merge import merge_places, merge_records, unnamed
+from halflap.learn.names import is_name, is_tag_value
 from halflap.learn.shape import KINDS, Formats, Key, Lengths, Place, Record, Shape, Tag
 
 if TYPE_CHECKING:
@@ -148,10 +151,18 @@ class _Reader:
             values=self._values(data.get("values", [])),
             lengths=None if lengths is None else Lengths(*map(self._count, lengths)),
             items=None if items is None else self._place(items, left - 1),
-            records=dict(self._record(record, left - 1) for record in data.get("records", [])),
+            records=self._records(data.get("records", []), left - 1),
             mixed=self._flag(data, "mixed"),
             cut=self._flag(data, "cut"),
         )
+
+    def _records(self, data: Any, left: int) -> dict[Tag | None, Record]:
+        records: dict[Tag | None, Record] = {}
+        for tag, record in (self._record(one, left) for one in data):
+            # What told objects apart before it was known for data tells nothing now.
+            kept = tag if tag is not None and is_tag_value(tag.value) else None
+            records[kept] = merge_records(records[kept], record) if kept in records else record
+        return records
 
     def _record(self, data: Mapping[str, Any], left: int) -> tuple[Tag | None, Record]:
         keys = {
@@ -162,12 +173,15 @@ class _Reader:
             _refuse("too many keys")
         rest = data.get("rest")
         tag = data.get("tag")
+        # Keys that passed for names in an earlier version, or for whoever wrote this, are not kept any longer.
+        places = [unnamed(key.place) for name, key in keys.items() if not is_name(name)]
+        places += [] if rest is None else [self._place(rest, left)]
         return (
             None if tag is None else Tag(self._text(tag[0]), self._scalar(tag[1])),
             Record(
                 self._seen(data["seen"]),
-                keys,
-                None if rest is None else self._place(rest, left),
+                {name: key for name, key in keys.items() if is_name(name)},
+                reduce(merge_places, places) if places else None,
                 self._flag(data, "crowded"),
             ),
         )
