@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import halflap.learn  # noqa: F401 -- so that its modules are there
+from halflap.learn.pruning import Room
 
 SMALL = {
     "MOST_KEYS": 3,
@@ -14,15 +15,31 @@ SMALL = {
     "MOST_VALUES": 2,
     "MOST_PLACES": 30,
     "MOST_DIGESTS": 3,
-    "_PLACES_BEFORE_LOOKING": 20,
 }
+
+
+def set_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> None:
+    """Set a name in all modules of the package that have it."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("halflap.learn.")]
+    having = [module for module in modules if name in vars(module)]
+    assert having, name
+    for module in having:
+        monkeypatch.setattr(module, name, value)
 
 
 @pytest.fixture
 def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    modules = [module for name, module in sys.modules.items() if name.startswith("halflap.learn.")]
     for name, most in SMALL.items():
-        having = [module for module in modules if name in vars(module)]
-        assert having, name
-        for module in having:
-            monkeypatch.setattr(module, name, most)
+        set_everywhere(monkeypatch, name, most)
+
+
+@pytest.fixture
+def always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have it looked after every single place whether there are too many, and not only when there may be."""
+    monkeypatch.setattr(Room, "take", lambda room, _places, root: room._look(root))
+
+
+@pytest.fixture
+def few_places(monkeypatch: pytest.MonkeyPatch) -> int:
+    set_everywhere(monkeypatch, "MOST_PLACES", 1_000)
+    return 1_000

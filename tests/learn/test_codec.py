@@ -41,6 +41,25 @@ def test_what_is_no_shape_is_refused(data: Any) -> None:
         from_json(data)
 
 
+def test_keys_and_tags_that_are_data_are_not_kept_whoever_wrote_them() -> None:
+    value = {"type": "aa", "bb": {"count": 1}, "cc": "x", "12": 2}
+    text = json.dumps(to_json(infer([value, {"cc": "y"}], [1, 2])))
+    older = (
+        text.replace('"aa"', '"usr_ab12"')
+        .replace('"bb"', '"cus_NffrFeUfNV2Hib"')
+        .replace('"cc"', '"user_42"')
+    )
+    shape = from_json(json.loads(older))
+    written = json.dumps([to_json(shape), render(shape)])
+    assert not any(data in written for data in ("cus_", "user_42"))
+    (record,) = shape.root.records.values()
+    assert record.seen.times == 2
+    assert record.keys.keys() == {"type"}
+    assert record.rest is not None
+    assert record.rest.count == 4
+    assert from_json(json.loads(json.dumps(to_json(shape)))) == shape
+
+
 def spots(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     return [path, *(spot for key, value in inner for spot in spots(value, (*path, key)))]

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+import string
+import uuid
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +17,7 @@ from learn.anything import OBSERVED
 from support import shared_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from halflap.learn import Shape
 
@@ -123,11 +126,86 @@ def test_more_keys_than_a_record_has_make_a_map_and_it_says_so() -> None:
     assert schema["x-halflap"]["cut"] == ["keys"]
 
 
-def test_names_that_come_and_go_with_the_same_under_them_are_a_map() -> None:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    values = [{"total": 3, "by_name": {name * 3: {"count": 1, "share": 0.5}}} for name in letters]
-    schema = plain(values)["properties"]["by_name"]
+def some_of(fields: dict[str, Any], presence: float, count: int, seed: int = 1) -> list[dict[str, Any]]:
+    """Make records in which each field is there or not."""
+    chance = random.Random(seed)
+    return [
+        {"id": number, **{name: value for name, value in fields.items() if chance.random() < presence}}
+        for number in range(count)
+    ]
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+PERSON = {"id": 1, "name": "Ada", "email": "ada@example.com"}
+RECORDS: dict[str, dict[str, Any]] = {
+    "objects that share one key": {
+        name: {"id": 1, f"of_{name}": "x"} for name in ("billing", "shipping", "owner", "buyer")
+    },
+    "objects that are all alike": dict.fromkeys(("billing", "shipping", "owner", "buyer"), PERSON),
+    "many objects that are all alike": dict.fromkeys((f"{letter}_by" for letter in LETTERS), PERSON),
+    "texts": {f"note_{letter}": "x" for letter in LETTERS[:12]},
+    "very many texts": {f"note_{letter}": "x" for letter in LETTERS},
+    "numbers": {f"sum_{letter}": 1 for letter in LETTERS},
+    "arrays": {f"list_{letter}": ["x"] for letter in LETTERS},
+}
+
+
+@pytest.mark.parametrize("fields", RECORDS.values(), ids=RECORDS)
+@pytest.mark.parametrize("presence", [0.5, 0.2, 0.1])
+@pytest.mark.parametrize("count", [12, 60, 400])
+def test_records_with_optional_fields_stay_records(
+    fields: dict[str, Any], presence: float, count: int
+) -> None:
+    values = some_of(fields, presence, count)
+    shape = infer(values, range(count))
+    schema = render(shape, notes=False)
+    assert "additionalProperties" not in schema
+    assert schema["properties"].keys() == {name for value in values for name in value}
+    assert all(map(validator(shape).is_valid, values))
+
+
+KEYS_OF_MAPS: dict[str, Callable[[random.Random], str]] = {
+    "ids": lambda chance: f"credit_card_{chance.randrange(10**6, 10**7)}",
+    "random ids": lambda chance: f"cus_{''.join(chance.choices(string.ascii_letters + string.digits, k=14))}",
+    "codes": lambda chance: "".join(chance.choices(string.ascii_uppercase + string.digits, k=6)),
+    "uuids": lambda chance: str(uuid.UUID(int=chance.getrandbits(128))),
+    "numbers": lambda chance: str(chance.randrange(10**4)),
+    "dates": lambda chance: f"2026-{chance.randrange(10, 13)}-{chance.randrange(10, 29)}",
+    "addresses": lambda chance: f"{''.join(chance.choices(LETTERS, k=5))}@example.com",
+    "files": lambda chance: f"{''.join(chance.choices(LETTERS, k=5))}.py",
+}
+
+
+@pytest.mark.parametrize("make", KEYS_OF_MAPS.values(), ids=KEYS_OF_MAPS)
+def test_maps_keyed_by_data_are_maps(make: Callable[[random.Random], str]) -> None:
+    chance = random.Random(2)
+    values = [
+        {"methods": {make(chance): {"brand": "visa", "last": "7447"} for _ in range(3)}} for _ in range(60)
+    ]
+    shape = infer(values, range(60))
+    methods = render(shape, notes=False)["properties"]["methods"]
+    # Of random codes a few look like names.
+    assert len(methods.get("properties", {})) == 0
+    assert methods["additionalProperties"]["required"] == ["brand", "last"]
+    assert all(map(validator(shape).is_valid, values))
+
+
+def test_names_that_never_come_again_with_the_same_under_them_are_a_map() -> None:
+    values = [{"total": 3, "by_name": {name * 3: {"count": 1, "share": 0.5}}} for name in LETTERS]
+    shape = infer(values, range(len(values)))
+    schema = render(shape, notes=False)["properties"]["by_name"]
     assert "properties" not in schema
+    assert schema["additionalProperties"]["required"] == ["count", "share"]
+    assert all(map(validator(shape).is_valid, values))
+
+
+def test_a_name_beside_data_stays_a_name_if_something_else_is_under_it() -> None:
+    values: list[Any] = [
+        {"7": {"count": 1, "share": 0.5}, "total": {"sum": 3}},
+        {"8": {"count": 2, "share": 0.5}, "note": "x"},
+    ]
+    schema = plain(values)
+    assert schema["properties"].keys() == {"total", "note"}
     assert schema["additionalProperties"]["required"] == ["count", "share"]
 
 

@@ -12,7 +12,7 @@ from halflap.learn.shape import Key, Place, Record, Shape
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["bounded", "cut_below"]
+__all__ = ["bounded", "cut_below", "cut_record", "levels_of", "levels_of_record"]
 
 
 def bounded(shape: Shape) -> Shape:
@@ -22,7 +22,7 @@ def bounded(shape: Shape) -> Shape:
     as often as there could have been: so the count never falls when more is observed, and a level that was cut
     off would have been cut off in any order.
     """
-    kept = sum(1 for total in accumulate(_levels(shape.root)) if total <= MOST_PLACES) - 1
+    kept = sum(1 for total in accumulate(levels_of(shape.root)) if total <= MOST_PLACES) - 1
     levels = _height(shape.root)
     if kept >= levels:
         return shape
@@ -36,22 +36,21 @@ def cut_below(place: Place, levels: int) -> Place:
     return _cut(place, levels)
 
 
+def cut_record(record: Record, levels: int) -> Record:
+    """Keep so many levels below what stands under the keys of a record."""
+    return replace(
+        record,
+        keys={name: Key(_cut(key.place, levels), key.missing) for name, key in record.keys.items()},
+        rest=None if record.rest is None else _cut(record.rest, levels),
+    )
+
+
 def _cut(place: Place, levels: int) -> Place:
     if levels:
         return replace(
             place,
             items=None if place.items is None else _cut(place.items, levels - 1),
-            records={
-                tag: replace(
-                    record,
-                    keys={
-                        name: Key(_cut(key.place, levels - 1), key.missing)
-                        for name, key in record.keys.items()
-                    },
-                    rest=None if record.rest is None else _cut(record.rest, levels - 1),
-                )
-                for tag, record in place.records.items()
-            },
+            records={tag: cut_record(record, levels - 1) for tag, record in place.records.items()},
         )
     is_cut = (
         place.cut
@@ -74,12 +73,22 @@ def _height(place: Place) -> int:
     return 1 + max(map(_height, below)) if below else 0
 
 
-def _levels(place: Place) -> list[int]:
-    """Count the places on each level."""
-    levels = [] if place.items is None else _levels(place.items)
+def levels_of(place: Place) -> list[int]:
+    """Count the places on each level, from that of the place itself."""
+    levels = [] if place.items is None else levels_of(place.items)
     for record in place.records.values():
         times = (MOST_VARIANTS + 1 if place.mixed else 1) * (MOST_KEYS + 1 if record.crowded else 1)
-        for inner in _below(record):
-            counted = _levels(inner)
-            levels = [mine + times * theirs for mine, theirs in zip_longest(levels, counted, fillvalue=0)]
+        levels = _sum(levels, levels_of_record(record), times)
     return [1, *levels]
+
+
+def levels_of_record(record: Record) -> list[int]:
+    """Count the places on each level, from that of what stands under its keys."""
+    levels: list[int] = []
+    for inner in _below(record):
+        levels = _sum(levels, levels_of(inner))
+    return levels
+
+
+def _sum(mine: list[int], theirs: list[int], times: int = 1) -> list[int]:
+    return [one + times * other for one, other in zip_longest(mine, theirs, fillvalue=0)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.errors import ShapeBrokenError, ShapeTooNewError
@@ -19,6 +20,8 @@ from halflap.learn.limits import (
     MOST_VALUES,
     MOST_VARIANTS,
 )
+from halflap.learn.merge import merge_places, merge_records, unnamed
+from halflap.learn.names import is_name, is_tag_value
 from halflap.learn.shape import KINDS, Formats, Key, Lengths, Place, Record, Shape, Tag
 
 if TYPE_CHECKING:
@@ -180,10 +183,19 @@ class _Reader:
             values=self._values(data.get("values", []), f"{where}.values"),
             lengths=None if lengths is None else self._lengths(lengths, f"{where}.lengths"),
             items=None if items is None else self._place(items, left - 1, f"{where}.items"),
-            records=dict(read),
+            records=self._told_apart(read),
             mixed=self._flag(data, "mixed", where),
             cut=self._flag(data, "cut", where),
         )
+
+    @staticmethod
+    def _told_apart(read: list[tuple[Tag | None, Record]]) -> dict[Tag | None, Record]:
+        records: dict[Tag | None, Record] = {}
+        for tag, record in read:
+            # What told objects apart before it was known for data tells nothing now.
+            kept = tag if tag is not None and is_tag_value(tag.value) else None
+            records[kept] = merge_records(records[kept], record) if kept in records else record
+        return records
 
     def _record(self, data: Any, left: int, where: str) -> tuple[Tag | None, Record]:
         _object(data, where)
@@ -196,12 +208,15 @@ class _Reader:
             place, missing = _list(pair, inner, 2)
             keys[name] = Key(self._place(place, left, inner), self._tally(missing, f"{inner} missing"))
         rest = data.get("rest")
+        # Keys that passed for names in an earlier version, or for whoever wrote this, are not kept any longer.
+        places = [unnamed(key.place) for name, key in keys.items() if not is_name(name)]
+        places += [] if rest is None else [self._place(rest, left, f"{where}.rest")]
         return (
             self._tag(data["tag"], f"{where}.tag") if data.get("tag") is not None else None,
             Record(
                 self._seen(_field(data, "seen", where), f"{where}.seen"),
-                keys,
-                None if rest is None else self._place(rest, left, f"{where}.rest"),
+                {name: key for name, key in keys.items() if is_name(name)},
+                reduce(merge_places, places) if places else None,
                 self._flag(data, "crowded", where),
             ),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.learn.evidence import Tally
@@ -167,8 +168,8 @@ class GrowingPlace:
             self.plain = None if self.tags else record
         return record
 
-    def settle(self, value: Mapping[Any, Any]) -> None:
-        """Make room for the names in an object: its tags, its record, its keys."""
+    def settle(self, value: Mapping[Any, Any]) -> int:
+        """Make room for the names in an object: its tags, its record, its keys; say how many places that took."""
         if not self.mixed:
             tags = TAG_KEYS.intersection(value)
             if not tags.issubset(self.tags):
@@ -180,7 +181,7 @@ class GrowingPlace:
         }
         if self.plain is not None and not self.plain.count:
             self.plain = self.records.get(None)
-        self.record_of(value).make_room(value)
+        return self.record_of(value).make_room(value)
 
     def _mix(self) -> GrowingRecord:
         frozen = reduce(merge_records, (record.freeze() for record in self.records.values()))
@@ -189,6 +190,20 @@ class GrowingPlace:
         self.records = {None: self.plain}
         self.tags = ()
         return self.plain
+
+    def cut_off(self) -> None:
+        """Let go of all that is below."""
+        below = any(record.has_keys() for record in self.records.values())
+        self.cut = self.cut or below or self.items is not None
+        self.items = self.plain = None
+        self.records = {}
+        self.tags = ()
+        self.mixed = False
+
+    def is_used(self) -> bool:
+        counts = (self.nulls, self.booleans, self.integers, self.numbers)
+        more = (self.strings, self.arrays, self.objects, self.others)
+        return self.base is not None or any(counts) or any(more)
 
     def freeze(self) -> Place:
         counts = (
@@ -219,7 +234,10 @@ class GrowingPlace:
 class GrowingRecord:
     """A record; `find` gives the place of a key."""
 
-    __slots__ = ("base", "count", "crowded", "find", "keeps_all", "keys", "missing", "once", "rest")
+    __slots__ = (
+        *("base", "count", "crowded", "find", "keeps_all", "keys", "lacked", "lacked_with", "missing"),
+        *("once", "rest"),
+    )
 
     def __init__(self, base: Record | None = None, *, keeps_all: bool) -> None:
         self.base = base
@@ -232,7 +250,10 @@ class GrowingRecord:
         self.rest: GrowingPlace | None = None
         self.crowded = False
         self.missing: dict[str, int] = {}
-        """The keys that were always there, or missing with one set of arguments alone."""
+        """The keys that were always there, or missing with one set of arguments alone; but for the next."""
+        self.lacked: set[str] = set()
+        self.lacked_with = NOT_YET
+        """The keys that were missing with these arguments alone: while they last, there is no need to look again."""
         if base is not None and base.crowded:
             self._crowd()
 
@@ -241,26 +262,36 @@ class GrowingRecord:
             self.rest = GrowingPlace(keeps_all=self.keeps_all, nameless=True)
         return self.rest
 
-    def make_room(self, value: Mapping[Any, Any]) -> None:
+    def has_keys(self) -> bool:
+        """Say whether any object here had a key."""
+        if self.base is not None and (self.base.keys or self.base.rest is not None):
+            return True
+        return bool(self.keys) or (self.rest is not None and self.rest.is_used())
+
+    def make_room(self, value: Mapping[Any, Any]) -> int:
+        """Make places for the names in an object; say how many."""
         if self.crowded:
-            return
-        new = [key for key in value if key not in self.keys and is_name(key)]
+            return 0
+        names = (key for key in value if key not in self.keys and is_name(key))
+        new = list(islice(names, MOST_KEYS - len(self.keys) + 1))
         if len(self.keys) + len(new) > MOST_KEYS:
             self._crowd()
-            return
+            return 1
         for key in new:
             self.keys[key] = GrowingPlace(keeps_words=key in TAG_KEYS, keeps_all=self.keeps_all)
             if self.once != SEVERAL:
                 self.missing[key] = self.once
+        return len(new)
 
     def lacks(self, value: Mapping[Any, Any], digest: int) -> None:
         """Note what an object has not."""
+        if digest != self.lacked_with:
+            self.missing.update(dict.fromkeys(self.lacked, self.lacked_with))
+            self.lacked.clear()
+            self.lacked_with = digest
         for key in [key for key in self.missing if key not in value]:
-            once = joined(self.missing[key], digest)
-            if once == SEVERAL:
-                del self.missing[key]
-            else:
-                self.missing[key] = once
+            if self.missing.pop(key) in (NOT_YET, digest):
+                self.lacked.add(key)
 
     def _crowd(self) -> None:
         rest = self.rest_place()
@@ -269,16 +300,17 @@ class GrowingRecord:
             rest.base = frozen if rest.base is None else merge_places(rest.base, frozen)
         self.keys.clear()
         self.missing.clear()
+        self.lacked.clear()
         self.crowded = True
 
     def freeze(self) -> Record:
         keys = {}
         for name, place in self.keys.items():
             frozen = place.freeze()
-            keys[name] = Key(frozen, _tally(self.count - frozen.count, self.missing.get(name, SEVERAL)))
-        rest = None if self.rest is None else self.rest.freeze()
+            once = self.lacked_with if name in self.lacked else self.missing.get(name, SEVERAL)
+            keys[name] = Key(frozen, _tally(self.count - frozen.count, once))
         # A map that was never used stands for nothing.
-        rest = rest if rest is not None and rest.kinds else None
+        rest = None if self.rest is None or not self.rest.is_used() else self.rest.freeze()
         record = Record(_tally(self.count, self.once), keys, rest, self.crowded)
         return record if self.base is None else merge_records(self.base, record)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from halflap.learn.bound import bounded
 from halflap.learn.evidence import Sample
 from halflap.learn.growing import SEVERAL, GrowingPlace, UnknownKeyError, joined
-from halflap.learn.limits import MOST_DIGESTS, MOST_PLACES
-from halflap.learn.merge import merge
+from halflap.learn.limits import MOST_DIGESTS
 from halflap.learn.names import TAG_KEYS
+from halflap.learn.pruning import Room
 from halflap.learn.shape import NOTHING, Shape
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ __all__ = ["Inference"]
 _DIGESTS = 1 << 64
 _LONG = 16
 """Arrays from this length on are looked at as a whole first: those of nothing but numbers can be long."""
-_PLACES_BEFORE_LOOKING = MOST_PLACES
 
 
 class Inference:
@@ -33,16 +32,12 @@ class Inference:
 
     def __init__(self, *, values: bool = False) -> None:
         self._values = values
-        self._before = NOTHING
-        self._start()
-
-    def _start(self) -> None:
         self._root = GrowingPlace(keeps_all=self._values)
+        self._room = Room()
         self._observations = 0
         self._digests: set[int] = set()
         self._first: float | None = None
         self._last: float | None = None
-        self._places = 0
 
     def observe(self, value: Any, digest: int = 0, at: float | None = None) -> None:
         """Take in one result; `digest` stands for the arguments that it was the answer to."""
@@ -54,29 +49,26 @@ class Inference:
         if at is not None:
             self._first = at if self._first is None else min(at, self._first)
             self._last = at if self._last is None else max(at, self._last)
-        self._walk(((self._root, value),), digest, self._before.depth)
-        if self._places > _PLACES_BEFORE_LOOKING:
-            # What is too much is cut off, and from then on not looked at.
-            self._before = self.shape()
-            self._start()
+        self._walk(((self._root, value),), digest, 0)
 
     def shape(self) -> Shape:
         """Give what was seen so far; more can be observed afterwards."""
         if not self._observations:
-            return self._before
+            return NOTHING
         seen = Shape(
             self._root.freeze(),
             self._observations,
             Sample.of(self._digests),
             self._first,
             self._last,
-            self._before.depth,
+            self._room.deepest,
         )
-        return merge(self._before, bounded(seen))
+        return bounded(seen)
 
     def _walk(  # noqa: C901, PLR0912, PLR0915 -- the hot loop of the whole package: a call per value would double its time
-        self, pairs: Iterable[tuple[GrowingPlace, Any]], digest: int, left: int
+        self, pairs: Iterable[tuple[GrowingPlace, Any]], digest: int, level: int
     ) -> None:
+        room = self._room
         for place, value in pairs:
             kind = type(value)
             if kind is str:
@@ -92,7 +84,7 @@ class Inference:
                 place.objects += 1
                 if place.object_once != SEVERAL:
                     place.object_once = joined(place.object_once, digest)
-                if not left:
+                if level >= room.deepest:
                     place.cut = place.cut or bool(value)
                     continue
                 record = place.plain or place.record_of(value)
@@ -102,12 +94,19 @@ class Inference:
                     inner = _crowd(place, record, value) if record.crowded else [*map(record.find, value)]
                 except UnknownKeyError:
                     record, inner = self._settle(place, value)
-                if record.missing and (len(value) != len(record.keys) or record.rest is not None):
+                    if level >= room.deepest:
+                        # There was no room for what is below here, which showed only now.
+                        place.cut = True
+                        continue
+                if (len(value) != len(record.keys) or record.rest is not None) and (
+                    record.missing or (record.lacked and record.lacked_with != digest)
+                ):
                     record.lacks(value, digest)
                 record.count += 1
                 if record.once != SEVERAL:
                     record.once = joined(record.once, digest)
-                self._walk(zip(inner, value.values()), digest, left - 1)  # noqa: B905 -- the argument costs time too
+                if value:
+                    self._walk(zip(inner, value.values()), digest, level + 1)  # noqa: B905 -- the argument costs time too
             elif kind is list:
                 place.arrays += 1
                 if place.array_once != SEVERAL:
@@ -119,13 +118,13 @@ class Inference:
                     place.shortest = length
                 if not length:
                     pass
-                elif left:
+                elif level < room.deepest:
                     items = place.items
                     if items is None:
                         items = place.items = GrowingPlace(keeps_all=self._values)
-                        self._places += 1
+                        room.take(1, self._root)
                     if length < _LONG or not _counted(items, value):
-                        self._walk(zip(repeat(items), value), digest, left - 1)
+                        self._walk(zip(repeat(items), value), digest, level + 1)
                 else:
                     place.cut = True
             elif kind is float:
@@ -141,18 +140,19 @@ class Inference:
                 if place.boolean_once != SEVERAL or place.keeps_words:
                     place.truth(value, digest)
             else:
-                self._odd(place, value, digest, left)
+                self._odd(place, value, digest, level)
 
     def _settle(
         self, place: GrowingPlace, value: dict[Any, Any]
     ) -> tuple[GrowingRecord, Iterable[GrowingPlace]]:
         """Make room for an object with names that are new here."""
-        place.settle(value)
+        made = place.settle(value)
         record = place.record_of(value)
-        self._places += len(value)
-        return record, repeat(record.rest_place()) if record.crowded else [*map(record.find, value)]
+        inner = repeat(record.rest_place()) if record.crowded else [*map(record.find, value)]
+        self._room.take(made, self._root)
+        return record, inner
 
-    def _odd(self, place: GrowingPlace, value: Any, digest: int, left: int) -> None:
+    def _odd(self, place: GrowingPlace, value: Any, digest: int, level: int) -> None:
         """Take a value of a type that no JSON reader gives for the nearest that one does."""
         plain: Any
         if isinstance(value, str):
@@ -171,7 +171,7 @@ class Inference:
                 place.other_once if place.other_once == SEVERAL else joined(place.other_once, digest)
             )
             return
-        self._walk(((place, plain),), digest, left)
+        self._walk(((place, plain),), digest, level)
 
 
 def _counted(items: GrowingPlace, values: list[Any]) -> bool:

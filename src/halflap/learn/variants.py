@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from halflap.learn.evidence import Tally
-    from halflap.learn.shape import Key, Place, Record, Scalar, Tag
+    from halflap.learn.shape import Place, Record, Scalar, Tag
 
 __all__ = ["Variant", "repeated_values", "variants_of"]
 
 _CHANCE = 20
 """What would come about by chance once in so many cases is no rule."""
-_KEYS_OF_A_MAP = 12
-_OBJECTS_OF_A_MAP = 4
-_SHARE_OF_A_MAP = 0.25
-_SHARE_OF_OBJECTS = 0.5
+_NAMES_OF_A_MAP = 24
+_SHARE_THAT_CAME_ONCE = 0.75
+_KEYS_IN_COMMON = 2
 _REPEATED = 3
 
 
@@ -135,29 +134,48 @@ def _families(place: Place) -> set[str]:
 
 
 def _with_map(record: Record) -> Record:
-    """Take names for data where there are many that come and go, with much the same under them."""
-    sparse = {name: key for name, key in record.keys.items() if key.missing.times}
-    if len(sparse) < _OBJECTS_OF_A_MAP or not _is_map(sparse.values(), record.seen.times):
+    """Take names for data where what is under them says so; in doubt they are names."""
+    data = _data_among(record)
+    if not data:
         return record
-    merged = reduce(merge_places, (unnamed(key.place) for key in sparse.values()))
+    merged = reduce(merge_places, (unnamed(record.keys[name].place) for name in data))
     return replace(
         record,
-        keys={name: key for name, key in record.keys.items() if name not in sparse},
+        keys={name: key for name, key in record.keys.items() if name not in data},
         rest=merged if record.rest is None else merge_places(record.rest, merged),
     )
 
 
-def _is_map(keys: Iterable[Key], objects: int) -> bool:
-    places = [key.place for key in keys]
-    families = set().union(*(_families(place) - {"null"} for place in places))
-    if len(families) != 1:
+def _data_among(record: Record) -> set[str]:
+    """Find the names that are not always there, have objects under them, and yet name nothing.
+
+    Beside keys that are data, those are more of them that have the same under them. Else it takes many, all with the
+    same under them, most of which never came again: fields of a record do come again.
+    """
+    objects = {
+        name: key.place
+        for name, key in record.keys.items()
+        if key.missing.times and _families(key.place) == {"object"}
+    }
+    if record.rest is not None and _families(record.rest) == {"object"}:
+        return {name for name, place in objects.items() if _are_alike([place, record.rest])}
+    if len(objects) < _NAMES_OF_A_MAP or not _are_alike(objects.values()):
+        return set()
+    alone = sum(_came_once(place, record) for place in objects.values())
+    return set(objects) if alone >= _SHARE_THAT_CAME_ONCE * len(objects) else set()
+
+
+def _came_once(place: Place, record: Record) -> bool:
+    """Say whether something came with one call alone; of a single call, whether it came once."""
+    return place.count == 1 if record.seen.once is not None else place.kinds["object"].once is not None
+
+
+def _are_alike(places: Iterable[Place]) -> bool:
+    """Say whether objects have most of their keys in common, and always."""
+    records = [record for place in places for record in place.records.values()]
+    if not records or any(record.crowded for record in records):
         return False
-    share = sum(place.count for place in places) / (len(places) * objects)
-    if families != {"object"}:
-        return len(places) >= _KEYS_OF_A_MAP and share <= _SHARE_OF_A_MAP
-    always = [
-        {name for name, key in record.keys.items() if not key.missing.times}
-        for place in places
-        for record in place.records.values()
-    ]
-    return share <= _SHARE_OF_OBJECTS and bool(always) and bool(set.intersection(*always))
+    always = [{name for name, key in record.keys.items() if not key.missing.times} for record in records]
+    common = set.intersection(*always)
+    every = set().union(*(record.keys for record in records))
+    return len(common) >= _KEYS_IN_COMMON and len(common) >= len(every) / 2

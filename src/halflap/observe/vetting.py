@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING, NoReturn
 
 from halflap.errors import ShapeBrokenError
-from halflap.learn import Learned, is_name
+from halflap.learn import Learned
 from halflap.learn.evidence import NEVER
 from halflap.learn.learned import OUTCOMES
 from halflap.learn.limits import LONGEST_VALUE, MOST_DIGESTS
-from halflap.learn.merge import merge_places, unnamed
 from halflap.learn.names import TAG_KEYS, is_tag_value
 from halflap.learn.shape import NOTHING, Key, Place, Record, Shape
 from halflap.schema.place import path_of
@@ -31,8 +29,8 @@ _ESTIMATE = 2
 def vetted(learned: Learned, *, values: bool, now: float) -> Learned:
     """Give what came from elsewhere as it may be kept; raises `ShapeBrokenError`, with where, if it cannot be true.
 
-    Keys that are data by our rules go to the place that stands for all of them, as if we had seen them ourselves:
-    whoever wrote it may have had other rules. `values` says whether it may have values beside those under tag keys.
+    Keys and tags that are data by our rules are gone already, when it was read: whoever wrote it may have had other
+    rules. `values` says whether it may have values beside those under tag keys.
     """
     shapes: dict[str, Shape] = {}
     for outcome in OUTCOMES:
@@ -168,8 +166,8 @@ class _Vetting:
         for tag, record in place.records.items():
             if tag is None:
                 continue
-            if tag.key not in TAG_KEYS or not is_tag_value(tag.value):
-                _refuse(f"{where}.records", "has a tag that is none: a word or a boolean under a tag key")
+            if tag.key not in TAG_KEYS:
+                _refuse(f"{where}.records", "has a tag under a key that is no tag key")
             key = record.keys.get(tag.key)
             if not record.crowded and (key is None or key.missing.times):
                 _refuse(f"{where}.records", f"has objects with the tag {tag.key} that lack it")
@@ -178,8 +176,7 @@ class _Vetting:
         self._tally(record.seen, f"{where}.seen")
         if record.crowded and record.keys:
             _refuse(where, "has names for keys, and too many to have any")
-        named: dict[str, Key] = {}
-        data: list[Place] = []
+        keys: dict[str, Key] = {}
         for name, key in record.keys.items():
             step = path_of([name])
             inner = f"{where}{step}" if step.startswith("[") else f"{where}.{step}"
@@ -190,11 +187,8 @@ class _Vetting:
                     f"was seen {key.place.count} times and missing {key.missing.times} times, in "
                     f"{record.seen.times} objects",
                 )
-            place = self._place(key.place, inner, left, name)
-            if is_name(name):
-                named[name] = Key(place, key.missing)
-            else:
-                data.append(unnamed(place))
-        if record.rest is not None:
-            data.append(self._place(record.rest, f"{where}[key]", left))
-        return replace(record, keys=named, rest=reduce(merge_places, data) if data else None)
+            keys[name] = Key(self._place(key.place, inner, left, name), key.missing)
+        rest = record.rest
+        return replace(
+            record, keys=keys, rest=None if rest is None else self._place(rest, f"{where}[key]", left)
+        )

@@ -1,0 +1,221 @@
+"""What a hostile result costs: the bounds hold while it is looked at, and its size says how long that takes."""
+
+from __future__ import annotations
+
+import random
+import string
+import time
+import tracemalloc
+from itertools import islice, product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halflap.learn import Shape, infer, merge, observer
+from halflap.learn.limits import MOST_PLACES
+from learn.test_infer import places
+
+NAMES = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=2)]
+BYTES_OF_A_PLACE = 3_000
+"""More than one takes, both while it grows and in the shape that is made of it."""
+LAWS = settings(
+    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+def nested(width: int, depth: int) -> Any:
+    return {name: nested(width, depth - 1) for name in NAMES[:width]} if depth else 1
+
+
+def of_kinds(depth: int) -> Any:
+    """Make objects of many kinds, each with objects of many kinds."""
+    if not depth:
+        return 1
+    return [{"type": f"kind_{name}", f"of_{name}": of_kinds(depth - 1)} for name in NAMES[:14]]
+
+
+HOSTILE: dict[str, Any] = {
+    "wide and deep": nested(36, 3),
+    "names that never repeat": [
+        {first: {second: {first: 1}}} for first in NAMES[:90] for second in NAMES[95:300]
+    ],
+    "crowds of crowds": [nested(8, 4), {name: nested(8, 3) for name in NAMES[:300]}] * 2,
+    "variants of variants": of_kinds(4),
+}
+
+
+def peak_of(value: Any) -> int:
+    """Give the most memory that was in use at once while a value was observed, beyond the value itself."""
+    tracemalloc.start()
+    try:
+        infer([value])
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_result_takes_more_memory_than_the_places_that_may_be_kept(name: str, few_places: int) -> None:
+    assert peak_of(HOSTILE[name]) < few_places * BYTES_OF_A_PLACE
+
+
+def test_so_it_is_with_the_real_bounds() -> None:
+    value = nested(90, 3)
+    assert peak_of(value) < MOST_PLACES * BYTES_OF_A_PLACE
+
+
+def test_merging_takes_no_more_memory_than_what_is_merged(few_places: int) -> None:
+    shapes = [infer([{f"{name}_{letter}": nested(8, 3) for name in NAMES[:3]}]) for letter in "abcdefgh"]
+    tracemalloc.start()
+    try:
+        shape = merge(*shapes)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert places(shape.root) <= few_places
+    assert peak < 2 * few_places * BYTES_OF_A_PLACE
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_was_cut_says_so_and_the_rest_is_kept(name: str, few_places: int) -> None:
+    shape = infer([HOSTILE[name]])
+    assert few_places / 100 < places(shape.root) <= few_places
+    assert 0 < shape.depth < 32
+    assert deepest_are_cut(shape)
+
+
+def deepest_are_cut(shape: Shape) -> bool:
+    level, here = 0, [shape.root]
+    while level < shape.depth:
+        below = [place.items for place in here if place.items is not None]
+        for record in (record for place in here for record in place.records.values()):
+            below += [key.place for key in record.keys.values()]
+            below += [] if record.rest is None else [record.rest]
+        level, here = level + 1, below
+    return any(place.cut for place in here) and not any(place.records or place.items for place in here)
+
+
+TREES: st.SearchStrategy[Any] = st.recursive(
+    st.sampled_from([1, "x", {}, []]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from([*NAMES[:9], "id_12345", "7", "type", "kind"]),
+            st.one_of(inner, st.sampled_from(["red", "blue", "green", True])),
+            max_size=7,
+        ),
+    ),
+    max_leaves=40,
+)
+OBSERVED = st.lists(st.tuples(TREES, st.integers(0, 2)), min_size=1, max_size=4)
+
+
+def assert_order_and_grouping_do_not_matter(observed: list[tuple[Any, int]], chance: random.Random) -> None:
+    whole = infer(*zip(*observed, strict=True))
+    shapes = [infer([value], [digest]) for value, digest in observed]
+    chance.shuffle(shapes)
+    while len(shapes) > 1:
+        one, other = (shapes.pop(chance.randrange(len(shapes))) for _ in range(2))
+        shapes.append(merge(one, other))
+    assert shapes == [whole]
+
+
+@pytest.mark.usefixtures("small_bounds")
+@LAWS
+@given(OBSERVED, st.randoms(use_true_random=False))
+def test_what_is_cut_off_on_the_way_is_what_would_be_cut_off_in_any_order(
+    observed: list[tuple[Any, int]], chance: random.Random
+) -> None:
+    assert_order_and_grouping_do_not_matter(observed, chance)
+
+
+@pytest.mark.usefixtures("small_bounds", "always_looking")
+@LAWS
+@given(OBSERVED, st.randoms(use_true_random=False))
+def test_so_it_is_whenever_it_is_looked_what_is_too_much(
+    observed: list[tuple[Any, int]], chance: random.Random
+) -> None:
+    assert_order_and_grouping_do_not_matter(observed, chance)
+
+
+@pytest.mark.usefixtures("small_bounds", "always_looking")
+def test_what_was_merged_away_is_not_counted_twice() -> None:
+    values: list[Any] = [
+        {"type": "x", "a": {"q": 1}},
+        {"type": "y", "b": {"q": 1}},
+        {"type": "z"},
+        {"c": 1, "d": 1, "e": 1, "f": 1},
+    ]
+    shape = infer(values)
+    assert shape == merge(*(infer([value]) for value in values))
+    assert shape.depth == 32
+
+
+@pytest.mark.usefixtures("small_bounds", "always_looking")
+def test_what_was_made_for_an_object_of_another_kind_is_not_counted() -> None:
+    values: list[Any] = [
+        [{}, {"id_12345": 1, "aa": 1, "ab": 1, "ac": 1, "type": "x"}],
+        {"aa": 1, "ab": 1, "ac": [1], "ad": {"aa": 1, "ab": 1, "ac": 1, "ad": 1}},
+    ]
+    shape = infer(values)
+    assert shape == merge(*(infer([value]) for value in values))
+    assert shape.depth == 32
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("small_bounds", "always_looking")
+@settings(LAWS, max_examples=4_000)
+@given(OBSERVED, st.randoms(use_true_random=False))
+def test_so_it_is_in_thousands_of_cases(observed: list[tuple[Any, int]], chance: random.Random) -> None:
+    assert_order_and_grouping_do_not_matter(observed, chance)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_so_it_is_of_large_results_that_are_cut_off_on_the_way(seed: int, few_places: int) -> None:
+    chance = random.Random(seed)
+
+    def anything(depth: int) -> Any:
+        if not depth:
+            return 1
+        if chance.random() < 0.2:
+            return [anything(depth - 1) for _ in range(4)]
+        kind = {"type": chance.choice(NAMES)} if chance.random() < 0.3 else {}
+        return {**kind, **{chance.choice(NAMES): anything(depth - 1) for _ in range(9)}}
+
+    observed = [(anything(4), chance.randrange(3)) for _ in range(4)]
+    assert infer([observed[0][0]]).depth < 32
+    assert places(infer([observed[0][0]]).root) <= few_places
+    assert_order_and_grouping_do_not_matter(observed, chance)
+
+
+def test_more_can_be_observed_after_something_was_cut_off(few_places: int) -> None:
+    watching = observer()
+    watching.observe(nested(36, 3), 1)
+    before = watching.shape()
+    watching.observe({"aa": {"zz": {"new": 1}}, "new": "x"}, 2)
+    assert watching.shape() == merge(before, infer([{"aa": {"zz": {"new": 1}}, "new": "x"}], [2]))
+    assert before.depth <= 2
+    assert places(before.root) <= few_places
+
+
+def seconds_of(value: Any) -> float:
+    def once() -> float:
+        began = time.process_time()
+        infer([value])
+        return time.process_time() - began
+
+    return min(once() for _ in range(3))
+
+
+def test_objects_that_lack_what_others_have_take_about_as_long_as_if_they_did_not() -> None:
+    empty: list[Any] = [{} for _ in range(50_000)]
+    assert seconds_of([dict.fromkeys(NAMES[:90], 1), *empty]) < 4 * seconds_of([{"aa": 1}, *empty])
+
+
+def test_an_object_of_very_many_names_takes_about_as_long_as_one_of_very_many_numbers() -> None:
+    names = ("".join(letters) for letters in product(string.ascii_lowercase, repeat=4))
+    many = dict.fromkeys(islice(names, 200_000), 1)
+    assert seconds_of(many) < 4 * seconds_of({str(number): 1 for number in range(200_000)})
