@@ -70,7 +70,23 @@ def test_what_was_an_argument_before_is_not_credited_to_who_returns_it_later() -
 
 
 @pytest.mark.parametrize(
-    "value", ["economy", "basic_economy", "OPEN", "Confirmed", "false", "ab12", 2024, 50_000, 12.5, True]
+    "value",
+    [
+        "economy",
+        "basic_economy",
+        "OPEN",
+        "Confirmed",
+        "false",
+        "ab12",
+        "[redacted]",
+        "card ****1234",
+        "     ",
+        "-------",
+        2024,
+        50_000,
+        12.5,
+        True,
+    ],
 )
 def test_a_value_that_many_things_have_is_no_flow(value: Any) -> None:
     told = Told().call("a", {"x": value}).call("b", y=value)

@@ -47,6 +47,8 @@ _SAID_EVERYWHERE = frozenset(
     )
 )
 """Capitalised or not, these say what many things are, and of none which it is."""
+_MASKED = re.compile(r"(?i)[\[<(*](?:redacted|masked|hidden|secret|cut)[\]>)*]|[*•█]{4}|xxxx|\A\W*\Z").search
+"""What was taken out of a log; and what has no letter in it."""
 _SMALLEST_NUMBER = 10_000
 _ROUND = 1_000
 _CLOCKS = ((1_000_000_000, 2_200_000_000), (1_000_000_000_000, 2_200_000_000_000))
@@ -70,7 +72,7 @@ def telling(value: Any) -> int:
         return WEAK if (text.endswith("000") and text.isdecimal()) or _DURATION(text) else SURE
     if _WORD(text) or text.casefold() in _SAID_EVERYWHERE or _DAY_OR_CLOCK(text):
         return WEAK
-    return NOTHING if _NUMERAL(text) or text.isspace() else SURE
+    return NOTHING if _NUMERAL(text) or _MASKED(text) else SURE
 
 
 def _number(number: int) -> int:

@@ -76,7 +76,7 @@ class _Trail:
     flows: set[Flow] = field(default_factory=set)
     """Those that were counted for this run."""
     orders: set[Hashable] = field(default_factory=set)
-    calls: int = 0
+    answers: int = 0
 
 
 class Trails:
@@ -116,31 +116,53 @@ class Trails:
         order: Hashable = None,
         counting: bool = True,
     ) -> None:
-        """Look at one call of a run; calls come as they ended. `result` is None where it failed.
+        """Look at a call of a run that has ended; `result` is None where it failed."""
+        self.asked(run, tool, arguments, began, order=order, counting=counting)
+        self.answered(run, tool, result, ended)
 
-        Only what ended before a call began can have told it anything. `order` is the call's number, where it has
-        one: a number that comes again is another run of that name.
+    def asked(
+        self,
+        run: Hashable,
+        tool: Hashable,
+        arguments: Mapping[str, Any],
+        at: float,
+        *,
+        order: Hashable = None,
+        counting: bool = True,
+    ) -> None:
+        """Look at what a call takes. Only what was answered until then can have told it anything.
+
+        `order` is the call's number, where it has one: a number that comes again is another run of that name.
         """
         trail = self._trail(run, order)
-        trail.calls += 1
-        if tool not in self._spots:
-            self._spots[tool] = Spots(), Spots()
-            if len(self._spots) > _MOST_TOOLS:
-                self._spots.popitem(last=False)
-        into, out_of = self._spots[tool]
         held = len(trail.values)
-        for flow in self._arguments(trail, tool, into.leaves(arguments), began):
+        for flow in self._arguments(trail, tool, self._of(tool)[0].leaves(arguments), at):
             is_new = flow not in trail.flows
             if is_new and len(trail.flows) < _MOST_FLOWS:
                 trail.flows.add(flow)
             if counting and (flow in self._counts or len(self._counts) < _MOST_FLOWS):
                 known = self._counts.get(flow, Count(0, 0))
                 self._counts[flow] = Count(known.times + 1, known.runs + is_new)
-        self._result(trail, tool, out_of.leaves(result), ended)
-        while len(trail.values) > _MOST_VALUES:
-            trail.values.popitem(last=False)
-        self._held += len(trail.values) - held
-        self._make_room(run)
+        self._make_room(run, trail, held)
+
+    def answered(self, run: Hashable, tool: Hashable, result: Any, at: float) -> None:
+        """Look at what came of a call."""
+        if result is None:
+            return
+        trail = self._trail(run, None)
+        trail.answers += 1
+        held = len(trail.values)
+        self._result(trail, tool, self._of(tool)[1].leaves(result), at)
+        self._make_room(run, trail, held)
+
+    def _of(self, tool: Hashable) -> tuple[Spots, Spots]:
+        """Give the places in what a tool takes, and in what it gives."""
+        known = self._spots.get(tool)
+        if known is None:
+            known = self._spots[tool] = Spots(), Spots()
+            if len(self._spots) > _MOST_TOOLS:
+                self._spots.popitem(last=False)
+        return known
 
     def _trail(self, run: Hashable, order: Hashable) -> _Trail:
         trail = self._runs.get(run)
@@ -154,12 +176,15 @@ class Trails:
             trail.orders.add(order)
         return trail
 
-    def _make_room(self, run: Hashable) -> None:
+    def _make_room(self, run: Hashable, trail: _Trail, held: int) -> None:
+        while len(trail.values) > _MOST_VALUES:
+            trail.values.popitem(last=False)
+        self._held += len(trail.values) - held
         while len(self._runs) > _MOST_RUNS or self._held > _MOST_IN_ALL:
-            oldest, trail = next(iter(self._runs.items()))
+            oldest, other = next(iter(self._runs.items()))
             if oldest == run:
                 return
-            self._held -= len(trail.values)
+            self._held -= len(other.values)
             del self._runs[oldest]
 
     def _arguments(
@@ -196,7 +221,7 @@ class Trails:
 
     def _result(self, trail: _Trail, tool: Hashable, leaves: list[tuple[str, Any]], ended: float) -> None:
         """Note what a call gave, unless that was an argument before: then it is no news."""
-        values, call, salt = trail.values, trail.calls, self.salt[:64]
+        values, call, salt = trail.values, trail.answers, self.salt[:64]
         # The same stands in many items of a list.
         for path, leaf in dict.fromkeys(leaves):
             tells = telling(leaf)
