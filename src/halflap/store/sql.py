@@ -9,15 +9,24 @@ from typing import TYPE_CHECKING, TypeVar
 import sqlalchemy as sa
 
 from halflap.errors import StoreError
-from halflap.store import files, knowledge, tables, traces
+from halflap.store import files, flows, knowledge, tables, traces
 from halflap.store.base import Breach, Purged, ServerRows, StoredCatalog, StoredServer
 from halflap.store.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
-    from halflap.store.base import Advance, CallRecord, DriftEvent, RunRecord, StoredShape, ToolKey
+    from halflap.store.base import (
+        Advance,
+        CallRecord,
+        DriftEvent,
+        RunRecord,
+        StoredEdge,
+        StoredShape,
+        ToolKey,
+    )
 
 __all__ = ["SqlStore"]
 
@@ -76,6 +85,7 @@ class SqlStore(Database):
         origin: str,
         shapes: Mapping[ToolKey, Learned],
         *,
+        lineage: Lineage | None = None,
         watermark: str | None = None,
         observed_calls: Sequence[str] = (),
         sources: Mapping[str, Advance] | None = None,
@@ -85,6 +95,8 @@ class SqlStore(Database):
         def add(connection: sa.Connection) -> None:
             knowledge.expect(connection, read)
             self._upsert(connection, tables.learned, knowledge.merged_rows(connection, origin, shapes))
+            if lineage is not None:
+                self._upsert(connection, tables.lineage, flows.added_rows(connection, origin, lineage))
             marks = {source: advance.now for source, advance in read.items()}
             if watermark is not None:
                 marks[origin] = watermark
@@ -92,18 +104,42 @@ class SqlStore(Database):
             self._upsert(connection, tables.watermarks, rows)
             knowledge.mark_observed(connection, observed_calls)
 
-        if shapes or observed_calls or read or watermark is not None:
+        if shapes or observed_calls or read or watermark is not None or lineage is not None:
             await self._ask_alone(add)
 
-    async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
-        await self._ask_alone(
-            lambda connection: self._upsert(
-                connection, tables.learned, knowledge.newer_rows(connection, origin, shapes)
-            )
-        )
+    async def replace_learned(
+        self, origin: str, shapes: Mapping[ToolKey, Learned], lineage: Lineage | None = None
+    ) -> None:
+        def put(connection: sa.Connection) -> None:
+            self._upsert(connection, tables.learned, knowledge.newer_rows(connection, origin, shapes))
+            if lineage is not None:
+                self._upsert(connection, tables.lineage, flows.grown_rows(connection, origin, lineage))
+
+        await self._ask_alone(put)
 
     async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         return await self._ask(lambda connection: knowledge.shapes_of(connection, server, tool))
+
+    async def lineage(self) -> Mapping[str, Lineage]:
+        return await self._ask(flows.lineage_of)
+
+    async def put_edges(
+        self, edges: Sequence[StoredEdge], *, of: Sequence[tuple[str, str]] | None = None
+    ) -> None:
+        rows = [flows.row_of_edge(edge) for edge in edges]
+
+        def put(connection: sa.Connection) -> None:
+            for statement in flows.without_edges_of(of):
+                connection.execute(statement)
+            self._upsert(connection, tables.edges, rows)
+
+        await self._ask_alone(put)
+
+    async def edges(self) -> Sequence[StoredEdge]:
+        return await self._ask(flows.edges_of)
+
+    async def latencies(self) -> Mapping[tuple[str, str], float]:
+        return await self._ask(flows.latencies_of)
 
     async def watermark(self, origin: str) -> str | None:
         return (await self.origins()).get(origin) or None
