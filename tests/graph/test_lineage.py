@@ -61,6 +61,7 @@ def test_the_ways_between_two_tools_come_most_taken_first() -> None:
         [["a", "x", "b", "y", 1]],
         [["a", "x", "b", "y", 1, 2]],
         [["a", "x", "b", "y", 0, 0]],
+        [["a", "x", "b", "y", 10**400, 1]],
         [["a", "x", "b", "y", True, 1]],
         [["a", 1, "b", "y", 1, 1]],
         [[1, "x", "b", "y", 1, 1]],

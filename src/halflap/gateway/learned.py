@@ -93,7 +93,8 @@ class Knowing(Parts):
         rows = await self.learned_rows()
         assert self._store is not None
         name = await self._store.installation()
-        return await asyncio.to_thread(exported, rows, name, iso(time.time()))
+        lineage = await self._store.lineage() if self.config.learning.enabled else {}
+        return await asyncio.to_thread(exported, rows, name, iso(time.time()), lineage)
 
     async def import_learned(self, data: Any) -> Imported:
         """Take what another gateway learned. However often it is taken, it counts once.
@@ -107,8 +108,10 @@ class Knowing(Parts):
         if self.store_trouble is not None:
             raise StoreError(f"{self.store_trouble} Nothing was imported.")
         imported: Imported = await asyncio.to_thread(read_export, data, await self._store.installation())
-        for origin, shapes in imported.shapes.items():
-            await self._store.replace_learned(origin, shapes)
+        for origin in {**imported.shapes, **imported.lineage}:
+            await self._store.replace_learned(
+                origin, imported.shapes.get(origin, {}), imported.lineage.get(origin)
+            )
         if self._knowledge is not None:
             self._knowledge.forget()
         return imported

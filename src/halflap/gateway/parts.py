@@ -122,7 +122,12 @@ class Parts:
         values = self.config.learning.values
         self._knowledge = observe.Knowledge(store, enums=values)
         self._learning = observe.Learning(
-            store, self._knowledge, values=values, redact=redactor.value, before_writing=recorder.flush
+            store,
+            self._knowledge,
+            values=values,
+            lineage=self.config.graph.lineage,
+            redact=redactor.value,
+            before_writing=recorder.flush,
         )
 
     async def _open_store(self) -> Store:

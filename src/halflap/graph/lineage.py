@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["NO_LINEAGE", "Count", "Flow", "Lineage"]
 
 _FIELDS = 6
+_MOST = 1 << 53
+"""More than anybody counted, and what every database and reader of JSON can hold."""
 
 
 class Flow(NamedTuple):
@@ -108,7 +110,7 @@ class Lineage:
             source, source_path, target, target_path, times, runs = row
             if type(source_path) is not str or type(target_path) is not str:
                 raise ValueError("a path is no text.")
-            if type(times) is not int or type(runs) is not int or times < 1 or not 0 <= runs <= times:
+            if type(times) is not int or type(runs) is not int or not 0 <= runs <= times or not 0 < times < _MOST:
                 raise ValueError("a count is none.")
             flow = Flow(_tool(source), source_path, _tool(target), target_path)
             if flow in counts:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import StoreError
+from halflap.graph.lineage import NO_LINEAGE
 from halflap.learn import Learned
 from halflap.observe.compare import Compared, compare
 from halflap.observe.watch import Watch
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from halflap.calls import Answered
+    from halflap.graph.lineage import Lineage
     from halflap.observe.knowledge import Knowledge
     from halflap.store import Store, ToolKey
 
@@ -53,16 +55,21 @@ class Learning:
         knowledge: Knowledge,
         *,
         values: bool = False,
+        lineage: bool = True,
         redact: Callable[[Any], Any] | None = None,
         before_writing: Callable[[], Awaitable[None]] | None = None,
         on_changed: Callable[[Sequence[ToolKey]], None] | None = None,
+        on_flows: Callable[[Lineage], None] | None = None,
     ) -> None:
         self._store = store
         self._knowledge = knowledge
-        self._watch = Watch(values=values, redact=redact)
+        self._watch = Watch(values=values, redact=redact, lineage=lineage)
         self._values = values
         self._before_writing = before_writing
         self._on_changed = on_changed
+        """Told which tools something new is known of, when it is written."""
+        self._on_flows = on_flows
+        """Told where values were seen to go, when it is written."""
         self._waiting: deque[tuple[Answered, int]] = deque()
         self._waiting_bytes = 0
         self._some = asyncio.Event()
@@ -75,6 +82,7 @@ class Learning:
         self._tasks: list[asyncio.Task[None]] = []
         self._unwritten: dict[ToolKey, Learned] = {}
         self._unwritten_calls: list[str] = []
+        self._unwritten_lineage: Lineage = NO_LINEAGE
         self._took = 0.0
         self._taken = 0
         self._has_salt = False
@@ -124,7 +132,7 @@ class Learning:
     async def _look(self, *, hurry: bool = False) -> None:
         """Look at all that waits, or as much of it until somebody else hurries. Others get their turn after each."""
         if self._waiting and not self._has_salt:
-            self._watch.salt = await self._salt()
+            self._watch.seal_with(await self._salt())
             self._has_salt = True
         self._some.clear()
         self._urgent.clear()
@@ -155,6 +163,20 @@ class Learning:
             return
         answered, size = self._waiting.popleft()
         self._waiting_bytes -= size
+        if size >= _LARGE and answered.run is not None:
+            # It came first; where values went is seen only when a run's calls are looked at in their order.
+            await self._look_at_those_before(answered.run)
+        await self._see(answered, size)
+
+    async def _look_at_those_before(self, run: str) -> None:
+        before = [one for one in self._waiting if one[0].run == run and one[1] < _LARGE]
+        for one in before:
+            self._waiting.remove(one)
+            self._waiting_bytes -= one[1]
+        for answered, size in before:
+            await self._see(answered, size)
+
+    async def _see(self, answered: Answered, size: int) -> None:
         # To redact takes long.
         if size <= _SMALL and not self._values:
             self._watch.see(answered)
@@ -192,22 +214,26 @@ class Learning:
             watched = self._watch.take()
         began = time.monotonic()
         try:
-            await self._write(watched.calls, await asyncio.to_thread(watched.shapes))
+            await self._write(watched.calls, await asyncio.to_thread(watched.shapes), watched.lineage)
         except StoreError as error:
             self._complain(str(error))
         except Exception:
             # A crash costs this batch, not the ones to come.
             logger.exception("What was learned could not be written")
-            self._unwritten, self._unwritten_calls = {}, []
+            self._written()
         else:
             self._failing = False
         self._took = time.monotonic() - began
 
-    async def _write(self, calls: Sequence[str], shapes: dict[ToolKey, Learned]) -> None:
+    def _written(self) -> None:
+        self._unwritten, self._unwritten_calls, self._unwritten_lineage = {}, [], NO_LINEAGE
+
+    async def _write(self, calls: Sequence[str], shapes: dict[ToolKey, Learned], lineage: Lineage) -> None:
         # Kept until it is written: a store that fails today may work tomorrow.
         for key, shape in shapes.items():
             self._unwritten[key] = self._unwritten.get(key, Learned()).merge(shape)
         self._unwritten_calls = [*self._unwritten_calls, *calls][:_MOST_CALLS]
+        self._unwritten_lineage = self._unwritten_lineage.merge(lineage)
         if not self._unwritten:
             return
         if self._before_writing is not None:
@@ -215,8 +241,11 @@ class Learning:
             await self._before_writing()
         before = {key: await self._knowledge.learned(key) for key in self._unwritten}
         found: Compared = await asyncio.to_thread(compare, before, dict(self._unwritten), enums=self._values)
-        await self._store.add_learned(LIVE, self._unwritten, observed_calls=self._unwritten_calls)
-        self._unwritten, self._unwritten_calls = {}, []
+        flows = self._unwritten_lineage
+        await self._store.add_learned(
+            LIVE, self._unwritten, lineage=flows, observed_calls=self._unwritten_calls
+        )
+        self._written()
         for key, learned in found.after.items():
             self._knowledge.put(key, learned)
         for event in found.drift:
@@ -230,6 +259,8 @@ class Learning:
         await self._store.add_drift(found.drift)
         if found.changed and self._on_changed is not None:
             self._on_changed(found.changed)
+        if flows.counts and self._on_flows is not None:
+            self._on_flows(flows)
 
     def _complain(self, trouble: str) -> None:
         """Say it once, until it has worked again."""
