@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.graph.lineage import NO_LINEAGE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
     from halflap.store import ToolKey
 
-__all__ = ["MOST_NAMES", "MOST_SHOWN", "NOTHING_FOUND", "BadLine", "Found", "Tree"]
+__all__ = ["MOST_NAMES", "MOST_SHOWN", "NOTHING_FOUND", "BadLine", "Found", "Stretch", "Tree"]
 
 MOST_SHOWN = 100
 """So many bad lines of a source are named; the others are counted."""
@@ -30,6 +33,7 @@ class Found:
     """What a stretch of a log had in it. Merging is associative, and `NOTHING_FOUND` its unit."""
 
     shapes: Mapping[ToolKey, Learned] = field(default_factory=dict)
+    lineage: Lineage = NO_LINEAGE
     bytes: int = 0
     """How far was read."""
     lines: int = 0
@@ -65,6 +69,7 @@ class Found:
         )
         return Found(
             shapes=shapes,
+            lineage=self.lineage.merge(later.lineage),
             bytes=self.bytes + later.bytes,
             lines=self.lines + later.lines,
             observations=self.observations + later.observations,
@@ -104,3 +109,19 @@ class Tree:
             whole = found.merge(whole)
         self._levels = [(len(self._levels), whole)] if self._levels else []
         return whole
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What was found in a stream, and what it was up to there."""
+
+    found: Found
+    """Of what came behind `counted`."""
+    position: int
+    lines: int
+    digest: str
+    """The hash of everything up to `position`."""
+    counted: int
+    """How much of it had been counted before."""
+    origin: str | None = None
+    """Which of the known contents it begins with, if it was given any."""

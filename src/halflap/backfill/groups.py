@@ -75,7 +75,7 @@ class Group:
                 if await one.begin(look):
                     wanted.append(one)
                     files.append((source.name, look.document, one.position))
-            found, shapes = await work.workers.run(learn_files, files, work.rules)
+            found, shapes, lineage = await work.workers.run(learn_files, files, work.rules)
         except (OSError, BackfillError, EOFError):
             return None
         except damage():
@@ -87,5 +87,5 @@ class Group:
         marks: dict[str, Mark] = {}
         for one in wanted:
             marks |= one.marked()
-        await work.keep(marks, shapes)
+        await work.keep(marks, shapes, lineage)
         return [one.report() for one in passes]

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import gc
 import json
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError
-from halflap.backfill.found import MOST_NAMES, MOST_SHOWN, BadLine, Found
+from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError, name_of
+from halflap.backfill.following import Following, told_before
+from halflap.backfill.found import MOST_NAMES, MOST_SHOWN, BadLine, Found, Stretch
 from halflap.backfill.opening import damage, unpacked
 from halflap.backfill.pieces import LONGEST, Lines, Values
 from halflap.backfill.records import Records
 from halflap.backfill.rules import Rules
 from halflap.backfill.value import value_of
 from halflap.calls import Redactor
+from halflap.graph.lineage import NO_LINEAGE, Lineage
 from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.schema import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from halflap.backfill.pieces import Pieces
     from halflap.learn import Observer
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_TOOLS",
     "Control",
-    "Stretch",
     "learn_files",
     "learn_open",
     "learn_range",
@@ -76,22 +78,6 @@ def start_worker(control: Control) -> None:
     gc.disable()
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """What was found in a stream, and what it was up to there."""
-
-    found: Found
-    """Of what came behind `counted`."""
-    position: int
-    lines: int
-    digest: str
-    """The hash of everything up to `position`."""
-    counted: int
-    """How much of it had been counted before."""
-    origin: str | None = None
-    """Which of the known contents it begins with, if it was given any."""
-
-
 def learn_range(
     path: str, start: int, end: int, rules: Rules = _PLAIN, control: Control | None = None
 ) -> Found:
@@ -100,8 +86,10 @@ def learn_range(
     If lines belong together, `needs_order` is all that is said: then `learn_stream` has to read the whole file.
     """
     with open(path, "rb", buffering=1 << 20) as file:  # noqa: PTH123 -- bytes alone
-        file.seek(start)
         learner = _Learner(rules, alone=True)
+        if start and rules.lineage:
+            learner.recall(told_before(file, start))
+        file.seek(start)
         lines = Lines(file, end - start)
         learner.learn(lines, control or _control, lambda: lines.position)
         return learner.found()
@@ -122,10 +110,10 @@ def learn_stream(
 
 def learn_files(
     files: Sequence[tuple[str, bool, int]], rules: Rules = _PLAIN, *, control: Control | None = None
-) -> tuple[list[Stretch], dict[ToolKey, Learned]]:
+) -> tuple[list[Stretch], dict[ToolKey, Learned], Lineage]:
     """Learn from many small files as from one; of each, whether it is a document, and how much of it was counted.
 
-    Gives what was found in each, without shapes, and the shapes of all.
+    Gives what was found in each, without shapes, and the shapes of all, and where values went in them.
     """
     learner = _Learner(rules, alone=False)
     found = []
@@ -136,7 +124,7 @@ def learn_files(
             learner.learn(pieces, control or _control, packed.tell)
         told = learner.found(shapes=False)
         found.append(Stretch(told, pieces.position, pieces.lines, pieces.digest(), counted))
-    return found, learner.shapes()
+    return found, learner.shapes(), learner.lineage()
 
 
 def learn_open(
@@ -197,12 +185,24 @@ class _Learner:
         self._hashes = rules.hashes()
         self._records = Records(self, alone=alone)
         self._tools: dict[tuple[str | None, str], _Tool | None] = {}
+        self._following = Following(rules.salt) if rules.lineage else None
+        self._counting = True
         self._start()
 
     def go_on(self, counted: int) -> None:
         """Go on with another file: what it tells is counted apart, and learned together."""
         self._records = Records(self, alone=False)
         self.counted = counted
+        if self._following is not None:
+            self._following.next_log()
+        self._start()
+
+    def recall(self, records: Sequence[Any]) -> None:
+        """Look again at what was told before: a run goes on from there, and only that of it is new that follows."""
+        self._counting = False
+        for record in records:
+            with suppress(BadRecordError, NeedsOrderError, RecursionError):
+                self._records.read(record)
         self._start()
 
     def _start(self) -> None:
@@ -226,6 +226,7 @@ class _Learner:
                 if self._is_counted_up_to(pieces):
                     if self._counting:
                         self._tools = {}
+                        self.lineage()
                     self._start()
                     self._counting = True
                     self.counted = before = pieces.position
@@ -295,25 +296,42 @@ class _Learner:
 
     # What the records tell ---------------------------------------------------------------------------
 
-    def digest(self, arguments: Any) -> int:
-        return digest_of(arguments, self._rules.salt)
+    def asked(
+        self,
+        server: str | None,
+        name: Any,
+        arguments: Mapping[str, Any],
+        *,
+        side: str | None = None,
+        run: Hashable = None,
+        order: int | None = None,
+    ) -> Call:
+        call = Call(server, name_of(name), digest_of(arguments, self._rules.salt), side, run, order)
+        if run is not None and self._following is not None:
+            tool = self._tool(call)
+            if tool is not None:
+                self._following.asked(run, tool.key, arguments, order, counting=self._counting)
+        return call
 
     def unpaired(self, count: int) -> None:
         if self._counting:
             self._unpaired += count
 
     def answered(self, call: Call, result: Any, at: float | None, *, is_error: bool) -> None:
-        if not self._counting:
+        follows = call.run is not None and self._following is not None
+        if not self._counting and not follows:
             return
-        named = call[:2]
-        try:
-            tool = self._tools[named]
-        except KeyError:
-            tool = self._add(*named)
+        tool = self._tool(call)
         if tool is None:
-            self._nameless += 1
+            if self._counting:
+                self._nameless += 1
+                self._nameless_tools.add(call.name)
             return
         value, says_error = value_of(result, tool.reading)
+        if self._following is not None and follows and not (is_error or says_error):
+            self._following.answered(call.run, tool.key, value, call.order)
+        if not self._counting:
+            return
         if self._redactor is not None:
             value = self._redactor.value(value)
         outcome = outcome_of(value, is_error=is_error or says_error)
@@ -323,13 +341,19 @@ class _Learner:
         watching.observe(value, call.digest, at)
         self._observations += 1
 
+    def _tool(self, call: Call) -> _Tool | None:
+        named = call[:2]
+        try:
+            return self._tools[named]
+        except KeyError:
+            return self._add(*named)
+
     def _add(self, server: str | None, name: str) -> _Tool | None:
         if len(self._tools) >= MOST_TOOLS:
             self._said = Found(crowded=True)
             return None
         key = self._rules.key_of(server, name, self._hashes)
         if key is None:
-            self._nameless_tools.add(name)
             self._tools[server, name] = None
             return None
         tool = _Tool(key, self._rules.readings.get(key, Reading()))
@@ -348,11 +372,16 @@ class _Learner:
                 shapes[tool.key] = learned if known is None else known.merge(learned)
         return shapes
 
+    def lineage(self) -> Lineage:
+        """Give where values went."""
+        return NO_LINEAGE if self._following is None else self._following.take()
+
     def found(self, *, shapes: bool = True) -> Found:
-        """Give what was found."""
+        """Give what was found; without shapes, and where values went, if they are asked for apart."""
         return replace(
             self._said,
             shapes=self.shapes() if shapes else {},
+            lineage=self.lineage() if shapes else NO_LINEAGE,
             bytes=self._bytes,
             lines=self._lines,
             observations=self._observations,

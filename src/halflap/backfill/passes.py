@@ -20,16 +20,18 @@ from halflap.backfill.sources import HEAD, look_at
 from halflap.backfill.stream import read_stream
 from halflap.backfill.summary import SourceReport
 from halflap.errors import BackfillError
+from halflap.graph.lineage import NO_LINEAGE
 from halflap.store import Advance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.backfill.kernel import Stretch
+    from halflap.backfill.found import Stretch
     from halflap.backfill.rules import Rules
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import State
     from halflap.backfill.workers import Workers
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
     from halflap.store import Store, ToolKey
 
@@ -58,6 +60,7 @@ class Work:
     stopped: bool = False
     unwritten: dict[ToolKey, Learned] = field(default_factory=dict)
     """What was learned and is not stored yet, and from what: many small sources are stored at once."""
+    unwritten_lineage: Lineage = NO_LINEAGE
     sources: dict[str, Advance] = field(default_factory=dict)
     written_at: float = field(default_factory=time.monotonic)
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -67,24 +70,28 @@ class Work:
         with contextlib.suppress(AttributeError):
             self.workers.control.stop()
 
-    async def keep(self, marks: Mapping[str, Mark], shapes: Mapping[ToolKey, Learned]) -> None:
+    async def keep(
+        self, marks: Mapping[str, Mark], shapes: Mapping[ToolKey, Learned], lineage: Lineage
+    ) -> None:
         """Have something stored, soon, with how far its sources were read."""
         for origin, mark in marks.items():
             before = self.sources[origin].before if origin in self.sources else self.known.text(origin)
             self.known.put(origin, mark)
             self.sources[origin] = Advance(before, mark.to_text())
         merge_into(self.unwritten, shapes)
+        self.unwritten_lineage = self.unwritten_lineage.merge(lineage)
         if time.monotonic() - self.written_at > _SECONDS_BEFORE_WRITING:
             await self.write()
 
     async def write(self) -> None:
         """Store what is not stored yet, as one."""
         async with self.writing:
-            shapes, sources = self.unwritten, self.sources
-            self.unwritten, self.sources, self.written_at = {}, {}, time.monotonic()
+            shapes, sources, lineage = self.unwritten, self.sources, self.unwritten_lineage
+            self.unwritten, self.sources, self.unwritten_lineage = {}, {}, NO_LINEAGE
+            self.written_at = time.monotonic()
             await asyncio.to_thread(merge_into, self.learned, shapes)
             if sources and not self.dry_run:
-                await self.store.add_learned(LEARNED_ORIGIN, shapes, sources=sources)
+                await self.store.add_learned(LEARNED_ORIGIN, shapes, lineage=lineage, sources=sources)
 
 
 def merge_into(known: dict[ToolKey, Learned], shapes: Mapping[ToolKey, Learned]) -> None:
@@ -265,7 +272,7 @@ class Pass:
 
     def _take(self, found: Found) -> None:
         self._tree.add(found)
-        self._total = self._total.merge(replace(found, shapes={}))
+        self._total = self._total.merge(replace(found, shapes={}, lineage=NO_LINEAGE))
         self._position += found.bytes
         if self._work.strict and self._total.bad_count:
             self._work.stop()
@@ -290,7 +297,7 @@ class Pass:
             raise _RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
         marks = self.marked()
         if marks and found.bytes:
-            await self._work.keep(marks, found.shapes)
+            await self._work.keep(marks, found.shapes, found.lineage)
 
     def _report(self, state: State, problem: str | None = None) -> SourceReport:
         total = replace(self._total, lines=self._total.lines - self._begun.lines)

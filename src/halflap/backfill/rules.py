@@ -35,6 +35,8 @@ class Rules:
     """The catalogue's tools by their namespaced names."""
     readings: Mapping[ToolKey, Reading] = field(default_factory=dict)
     """Of the tools whose declaration says that results are read in a way of their own."""
+    lineage: bool = True
+    """Whether values are followed: `graph.lineage`."""
 
     def key_of(self, server: str | None, name: str, hashes: Mapping[tuple[str, str], str]) -> ToolKey | None:
         """Say which tool is meant; None where nobody knows whose it is."""
@@ -54,7 +56,13 @@ class Rules:
 
 
 def rules_for(
-    tools: Collection[Tool], *, server: str | None, salt: bytes, values: bool, secrets: Iterable[str] = ()
+    tools: Collection[Tool],
+    *,
+    server: str | None,
+    salt: bytes,
+    values: bool,
+    secrets: Iterable[str] = (),
+    lineage: bool = True,
 ) -> Rules:
     """Make the rules for a catalogue."""
     names = {tool.name: ToolKey(tool.server, tool.original_name, tool.hash) for tool in tools}
@@ -68,6 +76,7 @@ def rules_for(
         tuple(secrets),
         names,
         {key: one for key, one in readings.items() if one != plain},
+        lineage,
     )
 
 

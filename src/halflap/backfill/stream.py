@@ -14,7 +14,8 @@ from halflap.backfill.sources import HEAD
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.backfill.kernel import Control, Stretch
+    from halflap.backfill.found import Stretch
+    from halflap.backfill.kernel import Control
     from halflap.backfill.rules import Rules
 
 __all__ = ["read_stream"]

@@ -278,7 +278,13 @@ class Gateway(Knowing):
 
         values, secrets = self.config.learning.values, configured_secrets(self.config)
         rules = await asyncio.to_thread(
-            work.rules_for, tools, server=server, salt=salt, values=values, secrets=secrets
+            work.rules_for,
+            tools,
+            server=server,
+            salt=salt,
+            values=values,
+            secrets=secrets,
+            lineage=self.config.graph.lineage,
         )
         made: Backfill = work.Backfill(store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told)
         return made

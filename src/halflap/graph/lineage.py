@@ -110,7 +110,12 @@ class Lineage:
             source, source_path, target, target_path, times, runs = row
             if type(source_path) is not str or type(target_path) is not str:
                 raise ValueError("a path is no text.")
-            if type(times) is not int or type(runs) is not int or not 0 <= runs <= times or not 0 < times < _MOST:
+            if (
+                type(times) is not int
+                or type(runs) is not int
+                or not 0 <= runs <= times
+                or not 0 < times < _MOST
+            ):
                 raise ValueError("a count is none.")
             flow = Flow(_tool(source), source_path, _tool(target), target_path)
             if flow in counts:

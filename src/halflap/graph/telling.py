@@ -83,6 +83,12 @@ def _number(number: int) -> int:
     return WEAK if is_time or not size % _ROUND else SURE
 
 
+def _may_tell(value: Any) -> bool:
+    if type(value) is str:
+        return _SHORTEST <= len(value) <= _LONGEST
+    return type(value) is int and abs(value) >= _SMALLEST_NUMBER
+
+
 class Spot:
     """A place in a tool's values, with its text; those within it are made when they are first come to."""
 
@@ -112,41 +118,44 @@ class Spots:
         if self._left < 0:
             self._root, self._left = Spot(), _MOST_SPOTS
         found: list[tuple[str, Any]] = []
-        self._gather(((self._root, value),), found, _DEEPEST)
+        if type(value) is dict or type(value) is list:
+            self._gather(self._root, value, found, _DEEPEST)
+        elif _may_tell(value):
+            found.append((self._root.text, value))
         return found
 
-    def _gather(self, pairs: Iterable[tuple[Spot, Any]], found: list[tuple[str, Any]], left: int) -> None:
-        for spot, value in pairs:
-            kind = type(value)
-            if kind is str:
-                if _SHORTEST <= len(value) <= _LONGEST:
-                    found.append((spot.text, value))
-            elif kind is int:
-                if value >= _SMALLEST_NUMBER or value <= -_SMALLEST_NUMBER:
-                    found.append((spot.text, value))
-            elif not value or not left or len(found) >= _MOST_LEAVES:
-                continue
-            elif kind is list:
-                inner = spot.inner.get(EACH) or self._further(spot, EACH)
-                self._gather(zip(repeat(inner), islice(value, _WIDEST)), found, left - 1)
-            elif kind is dict:
-                self._gather(self._within(spot, value, found), found, left - 1)
-
-    def _within(
-        self, spot: Spot, value: dict[Any, Any], found: list[tuple[str, Any]]
-    ) -> list[tuple[Spot, Any]]:
+    def _gather(self, spot: Spot, value: Any, found: list[tuple[str, Any]], left: int) -> None:
+        # The hot loop of all this: nothing is called here for a leaf.
         known = spot.inner
-        pairs = []
-        for key, part in islice(value.items(), _WIDEST):
+        inner: Spot | None
+        parts: Iterable[tuple[Any, Any]]
+        if type(value) is dict:
+            parts = value.items() if len(value) <= _WIDEST else islice(value.items(), _WIDEST)
+        else:
+            inner = known.get(EACH) or self._further(spot, EACH)
+            parts = zip(repeat(EACH), islice(value, _WIDEST))
+        for key, part in parts:
             inner = known.get(key)
             if inner is None:
-                if is_name(key):
-                    inner = self._further(spot, key)
-                else:
-                    found.append(((known.get(NAME) or self._further(spot, NAME)).text, key))
-                    inner = known.get(VALUE) or self._further(spot, VALUE)
-            pairs.append((inner, part))
-        return pairs
+                inner = self._unknown(spot, key, found)
+            kind = type(part)
+            if kind is str:
+                if _SHORTEST <= len(part) <= _LONGEST:
+                    found.append((inner.text, part))
+            elif kind is dict or kind is list:
+                if part and left and len(found) < _MOST_LEAVES:
+                    self._gather(inner, part, found, left - 1)
+            elif kind is int and (part >= _SMALLEST_NUMBER or part <= -_SMALLEST_NUMBER):
+                found.append((inner.text, part))
+
+    def _unknown(self, spot: Spot, key: Any, found: list[tuple[str, Any]]) -> Spot:
+        """Give the place under a key that is new here, or data."""
+        if is_name(key):
+            return self._further(spot, key)
+        name = spot.inner.get(NAME) or self._further(spot, NAME)
+        if _may_tell(key):
+            found.append((name.text, key))
+        return spot.inner.get(VALUE) or self._further(spot, VALUE)
 
     def _further(self, spot: Spot, step: str | Step) -> Spot:
         self._left -= 1

@@ -1,13 +1,18 @@
 """Follow values through the calls of a run: what was an argument, and which result it had stood in before.
 
-Of a value nothing is kept but a keyed hash, with where it stood, and that only while its run is under way.
+Of a value nothing is kept but a keyed hash, with where it stood, and that only while its run is under way. It is
+Python's own (SipHash, with a key that each process draws for itself and tells nobody), which is as good as any for what
+is never written down, and takes a twentieth of the time; with `PYTHONHASHSEED` it has no key, and BLAKE2 takes its
+place, with the salt.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.lineage import NO_LINEAGE, Count, Flow, Lineage
@@ -18,61 +23,49 @@ if TYPE_CHECKING:
 
 __all__ = ["Trails"]
 
+_IS_KEYED = bool(sys.flags.hash_randomization)
 _MOST_VALUES = 20_000
 """Of a run, so many values are remembered; the oldest go first."""
 _MOST_RUNS = 500
-_MOST_IN_ALL = 200_000
+_MOST_IN_ALL = 50_000
 _MOST_TOOLS = 2_000
 _MOST_SOURCES = 3
 """What more tools than this return of themselves tells of none that it was the one."""
-_MOST_PATHS = 4
+_MOST_PLACES = 12
 _LONGEST_PATH = 300
 _MOST_FLOWS = 50_000
 _MOST_ORDERS = 10_000
 
 
-class _Source:
-    """A result that a value stood in."""
-
-    __slots__ = ("call", "ended", "paths", "tool")
-
-    def __init__(self, tool: Hashable, call: int, ended: float, path: str) -> None:
-        self.tool = tool
-        self.call = call
-        self.ended = ended
-        self.paths = [path]
+_Source = tuple[Any, int, float, str]
+"""A place in a result that a value stood in: the tool, which of the run's results, when that came, the path."""
 
 
 class _Value:
-    """What is known of a value within a run."""
+    """What is known of a value within a run, once it stood in several places, or was an argument."""
 
-    __slots__ = ("is_crowd", "is_used", "sources", "tells")
+    __slots__ = ("is_used", "sources")
 
-    def __init__(self, tells: int) -> None:
-        self.tells = tells
-        self.is_used = False
+    def __init__(self, *sources: _Source, is_used: bool = False) -> None:
+        self.sources = list(sources)
+        self.is_used = is_used
         """Whether it has been an argument: who returns it from then on only says what it was told."""
-        self.is_crowd = False
-        self.sources: list[_Source] = []
 
-    def stands_in(self, tool: Hashable, call: int, ended: float, path: str) -> None:
-        """Note a result that it stands in; of each tool, the first."""
-        for source in self.sources:
-            if source.tool == tool:
-                if source.call == call and path not in source.paths and len(source.paths) < _MOST_PATHS:
-                    source.paths.append(path)
+    def stands_in(self, source: _Source) -> None:
+        """Note a further place; of each tool, those of the first result count."""
+        for tool, answer, _, path in self.sources:
+            if tool == source[0] and (answer != source[1] or path == source[3]):
                 return
-        if len(self.sources) >= _MOST_SOURCES:
-            self.is_crowd = True
-        else:
-            self.sources.append(_Source(tool, call, ended, path))
+        if len(self.sources) < _MOST_PLACES:
+            self.sources.append(source)
 
 
 @dataclass(slots=True)
 class _Trail:
     """One run."""
 
-    values: OrderedDict[bytes, _Value] = field(default_factory=OrderedDict)
+    values: dict[int | bytes, _Source | _Value] = field(default_factory=dict)
+    """By their keyed hashes."""
     flows: set[Flow] = field(default_factory=set)
     """Those that were counted for this run."""
     orders: set[Hashable] = field(default_factory=set)
@@ -177,8 +170,10 @@ class Trails:
         return trail
 
     def _make_room(self, run: Hashable, trail: _Trail, held: int) -> None:
-        while len(trail.values) > _MOST_VALUES:
-            trail.values.popitem(last=False)
+        if len(trail.values) > _MOST_VALUES:
+            # More than is needed: to look for the oldest of a mapping takes long.
+            for sealed in list(islice(trail.values, len(trail.values) - _MOST_VALUES // 2)):
+                del trail.values[sealed]
         self._held += len(trail.values) - held
         while len(self._runs) > _MOST_RUNS or self._held > _MOST_IN_ALL:
             oldest, other = next(iter(self._runs.items()))
@@ -191,52 +186,51 @@ class Trails:
         self, trail: _Trail, tool: Hashable, leaves: list[tuple[str, Any]], began: float
     ) -> set[Flow]:
         """Note what a call was given; gives the ways that it came, each once."""
-        salt = self.salt[:64]
-        came: list[tuple[str, _Value, _Source]] = []
+        values = trail.values
+        came: list[tuple[str, int, _Source]] = []
         given: list[_Value] = []
-        for path, leaf in leaves:
-            tells = telling(leaf)
-            if not tells or len(path) > _LONGEST_PATH:
-                continue
-            sealed = _sealed(leaf, salt)
-            value = trail.values.get(sealed)
-            if value is None:
-                # Whoever asked had it from elsewhere.
-                value = trail.values[sealed] = _Value(tells)
-            given.append(value)
-            if any(source.ended > began for source in value.sources):
-                # It was known before that result came.
-                value.sources = [source for source in value.sources if source.ended <= began]
-            if not value.is_crowd:
-                came += [(path, value, source) for source in value.sources]
-        for value in given:
-            value.is_used = True
-        sure = {source.call for _, value, source in came if value.tells == SURE}
-        return {
-            Flow(source.tool, start, tool, path)
-            for path, value, source in came
-            if value.tells == SURE or source.call in sure
-            for start in source.paths
-        }
-
-    def _result(self, trail: _Trail, tool: Hashable, leaves: list[tuple[str, Any]], ended: float) -> None:
-        """Note what a call gave, unless that was an argument before: then it is no news."""
-        values, call, salt = trail.values, trail.answers, self.salt[:64]
-        # The same stands in many items of a list.
         for path, leaf in dict.fromkeys(leaves):
             tells = telling(leaf)
             if not tells or len(path) > _LONGEST_PATH:
                 continue
-            sealed = _sealed(leaf, salt)
+            sealed = self._sealed(leaf)
+            value = values.get(sealed)
+            if not isinstance(value, _Value):
+                # Of what is not there, whoever asked had it from elsewhere.
+                value = values[sealed] = _Value() if value is None else _Value(value)
+            given.append(value)
+            # If it came from somebody since, it was known before that.
+            value.sources = [one for one in value.sources if one[2] <= began]
+            if len({one[0] for one in value.sources}) <= _MOST_SOURCES:
+                came += [(path, tells, one) for one in value.sources]
+        for value in given:
+            value.is_used = True
+        sure = {source[1] for _, tells, source in came if tells == SURE}
+        return {
+            Flow(source[0], source[3], tool, path)
+            for path, tells, source in came
+            if tells == SURE or source[1] in sure
+        }
+
+    def _result(self, trail: _Trail, tool: Hashable, leaves: list[tuple[str, Any]], ended: float) -> None:
+        """Note what a call gave, unless that was an argument before: then it is no news."""
+        values, answer, seal = trail.values, trail.answers, self._sealed
+        # The same stands in many items of a list.
+        for path, leaf in dict.fromkeys(leaves):
+            sealed = hash(leaf) if _IS_KEYED and type(leaf) is str else seal(leaf)
             value = values.get(sealed)
             if value is None:
-                value = values[sealed] = _Value(tells)
-                value.sources = [_Source(tool, call, ended, path)]
-            elif not value.is_used:
-                value.stands_in(tool, call, ended, path)
+                values[sealed] = (tool, answer, ended, path)
+            elif isinstance(value, _Value):
+                if not value.is_used:
+                    value.stands_in((tool, answer, ended, path))
+            elif value[1] != answer or value[3] != path:
+                known = values[sealed] = _Value(value)
+                known.stands_in((tool, answer, ended, path))
 
-
-def _sealed(leaf: str | int, salt: bytes) -> bytes:
-    # A number and the text of it are different values.
-    text = leaf.encode(errors="surrogatepass") if isinstance(leaf, str) else b"\0%d" % leaf
-    return blake2b(text, digest_size=8, key=salt).digest()
+    def _sealed(self, leaf: str | int) -> int | bytes:
+        # A number and the text of it are different values, and the hash of a number is the number.
+        text = leaf if type(leaf) is str else f"\0{leaf}"
+        if _IS_KEYED:
+            return hash(text)
+        return blake2b(text.encode(errors="surrogatepass"), digest_size=8, key=self.salt[:64]).digest()
