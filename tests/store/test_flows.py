@@ -120,17 +120,19 @@ BACK = StoredEdge(GET, FIND, "optional", 0.25, ("words",))
 def test_edges_are_replaced_for_some_tools_or_for_all(run: Run, place: str | Path) -> None:
     async def main() -> None:
         store = await open_store(place)
+        assert await store.edges_mark() is None
         third = ToolKey("one", "third", "h")
         beside = StoredEdge(third, GET, "partial", 0.5, ("format",))
-        await store.put_edges([BACK, beside, EDGE])
+        await store.put_edges([BACK, beside, EDGE], "m1")
         assert await store.edges() == [EDGE, beside, BACK]
         changed = replace(EDGE, confidence=0.9, source=FIND._replace(definition_hash="h2"))
-        await store.put_edges([changed], of=[("one", "find")])
+        await store.put_edges([changed], "m2", of=[("one", "find")])
         assert await store.edges() == [changed, beside]
-        await store.put_edges([], of=[("one", "nothing")])
+        await store.put_edges([], "m3", of=[("one", "nothing")])
         assert len(await store.edges()) == 2
-        await store.put_edges([BACK])
+        await store.put_edges([BACK], "m4")
         assert await store.edges() == [BACK]
+        assert await store.edges_mark() == "m4"
         await store.close()
 
     run(main())
@@ -149,6 +151,17 @@ def test_how_long_calls_take_is_the_median_of_those_that_went_well(run: Run, pla
     run(main())
 
 
+def test_numbers_are_added_up(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        await store.add_meters({"looked": 2, "seconds": 0.5})
+        await store.add_meters({"looked": 1})
+        assert await store.meters() == {"looked": 3.0, "seconds": 0.5}
+        await store.close()
+
+    run(main())
+
+
 def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_learned(
     run: Run, tmp_path: Path
 ) -> None:
@@ -162,7 +175,7 @@ def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_learne
         store = await open_store(file)
         assert (await store.learned())[0].learned == learned
         await store.add_learned("live", {}, lineage=lineage(flow=(1, 1)))
-        await store.put_edges([EDGE])
+        await store.put_edges([EDGE], "m")
         assert await store.edges() == [EDGE]
         await store.close()
 

@@ -46,14 +46,22 @@ class Graph:
         """The numbers of each server's tools, by their names there."""
         self._sources: dict[str, set[str]] = {}
         self._targets: dict[str, set[str]] = {}
-        for source, _, target, _ in lineage.counts if lineage is not None else ():
-            self._sources.setdefault(target, set()).add(source)
-            self._targets.setdefault(source, set()).add(target)
         self._edges: dict[tuple[int, int], Edge | None] = {}
         self._into: dict[int, tuple[Edge, ...]] = {}
         self._out: dict[int, tuple[Edge, ...]] = {}
+        self.follow(lineage)
         for one in ports:
             self.put(one)
+
+    def follow(self, lineage: Flows | None) -> None:
+        """Take what is known now of where values went, in the place of what was."""
+        self._lineage = lineage
+        self._sources.clear()
+        self._targets.clear()
+        for source, _, target, _ in lineage.counts if lineage is not None else ():
+            self._sources.setdefault(target, set()).add(source)
+            self._targets.setdefault(source, set()).add(target)
+        self._forget()
 
     @property
     def tools(self) -> Mapping[str, Ports]:

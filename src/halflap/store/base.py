@@ -316,9 +316,16 @@ class Store(Protocol):
         ...
 
     async def put_edges(
-        self, edges: Sequence[StoredEdge], *, of: Sequence[tuple[str, str]] | None = None
+        self, edges: Sequence[StoredEdge], mark: str, *, of: Sequence[tuple[str, str]] | None = None
     ) -> None:
-        """Keep edges in the place of those from and to these tools, by server and name, or of all."""
+        """Keep edges in the place of those from and to these tools, by server and name, or of all.
+
+        `mark` says what they were worked out from.
+        """
+        ...
+
+    async def edges_mark(self) -> str | None:
+        """Say what the edges that are kept were worked out from."""
         ...
 
     async def edges(self) -> Sequence[StoredEdge]:
@@ -327,6 +334,14 @@ class Store(Protocol):
 
     async def latencies(self) -> Mapping[tuple[str, str], float]:
         """Give how many milliseconds a call took, by server and tool: the median of those that are recorded."""
+        ...
+
+    async def add_meters(self, meters: Mapping[str, float]) -> None:
+        """Add to numbers that are counted over all runs of the gateway."""
+        ...
+
+    async def meters(self) -> Mapping[str, float]:
+        """Give these numbers."""
         ...
 
     async def watermark(self, origin: str) -> str | None:

@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.store.base import StoredEdge, ToolKey
-from halflap.store.tables import calls, edges, lineage
+from halflap.store.tables import calls, edges, lineage, meters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = [
     "added_rows",
@@ -22,6 +22,8 @@ __all__ = [
     "grown_rows",
     "latencies_of",
     "lineage_of",
+    "meter_rows",
+    "meters_of",
     "row_of_edge",
     "without_edges_of",
 ]
@@ -164,3 +166,14 @@ def latencies_of(connection: sa.Connection) -> dict[tuple[str, str], float]:
     for server, tool, duration in connection.execute(query):
         took.setdefault((server, tool), []).append(duration)
     return {tool: median(durations) for tool, durations in took.items()}
+
+
+def meter_rows(connection: sa.Connection, added: Mapping[str, float]) -> list[_Row]:
+    """Give the rows of numbers with something added to them."""
+    known = meters_of(connection)
+    return [{"name": name, "value": known.get(name, 0.0) + value} for name, value in added.items()]
+
+
+def meters_of(connection: sa.Connection) -> dict[str, float]:
+    """Give all numbers that are counted."""
+    return {row.name: row.value for row in connection.execute(sa.select(meters).order_by("name"))}

@@ -236,6 +236,7 @@ MIGRATIONS: Sequence[Migration] = (
                 mappings TEXT NOT NULL
             )
             """,
+            "CREATE TABLE meters (name TEXT PRIMARY KEY, value DOUBLE PRECISION NOT NULL)",
             "CREATE INDEX edges_by_source ON edges (source_server, source_tool)",
             "CREATE INDEX edges_by_target ON edges (target_server, target_tool)",
         ),

@@ -34,6 +34,7 @@ _T = TypeVar("_T")
 
 _SALT_BYTES = 32
 _ID_BYTES = 16
+_EDGES = "edges"
 
 
 class SqlStore(Database):
@@ -124,7 +125,7 @@ class SqlStore(Database):
         return await self._ask(flows.lineage_of)
 
     async def put_edges(
-        self, edges: Sequence[StoredEdge], *, of: Sequence[tuple[str, str]] | None = None
+        self, edges: Sequence[StoredEdge], mark: str, *, of: Sequence[tuple[str, str]] | None = None
     ) -> None:
         rows = [flows.row_of_edge(edge) for edge in edges]
 
@@ -132,8 +133,20 @@ class SqlStore(Database):
             for statement in flows.without_edges_of(of):
                 connection.execute(statement)
             self._upsert(connection, tables.edges, rows)
+            self._upsert(connection, tables.installation, [{"name": _EDGES, "value": mark}])
 
         await self._ask_alone(put)
+
+    async def edges_mark(self) -> str | None:
+        return await self._ask(lambda connection: knowledge.kept(connection, _EDGES))
+
+    async def add_meters(self, meters: Mapping[str, float]) -> None:
+        await self._ask_alone(
+            lambda connection: self._upsert(connection, tables.meters, flows.meter_rows(connection, meters))
+        )
+
+    async def meters(self) -> Mapping[str, float]:
+        return await self._ask(flows.meters_of)
 
     async def edges(self) -> Sequence[StoredEdge]:
         return await self._ask(flows.edges_of)

@@ -21,6 +21,7 @@ __all__ = [
     "learned",
     "lineage",
     "metadata",
+    "meters",
     "read_call",
     "read_tool",
     "row_of_call",
@@ -117,6 +118,7 @@ edges = sa.table(
     *(sa.column(name, _AnyText) for name in ("id", *_ENDS, "coverage", "kinds", "mappings")),
     sa.column("confidence"),
 )
+meters = sa.table("meters", sa.column("name"), sa.column("value"))
 KEYS = {
     "servers": ("name",),
     "tools": ("server", "original_name"),
@@ -127,6 +129,8 @@ KEYS = {
     "watermarks": ("origin",),
     "lineage": ("id",),
     "edges": ("id",),
+    "installation": ("name",),
+    "meters": ("name",),
 }
 
 
