@@ -9,7 +9,7 @@ from halflap.graph.words import words_of
 if TYPE_CHECKING:
     from halflap.graph.edge import Ports
 
-__all__ = ["seems_to_change", "seems_to_destroy"]
+__all__ = ["changing_words", "seems_to_change", "seems_to_destroy"]
 
 _READING = frozenset(
     {"get", "list", "search", "find", "fetch", "read", "query", "lookup", "retrieve", "show", "describe", "check",
@@ -33,6 +33,11 @@ _THINGS = frozenset({"order", "open", "store", "post", "schedule", "set", "commi
 def seems_to_change(ports: Ports) -> bool:
     """Say whether a tool is called as those are that change something."""
     return _does(ports, _CHANGING)
+
+
+def changing_words(ports: Ports) -> frozenset[str]:
+    """Give the words of a tool's name that say what it changes things by."""
+    return _CHANGING.intersection(words_of(ports.original_name or ports.tool.rpartition("__")[2]))
 
 
 def seems_to_destroy(ports: Ports) -> bool:

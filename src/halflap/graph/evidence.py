@@ -12,7 +12,7 @@ from halflap.graph.vocabulary import CHOSEN, COMMON_THINGS, IDENTIFYING, KINDS, 
 from halflap.graph.words import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from halflap.graph.declared import Relation
     from halflap.graph.edge import Path
@@ -57,8 +57,8 @@ class Flows(Protocol):
     """Which values were seen to go where: what the graph asks of a lineage."""
 
     @property
-    def counts(self) -> Mapping[tuple[str, str, str, str], tuple[int, int]]:
-        """How often, and in how many runs, a value went from one tool's path to another's."""
+    def counts(self) -> Iterable[tuple[str, str, str, str]]:
+        """The ways that values went: tool and path, tool and path."""
         ...
 
     def between(self, source: str, target: str) -> Sequence[tuple[str, str, int]]:

@@ -24,10 +24,18 @@ if TYPE_CHECKING:
     from halflap.observe.knowledge import Knowledge
     from halflap.store import Store, ToolKey
 
-__all__ = ["LIVE", "Learning"]
+__all__ = ["LIVE", "METERS", "Learning"]
 
 logger = logging.getLogger(__name__)
 
+METERS = {
+    "results": "results that were learned from",
+    "look_seconds": "seconds that it took to look at them",
+    "lag_seconds": "seconds from each answer to what was learned from it being in the store",
+    "writes": "times that something was written",
+    "write_seconds": "seconds that writing took",
+    "dropped": "results that were passed over, since too many came",
+}
 LIVE = "live"
 """The origin of what this gateway sees itself."""
 _MOST_WAITING = 5_000
@@ -87,6 +95,10 @@ class Learning:
         self._taken = 0
         self._has_salt = False
         self._overloaded = self._failing = self._closed = False
+        self._meters: dict[str, float] = dict.fromkeys(METERS, 0.0)
+        """What is to be added to the numbers in the store: see `METERS`."""
+        self._ended = 0.0
+        """When the answers ended that are looked at and not written, added up."""
         self.dropped = 0
         """How many results came when too many were waiting. Those that are in the trace can still be learned from."""
 
@@ -117,6 +129,7 @@ class Learning:
 
     def _drop(self) -> None:
         self.dropped += 1
+        self._meters["dropped"] += 1
         if not self._overloaded:
             logger.warning("More results come than can be learned from; some are passed over.")
         self._overloaded = True
@@ -177,11 +190,15 @@ class Learning:
             await self._see(answered, size)
 
     async def _see(self, answered: Answered, size: int) -> None:
+        began = time.perf_counter()
         # To redact takes long.
         if size <= _SMALL and not self._values:
             self._watch.see(answered)
         else:
             await asyncio.to_thread(self._watch.see, answered)
+        self._meters["results"] += 1
+        self._meters["look_seconds"] += time.perf_counter() - began
+        self._ended += answered.at if answered.ended is None else answered.ended
 
     async def _salt(self) -> bytes:
         try:
@@ -215,6 +232,7 @@ class Learning:
         began = time.monotonic()
         try:
             await self._write(watched.calls, await asyncio.to_thread(watched.shapes), watched.lineage)
+            await self._measure(time.monotonic() - began)
         except StoreError as error:
             self._complain(str(error))
         except Exception:
@@ -224,6 +242,17 @@ class Learning:
         else:
             self._failing = False
         self._took = time.monotonic() - began
+
+    async def _measure(self, took: float) -> None:
+        """Add what it took to what it took so far."""
+        results = self._meters["results"]
+        if not results:
+            return
+        meters = self._meters
+        lag = max(0.0, results * time.time() - self._ended)
+        meters |= {"writes": 1.0, "write_seconds": took, "lag_seconds": lag}
+        self._meters, self._ended = dict.fromkeys(METERS, 0.0), 0.0
+        await self._store.add_meters({f"learning_{name}": value for name, value in meters.items()})
 
     def _written(self) -> None:
         self._unwritten, self._unwritten_calls, self._unwritten_lineage = {}, [], NO_LINEAGE
