@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.errors import StoreError, UsageError
 from halflap.gateway.learned import Knowing
+from halflap.gateway.parts import FIRST_LISTING_SECONDS
 from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
@@ -29,29 +30,25 @@ _RELEVANT = 0.4
 class Composing(Knowing):
     """The part of a gateway that says which tools fit together."""
 
-    async def graph(self) -> Graph:
+    async def graph(self, *, behind: bool = True) -> Graph:
         """Give the graph of what feeds what, over all tools that may be called, as it is now.
 
-        It is kept up to date: whoever works with it for long asks again.
+        It is kept up to date: whoever works with it for long asks again. `behind` has stale lists brought up to date.
         """
-        await self._settle()
-        if self._learning is not None:
-            await self._learning.flush()
+        await self._caught_up(behind=behind)
         return await (await self._weaving()).graph()
 
-    async def rebuild_graph(self) -> Graph:
+    async def rebuild_graph(self, *, behind: bool = True) -> Graph:
         """Work out anew what feeds what, from what is known now, and keep it in the store."""
-        await self._settle()
-        if self._learning is not None:
-            await self._learning.flush()
+        await self._caught_up(behind=behind)
         if self.store_trouble is not None:
             raise StoreError(f"{self.store_trouble} Nothing was rebuilt.")
         return await (await self._weaving()).rebuild()
 
-    async def explain_edge(self, source: str, target: str) -> Explanation:
+    async def explain_edge(self, source: str, target: str, *, behind: bool = True) -> Explanation:
         """Say why one tool can feed another, or what comes nearest to that and why it is not enough."""
-        graph = await self.graph()
-        ends = [self._tool_named(graph, name) for name in (source, target)]
+        graph = await self.graph(behind=behind)
+        ends = [self.tool_named(graph, name) for name in (source, target)]
         return await asyncio.to_thread(graph.explain, *ends)
 
     async def suggest_workflow(
@@ -60,6 +57,8 @@ class Composing(Knowing):
         have: Mapping[str, Any] | None = None,
         want: str | None = None,
         limit: int = 3,
+        *,
+        behind: bool = True,
     ) -> dict[str, Any]:
         """Say how to get what is wanted from what is at hand: workflows, the best first, and what is missing.
 
@@ -73,7 +72,7 @@ class Composing(Knowing):
             )
         if not 1 <= limit <= MOST_SUGGESTED:
             raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}.")
-        graph = await self.graph()
+        graph = await self.graph(behind=behind)
         from halflap.gateway.goals import best  # noqa: PLC0415 -- see the top of `parts`
         from halflap.graph.plan import plan  # noqa: PLC0415 -- as above
         from halflap.graph.workflow import Target  # noqa: PLC0415 -- as above
@@ -98,7 +97,10 @@ class Composing(Knowing):
         return await asyncio.to_thread(suggest)
 
     async def metrics(self) -> dict[str, Any]:
-        """Count the tools by what is known of their results, and the edges by coverage and evidence."""
+        """Count the tools by what is known of their results, the edges by coverage and evidence, what learning took.
+
+        The last is added up over all gateways on the store; `meanings` says what each of its numbers is.
+        """
         graph = await self.graph()
         edges = await asyncio.to_thread(lambda: _counted(list(graph.edges())))
         assert self._store is not None
@@ -106,13 +108,23 @@ class Composing(Knowing):
             meters = await self._store.meters()
         except StoreError:
             meters = {}
+        from halflap.observe import METERS  # noqa: PLC0415 -- see the top of `parts`
+
         return {
             "tools": len(self.snapshot.tools),
             "callable": len(self.snapshot.callable),
+            "servers": {name: len(tools) for name, tools in sorted(self.snapshot.by_server.items())},
             "outputs": await self.outputs(),
             "edges": edges,
-            "learning": _learning(meters),
+            "learning": {name: meters.get(f"learning_{name}", 0.0) for name in METERS},
+            "meanings": METERS,
         }
+
+    async def _caught_up(self, *, behind: bool) -> None:
+        """Have all tools listed, and all that was answered so far learned from."""
+        await (await self._asker()).settle(wait_seconds=FIRST_LISTING_SECONDS, behind=behind)
+        if self._learning is not None:
+            await self._learning.flush()
 
     def _target(self, graph: Graph, want: str) -> Any:
         from halflap.graph.want import target_of  # noqa: PLC0415 -- see the top of `parts`
@@ -122,10 +134,10 @@ class Composing(Knowing):
             want in self.snapshot.tools or want.startswith(("mcp__", f"{SCRIPTS}__"))
         ):
             # It is the name of a tool, and of none that may be called: which of both, the error says.
-            self._tool_named(graph, want)
+            self.tool_named(graph, want)
         return target
 
-    def _tool_named(self, graph: Graph, name: str) -> str:
+    def tool_named(self, graph: Graph, name: str) -> str:
         """Give the full name of a tool, or an error that says why it is none, or cannot be called."""
         if name in graph.tools:
             return name
@@ -192,9 +204,3 @@ def _counted(edges: Sequence[Edge]) -> dict[str, Any]:
         "coverage": coverage,
         "evidence": dict(sorted(evidence.items())),
     }
-
-
-def _learning(meters: Mapping[str, float]) -> dict[str, float]:
-    from halflap.observe import METERS  # noqa: PLC0415 -- see the top of `parts`
-
-    return {name: meters.get(f"learning_{name}", 0.0) for name in METERS}
