@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halflap.graph.edge import Path, Ports
 
-__all__ = ["Mention", "Relation", "mentions_of", "relation"]
+__all__ = ["Mention", "Relation", "mentions_of", "relations"]
 
 _LONGEST = 4_000
 _MOST = 200
@@ -25,11 +25,45 @@ _TOKEN = re.compile(
 )
 _COMPOUND = re.compile(r"[^\W_][_./:-]+[^\W_]|[a-z0-9][A-Z]|_\*$|-\*$")
 _FROM = frozenset(
-    ["from", "by", "obtained", "returned", "via", "output", "result", "given", "provided", "found", "retrieved", "fetched", "produced", "using", "after", "first", "requires", "listed"]
+    [
+        "from",
+        "by",
+        "obtained",
+        "returned",
+        "via",
+        "output",
+        "result",
+        "given",
+        "provided",
+        "found",
+        "retrieved",
+        "fetched",
+        "produced",
+        "using",
+        "after",
+        "first",
+        "requires",
+        "listed",
+    ]
 )
 _TO = frozenset(["with", "pass", "passed", "feed", "feeds", "into", "followed", "then"])
 _NEVER = frozenset(
-    ["not", "never", "instead", "unlike", "rather", "don't", "dont", "doesn't", "doesnt", "except", "avoid", "deprecated", "replaces", "without"]
+    [
+        "not",
+        "never",
+        "instead",
+        "unlike",
+        "rather",
+        "don't",
+        "dont",
+        "doesn't",
+        "doesnt",
+        "except",
+        "avoid",
+        "deprecated",
+        "replaces",
+        "without",
+    ]
 )
 _USING = frozenset(["use", "call", "run", "invoke"])
 _TO_GET = re.compile(
@@ -87,7 +121,7 @@ def mentions_of(ports: Ports) -> tuple[Mention, ...]:
     return tuple(dict.fromkeys(found[:_MOST]))
 
 
-def relation(
+def relations(
     mentions_of_source: Collection[Mention], source: str, mentions_of_target: Collection[Mention], target: str
 ) -> Iterator[Relation]:
     """Give what the two tools' descriptions say of values that go from the one to the other."""

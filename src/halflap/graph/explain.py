@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.graph.edge import path_text
-from halflap.graph.match import OPTIONAL_LEAST, REQUIRED_LEAST, candidates
+from halflap.graph.between import LEAST_OPTIONAL
+from halflap.graph.evidence import LEAST, candidates
 from halflap.graph.words import phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from halflap.graph.edge import Edge, Evidence, Path
-    from halflap.graph.match import Candidate, Observed
+    from halflap.graph.evidence import Candidate, Flows
     from halflap.graph.node import Node
 
 __all__ = ["Explanation", "Near", "Reason", "explain"]
@@ -72,7 +73,7 @@ def explain(
     target: Node | None,
     edge: Edge | None,
     weigh: Callable[[str], float],
-    seen: Observed | None,
+    seen: Flows | None,
     *,
     names: tuple[str, str],
 ) -> Explanation:
@@ -87,7 +88,7 @@ def explain(
     return Explanation(*names, None, tuple(near[:_MOST]) or (_nothing(source, target),))
 
 
-def _near(source: Node, target: Node, weigh: Callable[[str], float], seen: Observed | None) -> Iterator[Near]:
+def _near(source: Node, target: Node, weigh: Callable[[str], float], seen: Flows | None) -> Iterator[Near]:
     if source.server != target.server:
         yield from _claims(source, target)
     if source is target:
@@ -126,15 +127,15 @@ def _why(source: Node, target: Node, one: Candidate) -> Near:
     place, slot = source.ports.places[one.place].path, target.ports.slots[one.slot]
     strength = one.strength
     reason: Reason = "unsure"
-    detail = f"{strength:.2f} is less than {REQUIRED_LEAST}"
+    detail = f"{strength:.2f} is less than {LEAST}"
     if one.conflict:
         reason, detail = "type conflict", one.conflict
-    elif strength >= REQUIRED_LEAST:
+    elif strength >= LEAST:
         reason, detail = (
             "optional",
-            f"for a parameter that may be left out, {strength:.2f} is less than {OPTIONAL_LEAST}",
+            f"for a parameter that may be left out, {strength:.2f} is less than {LEAST_OPTIONAL}",
         )
-    elif one.common:
+    elif one.is_common:
         reason, detail = "too common", f"many tools have {one.evidence[0].detail!r}"
     elif source.server != target.server:
         reason, detail = "other server", f"{one.evidence[0].detail!r} of another server may be another's"

@@ -11,7 +11,7 @@ from halflap.schema.fields import choices_of, fields_of
 if TYPE_CHECKING:
     from halflap.schema.kinds import Type
 
-__all__ = ["Form", "conflict", "form_of", "same_choice"]
+__all__ = ["Form", "conflict", "form_of"]
 
 _ANYTHING = frozenset({"string", "number", "integer", "boolean", "object", "array"})
 _SAME_FORMAT = {
@@ -50,6 +50,8 @@ class Form(NamedTuple):
     fields: tuple[tuple[str, bool, Form], ...] = ()
     """The keys of an object: name, whether it is required, what it is."""
     closed: bool = False
+    is_map: bool = False
+    """Whether it is an object whose keys are data."""
 
     @property
     def kind(self) -> str:
@@ -92,6 +94,7 @@ def form_of(kind: Type, depth: int = 0) -> Form:
         values,
         fields,
         bool(objects) and all(one.closed for one in objects),
+        bool(objects) and not fields and any(one.extra is not None for one in objects),
     )
 
 
@@ -117,14 +120,10 @@ def conflict(given: Form, asked: Form) -> str:
     return _objects(given, asked) if fitting == {"object"} else ""
 
 
-def same_choice(given: Form, asked: Form) -> bool:
-    """Say whether both are one of the same few values."""
-    return bool(given.values) and given.values == asked.values and len(given.values or ()) > 1
-
-
 def _objects(given: Form, asked: Form) -> str:
     if not given.fields:
-        return ""
+        needed = any(required for _, required, _ in asked.fields)
+        return "its keys are data, not fields" if given.is_map and needed else ""
     has = {name: form for name, _, form in given.fields}
     for name, required, form in asked.fields:
         if name not in has:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from halflap.graph.between import edge_between
+from halflap.graph.evidence import Flows, may_lead
 from halflap.graph.explain import Explanation, explain
 from halflap.graph.index import Index, bits
-from halflap.graph.match import edge_between, may_lead
-from halflap.graph.node import node_of
+from halflap.graph.node import node_of, vague_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,19 +18,6 @@ if TYPE_CHECKING:
     from halflap.graph.node import Node
 
 __all__ = ["Explanation", "Flows", "Graph"]
-
-
-class Flows(Protocol):
-    """What the graph asks of a lineage."""
-
-    @property
-    def counts(self) -> Mapping[tuple[str, str, str, str], tuple[int, int]]:
-        """How often, and in how many runs, a value went from a tool's path to another's."""
-        ...
-
-    def between(self, source: str, target: str) -> Sequence[tuple[str, str, int]]:
-        """Give the paths from which and to which values went, and how often."""
-        ...
 
 
 class Graph:
@@ -49,7 +37,8 @@ class Graph:
         for source, _, target, _ in lineage.counts if lineage is not None else ():
             self._sources.setdefault(target, set()).add(source)
             self._targets.setdefault(source, set()).add(target)
-        self._edges: dict[tuple[int, int], Edge | None] = {}
+        self._edges: dict[int, dict[int, Edge | None]] = {}
+        """What was worked out, by the numbers of source and target."""
         self._into: dict[int, tuple[Edge, ...]] = {}
         self._out: dict[int, tuple[Edge, ...]] = {}
         for one in ports:
@@ -72,29 +61,51 @@ class Graph:
         self._nodes[ports.tool] = node
         self._ports[ports.tool] = ports
         self._servers.setdefault(ports.server, {})[node.name] = number
-        self._index.add(number, ports.server, node.gives.keys(), node.takes.keys())
-        self._forget()
+        self._forget(node, self._index.add(node))
 
     def remove(self, tool: str) -> None:
         """Take a tool out; one that is not there is no matter."""
-        node = self._nodes.pop(tool, None)
+        node = self._nodes.get(tool)
         if node is None:
             return
-        del self._ports[tool]
+        # Who may have an edge with it is known only while it is there.
+        self._forget(node, frozenset())
+        changed = self._index.drop(node)
+        del self._nodes[tool], self._ports[tool]
         names = self._servers[node.server]
         if names.get(node.name) == node.number:
             del names[node.name]
         if not names:
             del self._servers[node.server]
-        self._index.drop(node.number, node.server, node.gives.keys(), node.takes.keys())
         self._by_number[node.number] = None
         self._free.append(node.number)
-        self._forget()
+        self._forget_keys(changed)
 
-    def _forget(self) -> None:
-        self._edges.clear()
-        self._into.clear()
-        self._out.clear()
+    def _forget(self, node: Node, changed: frozenset[str]) -> None:
+        """Forget what was worked out with a tool, and with names that weigh another thing since it came."""
+        if self._into or self._out or self._edges:
+            for target in self._targets_of(node):
+                self._into.pop(target.number, None)
+            for source in self._sources_of(node):
+                self._out.pop(source.number, None)
+                self._edges.get(source.number, {}).pop(node.number, None)
+            self._edges.pop(node.number, None)
+            self._into.pop(node.number, None)
+            self._out.pop(node.number, None)
+        self._forget_keys(changed)
+
+    def _forget_keys(self, changed: frozenset[str]) -> None:
+        if not (changed and (self._into or self._out or self._edges)):
+            return
+        givers = takers = 0
+        for key in changed:
+            givers |= self._index.gives.get(key, 0)
+            takers |= self._index.takes.get(key, 0)
+        for number in bits(givers):
+            self._edges.pop(number, None)
+            self._out.pop(number, None)
+        for number in bits(takers):
+            self._into.pop(number, None)
 
     def into(self, tool: str) -> Sequence[Edge]:
         """Give the edges to a tool, the surest first."""
@@ -103,12 +114,8 @@ class Graph:
             return ()
         found = self._into.get(node.number)
         if found is None:
-            edges = [
-                self._edge(source, node)
-                for source in self._around(node, self._index.gives, node.takes, self._sources)
-            ]
-            found = _sorted(edge for edge in edges if edge is not None)
-            self._into[node.number] = found
+            edges = (self._edge(source, node) for source in self._sources_of(node))
+            found = self._into[node.number] = _sorted(edge for edge in edges if edge is not None)
         return found
 
     def out_of(self, tool: str) -> Sequence[Edge]:
@@ -118,12 +125,8 @@ class Graph:
             return ()
         found = self._out.get(node.number)
         if found is None:
-            edges = [
-                self._edge(node, target)
-                for target in self._around(node, self._index.takes, node.gives, self._targets)
-            ]
-            found = _sorted(edge for edge in edges if edge is not None)
-            self._out[node.number] = found
+            edges = (self._edge(node, target) for target in self._targets_of(node))
+            found = self._out[node.number] = _sorted(edge for edge in edges if edge is not None)
         return found
 
     def edge(self, source: str, target: str) -> Edge | None:
@@ -145,19 +148,37 @@ class Graph:
         )  # fmt: skip
 
     def _edge(self, source: Node, target: Node) -> Edge | None:
-        at = (source.number, target.number)
-        if at not in self._edges:
-            self._edges[at] = edge_between(source, target, self._index.weight, self._lineage)
-        return self._edges[at]
+        known = self._edges.setdefault(source.number, {})
+        if target.number not in known:
+            known[target.number] = edge_between(source, target, self._index.weight, self._lineage)
+        return known[target.number]
 
-    def _around(
-        self, node: Node, others: Mapping[str, int], keys: Iterable[str], flows: Mapping[str, set[str]]
-    ) -> Iterator[Node]:
-        """Give the tools that may have an edge with this one, itself too."""
-        found = 1 << node.number
+    def _sources_of(self, node: Node) -> Iterator[Node]:
+        """Give the tools from which there may be an edge to this one, itself too."""
+        found = self._sharing(node.takes, self._index.gives)
+        for name, thing in node.asked:
+            giving = self._index.gives.get(vague_key(node.server, name), 0)
+            found |= giving & self._index.tells.get(vague_key(node.server, "", thing), 0)
+        return self._nodes_of(found, node, self._sources)
+
+    def _targets_of(self, node: Node) -> Iterator[Node]:
+        """Give the tools to which there may be an edge from this one, itself too."""
+        found = self._sharing(node.gives, self._index.takes)
+        for name in node.vague:
+            for word in node.texts:
+                found |= self._index.takes.get(vague_key(node.server, name, word), 0)
+        return self._nodes_of(found, node, self._targets)
+
+    def _sharing(self, keys: Iterable[str], others: Mapping[str, int]) -> int:
+        found = 0
         for key in keys:
-            if key in others and may_lead(key, self._index.weight(key)):
-                found |= others[key]
+            sharing = others.get(key)
+            if sharing is not None and may_lead(key, self._index.weight(key)):
+                found |= sharing
+        return found
+
+    def _nodes_of(self, found: int, node: Node, flows: Mapping[str, set[str]]) -> Iterator[Node]:
+        found |= 1 << node.number
         for name in flows.get(node.tool, ()):
             if name in self._nodes:
                 found |= 1 << self._nodes[name].number

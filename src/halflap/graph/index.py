@@ -6,7 +6,9 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+
+    from halflap.graph.node import Node
 
 __all__ = ["Index", "bits"]
 
@@ -25,33 +27,52 @@ class Index:
     def __init__(self) -> None:
         self.gives: dict[str, int] = {}
         self.takes: dict[str, int] = {}
+        self.tells: dict[str, int] = {}
+        """The tools whose descriptions have a word, within their server."""
         self._held: dict[str, dict[str, int]] = {}
         self._weights: dict[str, int] = {}
+        self._levels: dict[str, int] = {}
+        """How common the keys are that are common at all."""
         self._count = 0
+        self._sized = 0
 
-    def add(self, number: int, server: str, gives: Iterable[str], takes: Iterable[str]) -> None:
-        """Enter a tool."""
-        bit = 1 << number
-        for bitsets, keys in ((self.gives, gives), (self.takes, takes)):
-            for key in keys:
-                bitsets[key] = bitsets.get(key, 0) | bit
-        for key in {*gives, *takes}:
-            self._hold(key, server, 1)
-        self._count += 1
+    def add(self, node: Node) -> frozenset[str]:
+        """Enter a tool; gives the keys that weigh another thing since."""
+        return self._change(node, 1)
 
-    def drop(self, number: int, server: str, gives: Iterable[str], takes: Iterable[str]) -> None:
-        """Take a tool out again."""
-        bit = 1 << number
-        for bitsets, keys in ((self.gives, gives), (self.takes, takes)):
+    def drop(self, node: Node) -> frozenset[str]:
+        """Take a tool out again; gives the keys that weigh another thing since."""
+        return self._change(node, -1)
+
+    def _change(self, node: Node, change: int) -> frozenset[str]:
+        bit = 1 << node.number
+        for bitsets, keys in (
+            (self.gives, node.keys_given()),
+            (self.takes, node.keys_taken()),
+            (self.tells, node.keys_told()),
+        ):
             for key in keys:
-                left = bitsets[key] & ~bit
-                if left:
-                    bitsets[key] = left
+                bitset = bitsets.get(key, 0) ^ bit
+                if bitset:
+                    bitsets[key] = bitset
                 else:
                     del bitsets[key]
-        for key in {*gives, *takes}:
-            self._hold(key, server, -1)
-        self._count -= 1
+        held = {*node.gives, *node.takes}
+        before = {key: self._levels.get(key, 0) for key in held}
+        self._count += change
+        for key in held:
+            self._hold(key, node.server, change)
+        if self._size() != self._sized:
+            self._sized = self._size()
+            self._levels = {key: level for key in self._weights if (level := self._level(key))}
+            return frozenset(self._weights)
+        for key in held:
+            level = self._level(key)
+            if level:
+                self._levels[key] = level
+            else:
+                self._levels.pop(key, None)
+        return frozenset(key for key in held if self._levels.get(key, 0) != before[key])
 
     def _hold(self, key: str, server: str, change: int) -> None:
         # Of one server, many tools that share a name make it that server's word; of many servers, everybody's. In
@@ -67,11 +88,11 @@ class Index:
 
     def weight(self, key: str) -> float:
         """Say what a name weighs here: 1, or less where many have it."""
-        return _LEVELS[self.level(key)]
+        return _LEVELS[self._levels.get(key, 0)]
 
-    def level(self, key: str) -> int:
+    def _level(self, key: str) -> int:
         """Say how common a name is, in a few steps."""
-        share = self._weights.get(key, 0) / (_SCALE * (self._size() + _FEW))
+        share = self._weights.get(key, 0) / (_SCALE * (self._sized + _FEW))
         level = 0
         while share > _COMMON and level < len(_LEVELS) - 1:
             share /= 2

@@ -10,14 +10,16 @@ from halflap.graph.edge import path_text
 from halflap.graph.fit import Form, form_of
 from halflap.graph.reading import own_words, place_readings, slot_readings
 from halflap.graph.subject import Subject, subject_of
-from halflap.graph.vocabulary import IDENTIFYING, KINDS, telling
+from halflap.graph.vocabulary import CONTAINERS, IDENTIFYING, KINDS, telling
 from halflap.graph.words import Words, phrase, words_in, words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from halflap.graph.declared import Mention
     from halflap.graph.edge import Path, Place, Ports
 
-__all__ = ["PAGE_SLOTS", "Held", "Node", "node_of"]
+__all__ = ["PAGE_SLOTS", "Held", "Node", "node_of", "vague_key"]
 
 PAGE_SLOTS = frozenset(
     {
@@ -32,6 +34,9 @@ PAGE_SLOTS = frozenset(
 _FORMATS = frozenset({"email", "ipv4", "ipv6", "uri"})
 _GENERIC = 0.7
 _FEWEST_FIELDS = 2
+_LITTLE = 0.2
+_MOST_BESIDE = 8
+_OUTERMOST = 2
 
 
 class Held(NamedTuple):
@@ -57,6 +62,10 @@ class Node:
     slot_names: tuple[Words, ...]
     gives: dict[str, list[Held]]
     takes: dict[str, list[Held]]
+    vague: dict[str, list[int]]
+    """The places whose names say little, such as `id`, by that name; what they are of, the description may tell."""
+    asked: dict[tuple[str, str], list[int]]
+    """The slots that take such a value, by its name and what it is to be of."""
     mentions: tuple[Mention, ...]
     texts: frozenset[str]
     """The words of its description."""
@@ -73,6 +82,26 @@ class Node:
         """Its server."""
         return self.ports.server
 
+    def keys_given(self) -> Iterator[str]:
+        """Give the keys under which an index has it as one that gives something."""
+        yield from self.gives
+        yield from (vague_key(self.server, name) for name in self.vague)
+
+    def keys_taken(self) -> Iterator[str]:
+        """Give the keys under which an index has it as one that takes something."""
+        yield from self.takes
+        yield from (vague_key(self.server, name, thing) for name, thing in self.asked)
+
+    def keys_told(self) -> Iterator[str]:
+        """Give the keys under which an index has it as one that tells of something."""
+        if self.vague:
+            yield from (vague_key(self.server, "", word) for word in self.texts)
+
+
+def vague_key(server: str, name: str, thing: str = "") -> str:
+    """Give the key of a name that says something within one server alone."""
+    return f"\0{server}\0{name}\0{thing}"
+
 
 def node_of(ports: Ports, number: int) -> Node:
     """Read a tool."""
@@ -80,30 +109,8 @@ def node_of(ports: Ports, number: int) -> Node:
     subject = subject_of(name, ports.server)
     place_forms = tuple(form_of(place.type) for place in ports.places)
     slot_forms = tuple(form_of(slot.type) for slot in ports.slots)
-    lists = {place.path[: _first_list(place)] for place in ports.places if _first_list(place)}
-    gives: dict[str, list[Held]] = {}
-    for at, (place, form) in enumerate(zip(ports.places, place_forms, strict=True)):
-        if form.kinds <= {"boolean"}:
-            # Of yes and no, one is as good as another: there is nothing to be taken from one tool to another.
-            continue
-        only = len(lists) == 1 and bool(_first_list(place))
-        for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):
-            gives.setdefault(key, []).append(Held(at, weight, own))
-        for key in _more_keys(ports.server, place.path, form):
-            gives.setdefault(key, []).append(Held(at, 1.0, own=False))
-        for key, _, _ in form.fields if "object" in form.kinds else ():
-            gives.setdefault(f"{{{key}}}", []).append(Held(at, 1.0, own=False))
-    takes: dict[str, list[Held]] = {}
-    for at, (slot, form) in enumerate(zip(ports.slots, slot_forms, strict=True)):
-        if form.kinds <= {"boolean"} or phrase(own_words(slot.path)) in PAGE_SLOTS:
-            continue
-        for key, weight, own in slot_readings(slot.path, subject, form.kind, slot.description):
-            takes.setdefault(key, []).append(Held(at, weight, own))
-        for key in _more_keys(ports.server, slot.path, form):
-            takes.setdefault(key, []).append(Held(at, 1.0, own=False))
-        shape = _shape(form)
-        if shape:
-            takes.setdefault(shape, []).append(Held(at, 1.0, own=False))
+    gives, vague = _given(ports, subject, place_forms)
+    takes, asked = _taken(ports, subject, slot_forms)
     return Node(
         number=number,
         ports=ports,
@@ -115,6 +122,8 @@ def node_of(ports: Ports, number: int) -> Node:
         slot_names=tuple(own_words(slot.path) for slot in ports.slots),
         gives=gives,
         takes=takes,
+        vague=vague,
+        asked=asked,
         mentions=mentions_of(ports),
         texts=words_in(ports.description),
         place_at={path_text(place.path): at for at, place in enumerate(ports.places)},
@@ -122,20 +131,97 @@ def node_of(ports: Ports, number: int) -> Node:
     )
 
 
+def _given(
+    ports: Ports, subject: Subject, forms: tuple[Form, ...]
+) -> tuple[dict[str, list[Held]], dict[str, list[int]]]:
+    gives: dict[str, list[Held]] = {}
+    vague: dict[str, list[int]] = {}
+    lists = {place.path[: _first_list(place)] for place in ports.places if _first_list(place)}
+    for at, (place, form) in enumerate(zip(ports.places, forms, strict=True)):
+        if form.kinds <= {"boolean"}:
+            # Of yes and no, one is as good as another: there is nothing to be taken from one tool to another.
+            continue
+        only = len(lists) == 1 and bool(_first_list(place))
+        for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):
+            gives.setdefault(key, []).append(Held(at, weight, own))
+        if form.format in _FORMATS:
+            gives.setdefault(f"={form.format}", []).append(Held(at, 1.0, own=False))
+        for name, _, _ in form.fields if "object" in form.kinds else ():
+            gives.setdefault(f"{{{name}}}", []).append(Held(at, 1.0, own=False))
+        if form.values:
+            gives.setdefault(_choice(ports.server, place.path, form), []).append(Held(at, 1.0, own=False))
+        if _is_open(place.path, subject):
+            vague.setdefault(own_words(place.path)[0], []).append(at)
+    for key, at in _beside([place.path for place in ports.places]):
+        gives.setdefault(key, []).append(Held(at, 1.0, own=False))
+    return gives, vague
+
+
+def _taken(
+    ports: Ports, subject: Subject, forms: tuple[Form, ...]
+) -> tuple[dict[str, list[Held]], dict[tuple[str, str], list[int]]]:
+    takes: dict[str, list[Held]] = {}
+    asked: dict[tuple[str, str], list[int]] = {}
+    for at, (slot, form) in enumerate(zip(ports.slots, forms, strict=True)):
+        own_name = own_words(slot.path)
+        if form.kinds <= {"boolean"} or not own_name or phrase(own_name) in PAGE_SLOTS:
+            continue
+        for key, weight, own in slot_readings(slot.path, subject, form.kind, slot.description):
+            takes.setdefault(key, []).append(Held(at, weight, own))
+        if form.format in _FORMATS:
+            takes.setdefault(f"={form.format}", []).append(Held(at, 1.0, own=False))
+        shape = _shape(form)
+        if shape:
+            takes.setdefault(shape, []).append(Held(at, 1.0, own=False))
+        if form.values:
+            takes.setdefault(_choice(ports.server, slot.path, form), []).append(Held(at, 1.0, own=False))
+        thing = own_name[:-1] or (() if subject.creates else subject.thing)
+        if thing and len(slot.path) <= _OUTERMOST and _is_vague(own_name[-1]):
+            asked.setdefault((own_name[-1], thing[-1]), []).append(at)
+    needed = [slot.path for slot in ports.slots if slot.required and slot.parameter in ports.required]
+    for key, at in _beside(needed):
+        takes.setdefault(key, []).append(Held(at, 1.0, own=False))
+    return takes, asked
+
+
 def _first_list(place: Place) -> int:
     """Say how many steps lead into the first list that a place is in; 0 for none."""
     return next((at + 1 for at, step in enumerate(place.path) if step.kind != "key"), 0)
 
 
-def _more_keys(server: str, path: Path, form: Form) -> list[str]:
-    """Give the keys that are no names: a format, and within one server a name that says little."""
-    found = []
-    if form.format in _FORMATS:
-        found.append(f"={form.format}")
-    own = own_words(path)
-    if len(own) == 1 and telling(own) < _GENERIC and (own[0] in IDENTIFYING or own[0] in KINDS):
-        found.append(f"{server}\0{own[0]}")
-    return found
+def _is_open(path: Path, subject: Subject) -> bool:
+    """Say whether it is open of what a place is: an id of what the tool is about, whatever that may be."""
+    names = [words_of(step.key) for step in path if step.kind == "key"]
+    if not names or path[-1].kind != "key" or len(names[-1]) != 1 or not _is_vague(names[-1][0]):
+        return False
+    if not subject.is_vague and names[-1][0] not in KINDS:
+        return False
+    return all(set(words) <= CONTAINERS for words in names[:-1])
+
+
+def _choice(server: str, path: Path, form: Form) -> str:
+    """Give the key of one of a few values, under one name, of one server."""
+    values = sorted(map(repr, form.values or ()))
+    return f"#{server}\0{own_words(path)[-1:]}\0{values}"
+
+
+def _beside(paths: Sequence[Path]) -> Iterator[tuple[str, int]]:
+    """Give the keys of names that say little alone, two by two, where they stand side by side."""
+    inside: dict[Path, list[tuple[str, int]]] = {}
+    for at, path in enumerate(paths):
+        own = own_words(path)
+        if path and path[-1].kind == "key" and _LITTLE <= telling(own) < _GENERIC:
+            inside.setdefault(path[:-1], []).append((phrase(own), at))
+    for found in inside.values():
+        few = sorted(found)[:_MOST_BESIDE]
+        for one, (name, at) in enumerate(few):
+            for other, _ in few[one + 1 :]:
+                yield f"+{name}+{other}", at
+
+
+def _is_vague(name: str) -> bool:
+    """Say whether a name is that of an attribute by which things are known, but not of which."""
+    return telling((name,)) < _GENERIC and (name in IDENTIFYING or name in KINDS)
 
 
 def _shape(form: Form) -> str:

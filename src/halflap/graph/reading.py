@@ -17,6 +17,7 @@ from halflap.graph.vocabulary import (
     IDENTIFYING,
     KINDS,
     ROLES,
+    THINGS,
     telling,
 )
 from halflap.graph.words import Words, phrase, words_in, words_of
@@ -38,8 +39,12 @@ _BESIDE_TOOL = 0.85
 _VALUE = 0.6
 _NUMBERED = 0.75
 _SAID = 0.8
+_SAME = 0.85
+_ADDRESS = 0.65
+_NAMED_AS_THING = 0.85
 _FORMATS = {"uri": "url", "url": "url", "email": "email", "uuid": "id"}
 _LENGTH_OF_COLLECTION = 2
+_THING = 0.45
 
 
 class Reading(NamedTuple):
@@ -68,7 +73,7 @@ def place_readings(
     """
     found: dict[str, Reading] = {}
     if path and path[-1].kind == "key":
-        _named(found, path, subject, is_only=is_only)
+        _named(found, path, subject, kind, is_only=is_only)
         if kind == "object":
             found = {key: one for key, one in found.items() if one.own or one.weight == 1}
     elif kind != "object":
@@ -92,22 +97,27 @@ def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> 
     _said(found, own, description)
     shortened = _shortened(own)
     if telling(own) < _WEAK or len(own) == 1:
-        for words, weight in _things_around(names[:-1], subject):
+        for words, weight in _things_around(names[:-1], own, subject):
             _add(found, _of(words, own), weight)
+    if own[-2:] == ("user", "name"):
+        _add(found, ("user", "login"), _SAME)
     for words, weight in shortened:
         _add(found, words, weight)
     for words, weight in [(own, 1.0), *shortened]:
-        if _is_thing(words):
-            for attribute, sure in IDENTIFYING.items():
+        if _is_thing(words, kind):
+            for attribute, sure in (*IDENTIFYING.items(), ("email", _ADDRESS)):
                 _add(found, (*words, attribute), weight * sure)
     return tuple(found.values())
 
 
-def _things_around(parents: list[str], subject: Subject) -> list[tuple[Words, float]]:
+def _things_around(parents: list[str], own: Words, subject: Subject) -> list[tuple[Words, float]]:
     """Give what a slot may be of: what it is inside of, else what its tool is about."""
     inside = [words for words in map(words_of, parents) if words and not set(words) <= CONTAINERS]
     if inside:
         return [(inside[-1], 1.0)]
+    if own[-1] not in IDENTIFYING and own[-1] not in KINDS:
+        # What state a ticket is in says nothing of which: as a parameter it is a filter, or what it is to become.
+        return []
     if subject.creates:
         # The name or the path of what is made anew is nobody else's.
         return [(subject.owner, _BESIDE_TOOL)] if subject.owner else []
@@ -128,19 +138,40 @@ def _said(found: dict[str, Reading], own: Words, description: str) -> None:
 
 
 _ADDRESSED = frozenset(
-    ["to", "cc", "bcc", "recipient", "attendee", "invitee", "participant", "guest", "source", "target", "image", "file", "page", "website", "site"]
+    [
+        "to",
+        "cc",
+        "bcc",
+        "recipient",
+        "attendee",
+        "invitee",
+        "participant",
+        "guest",
+        "source",
+        "target",
+        "image",
+        "file",
+        "page",
+        "website",
+        "site",
+    ]
 )
 
 
-def _named(found: dict[str, Reading], path: Path, subject: Subject, *, is_only: bool) -> None:
+def _named(found: dict[str, Reading], path: Path, subject: Subject, kind: str, *, is_only: bool) -> None:
     names = [step.key for step in path if step.kind == "key"]
     own = words_of(names[-1])
     if not own:
         return
     _add(found, own, 1.0, own=True)
-    shortened = _shortened(own)
-    for words, weight in shortened:
+    for words, weight in _shortened(own):
         _add(found, words, weight)
+    if own == ("login",):
+        _add(found, ("user", "login"), _SAME)
+    if kind in {"string", "integer"} and len(own) == 1 and _is_thing(own, kind):
+        # `customer` is as often the customer's id, or its name.
+        for attribute in ("id", "name"):
+            _add(found, (*own, attribute), _NAMED_AS_THING * IDENTIFYING[attribute])
     if telling(own) >= _WEAK and len(own) > 1:
         return
     weight = 1.0
@@ -161,7 +192,7 @@ def _named(found: dict[str, Reading], path: Path, subject: Subject, *, is_only: 
 
 
 def _of_tool(found: dict[str, Reading], own: Words, subject: Subject, weight: float) -> None:
-    for words, sure in _variants(subject.thing, elide=False):
+    for words, sure in _variants(subject.thing, elide=True):
         _add(found, _of(words, own), weight * sure * _OF_TOOL)
 
 
@@ -251,10 +282,12 @@ def _variants(thing: Words, *, elide: bool) -> list[tuple[Words, float]]:
     return found
 
 
-def _is_thing(words: Words) -> bool:
-    """Say whether a parameter of this name takes whatever names the thing."""
+def _is_thing(words: Words, kind: str) -> bool:
+    """Say whether a name is that of a thing, so that its value may be whatever names the thing."""
     last = words[-1]
-    return not (last in CONTENT or last in IDENTIFYING or last in KINDS) and telling(words[-1:]) >= 0.45  # noqa: PLR2004
+    if last in CONTENT or last in IDENTIFYING or last in KINDS:
+        return False
+    return telling((last,)) >= _THING or (kind == "string" and last in THINGS)
 
 
 def _of(thing: Words, own: Words) -> Words:

@@ -10,10 +10,12 @@ from halflap.graph.vocabulary import (
     ALSO_NOUNS,
     AT_THE_END,
     CREATING,
+    DELETING,
     IDENTIFYING,
     KINDS,
     LISTING,
     PREPOSITIONS,
+    UPDATING,
     VERBS,
 )
 from halflap.graph.words import Words, is_plural, pieces_of, words_of
@@ -34,8 +36,14 @@ class Subject(NamedTuple):
     """Of what it is, where there is something that it is of: `get_comments_for_post`, `get_user_orders`."""
     is_many: bool = False
     """Whether it gives several."""
+    is_vague: bool = False
+    """Whether the thing is no more than the server itself: `search_wikipedia`."""
     creates: bool = False
     """Whether it makes a new one."""
+    updates: bool = False
+    """Whether it changes one."""
+    deletes: bool = False
+    """Whether there is none any more, afterwards."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -62,7 +70,10 @@ def subject_of(name: str, server: str) -> Subject:
         phrase=_joined([piece for piece in nouns if words_of(piece)[0] not in ours]),
         owner=owner,
         is_many=many or verb in LISTING,
+        is_vague=not thing or ours.issuperset(thing),
         creates=verb in CREATING,
+        updates=verb in UPDATING,
+        deletes=verb in DELETING,
     )
 
 

@@ -16,17 +16,20 @@ __all__ = [
     "ALSO_NOUNS",
     "AT_THE_END",
     "CHANGING",
+    "CHOSEN",
     "COMMON_THINGS",
     "CONTAINERS",
     "CONTENT",
     "CREATING",
+    "DELETING",
     "ELIDED",
     "IDENTIFYING",
     "KINDS",
     "LISTING",
-    "PAGING",
     "PREPOSITIONS",
     "ROLES",
+    "THINGS",
+    "UPDATING",
     "VERBS",
     "telling",
 ]
@@ -43,11 +46,14 @@ IDENTIFYING = {
 }  # fmt: skip
 """Attributes by which a thing is named, each with how sure it is that a bare value is this one."""
 
+CHOSEN = _set("alias code handle login name path slug symbol sku title")
+"""Those that whoever makes a thing chooses."""
+
 KINDS = {
     "url": 0.7, "email": 0.8, "path": 0.2, "latitude": 0.9, "longitude": 0.9, "city": 0.75, "address": 0.75,
     "phone": 0.75, "domain": 0.75, "ip": 0.85, "country": 0.5, "currency": 0.5, "timezone": 0.65, "date": 0.38,
     "location": 0.65, "host": 0.4, "region": 0.45, "postcode": 0.6, "language": 0.35, "zone": 0.4, "coordinate": 0.8,
-    "uuid": 0.3, "state": 0.15, "street": 0.5, "port": 0.25, "doi": 1.0, "isbn": 1.0,
+    "uuid": 0.3, "street": 0.5, "port": 0.25, "doi": 1.0, "isbn": 1.0,
 }  # fmt: skip
 """Values that mean the same wherever they are found, whatever they are of."""
 
@@ -81,17 +87,18 @@ _SAYS = {
     "test": 0.5, "custom": 0.3, "template": 0.45, "document": 0.45, "page": 0.3, "message": 0.35, "comment": 0.35,
     "note": 0.4, "topic": 0.45, "question": 0.4, "request": 0.45, "response": 0.3, "snippet": 0.3, "schema": 0.45,
     "subject": 0.2, "script": 0.35, "reference": 0.35, "hour": 0.2, "duration": 0.25, "period": 0.3, "volume": 0.3,
-    "interval": 0.3, "rank": 0.25, "score": 0.2, "resolution": 0.3, "model": 0.4, "feature": 0.4,
+    "interval": 0.3, "rank": 0.25, "stage": 0.3, "severity": 0.3, "unit": 0.2, "visibility": 0.2, "score": 0.2, "resolution": 0.3, "model": 0.4, "feature": 0.4,
 }  # fmt: skip
 _LITTLE = 0.1
-_THINGS = _set(
+THINGS = _set(
     "action attribute author category cell class column comment condition config context document entry event field file "
     "group header image instruction item key label layout line list message note object order page parameter property "
-    "query question request resource response result role row script section snippet step style tag task template test "
-    "theme token topic user version view"
+    "price query question request resource response result role row script section snippet step style tag task template "
+    "test theme token topic user version view"
 )
 """Words that name a thing where an attribute follows: `order_id`, though `order` may be how to sort."""
-_OF_A_THING = 0.95
+_NAMES_A_THING = 0.95
+_OF_A_THING = 0.8
 
 ROLES = _set(
     "from to source target origin destination base head start end sender recipient receiver parent child departure "
@@ -116,18 +123,15 @@ COMMON_THINGS = _set(
     "entity node entry job run role label"
 )
 """Things that many servers have, each its own."""
-PAGING = _set(
-    "cursor limit offset page per token skip after before start count size rows next previous continuation marker top"
-)
 
-CREATING = _set(
-    "add append book create draw generate insert make new open post register save send start upload write"
-)
+CREATING = _set("add append book create draw generate insert make new post register save write")
+DELETING = _set("delete remove destroy purge drop erase uninstall")
+UPDATING = _set("update edit modify patch change set")
 LISTING = _set(
     "all browse find list lookup query recent scan search searcher top trending discover filter match"
 )
 _OTHER_VERBS = _set(
-    "accept access activate aggregate analyse analyze apply approve archive assign attach build calculate call cancel "
+    "accept open send start upload access activate aggregate analyse analyze apply approve archive assign attach build calculate call cancel "
     "change check checkout clear click clone close commit compare complete compute configure connect convert copy count "
     "decline delete deploy describe detach diff disable download edit enable end estimate evaluate execute explain "
     "explore export extract fetch fetcher fill fix follow force format geocode get getter give go import inspect install "
@@ -139,7 +143,7 @@ _OTHER_VERBS = _set(
     "translate trigger unassign undo unfollow unlock unpin unsubscribe update use validate verify view wait watch "
     "whois buy sell trade ship unlink link cancel confirm pay charge void capture issue grant"
 )
-VERBS = CREATING | LISTING | _OTHER_VERBS
+VERBS = CREATING | DELETING | UPDATING | LISTING | _OTHER_VERBS
 ALSO_NOUNS = _set(
     "access all book call change charge check clone comment commit copy count filter fork format issue label launch like link "
     "list load lock log mark match merge monitor move new note open order pin play post preview print process pull push "
@@ -164,8 +168,8 @@ PREPOSITIONS = _set(
 
 def telling(words: Words) -> float:
     """Say how much a name tells of what its value is, between 0 and 1."""
-    if len(words) > 1 and words[-2] in _THINGS and (words[-1] in IDENTIFYING or words[-1] in KINDS):
-        return _OF_A_THING
+    if len(words) > 1 and words[-2] in THINGS:
+        return _NAMES_A_THING if words[-1] in IDENTIFYING or words[-1] in KINDS else _OF_A_THING
     silent = 1.0
     for word in words:
         silent *= 1 - _tells(word)

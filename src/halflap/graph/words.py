@@ -38,7 +38,36 @@ _ONE = frozenset(
     {"redis", "kubernetes", "postgres", "https", "canvas", "lens", "gas", "bias", "atlas", "always"}
 )
 _NO_ID = frozenset(
-    ["android", "arachnid", "asteroid", "avoid", "bid", "candid", "covid", "fluid", "grid", "hybrid", "hydroid", "invalid", "liquid", "madrid", "mermaid", "overpaid", "paid", "plaid", "prepaid", "pyramid", "rapid", "solid", "squid", "stupid", "unpaid", "valid", "vivid", "void"]
+    [
+        "android",
+        "arachnid",
+        "asteroid",
+        "avoid",
+        "bid",
+        "candid",
+        "covid",
+        "fluid",
+        "grid",
+        "hybrid",
+        "hydroid",
+        "invalid",
+        "liquid",
+        "madrid",
+        "mermaid",
+        "overpaid",
+        "paid",
+        "plaid",
+        "prepaid",
+        "pyramid",
+        "rapid",
+        "solid",
+        "squid",
+        "stupid",
+        "unpaid",
+        "valid",
+        "vivid",
+        "void",
+    ]
 )
 """Words that end in `id` and name no identifier."""
 _SHORTEST_WITH_ID = 5
