@@ -47,8 +47,13 @@ SLACK = 2.0
 """How much more than the best another suggestion may cost."""
 _FIRST_BOUND = 3.0
 _GROWTH = 1.6
-_MOST_LOOKED_AT = 500
+_MOST_LOOKED_AT = 250
+_MOST_FOR_OTHERS = 60
 _MOST_TRIED = 60
+
+
+_Without = tuple[frozenset[str], frozenset[tuple[str, int]]]
+"""Tools that are not to be used, and units of tools that are not to be left open."""
 
 
 class Flows(Protocol):
@@ -104,7 +109,7 @@ class Search:
         first = self._first()
         if first is None:
             return []
-        self._look(first.total + SLACK)
+        self._look(first.total + SLACK, min(_MOST_LOOKED_AT, len(self.offers) + _MOST_FOR_OTHERS))
         return list(self._several(first.total + SLACK, limit))
 
     def _first(self) -> Found | None:
@@ -112,39 +117,45 @@ class Search:
         bound = math.inf if self._partial else _FIRST_BOUND
         while True:
             done = self._look(bound)
-            found = self._way(frozenset())
+            found = self._way((frozenset(), frozenset()))
             if done or (found is not None and found.total <= bound):
                 return found
             bound *= _GROWTH
 
     def _several(self, most: float, limit: int) -> Iterator[Found]:
-        """Go through the ways by what they do without: whatever lacks a tool of one is among those without that tool."""
-        seen: set[frozenset[str]] = set()
+        """Go through the ways by what they do without: whatever lacks a tool of one is among those without that tool.
+
+        Of a way that leaves something open, those that fill it are others, too.
+        """
+        seen: set[_Without] = set()
         given: list[frozenset[str]] = []
-        queue: list[tuple[float, list[str], frozenset[str], Found]] = []
+        queue: list[tuple[float, list[str], int, _Without, Found]] = []
 
-        def push(banned: frozenset[str]) -> None:
-            if banned not in seen:
-                seen.add(banned)
-                found = self._way(banned)
-                if found is not None and found.total <= most:
-                    heapq.heappush(queue, (found.total, sorted(found.tools), banned, found))
+        def push(without: _Without) -> None:
+            if without not in seen and len(seen) < _MOST_TRIED:
+                seen.add(without)
+                found = self._way(without, most)
+                if found is not None:
+                    heapq.heappush(queue, (found.total, sorted(found.tools), len(seen), without, found))
 
-        push(frozenset())
-        while queue and len(given) < limit and len(seen) <= _MOST_TRIED:
-            _, _, banned, found = heapq.heappop(queue)
-            if not any(one <= found.tools for one in given):
+        push((frozenset(), frozenset()))
+        while queue and len(given) < limit:
+            *_, (banned, filled), found = heapq.heappop(queue)
+            if not any(one == found.tools or (one < found.tools and not self._partial) for one in given):
                 given.append(found.tools)
                 yield found
             if len(given) < limit:
                 for tool in sorted(found.tools - self._allowed):
-                    push(banned | {tool})
+                    push((banned | {tool}, filled))
+                for tool, units in found.missing.items():
+                    for at in units:
+                        push((banned, filled | {(tool, at)}))
 
     # What is looked at.
 
-    def _look(self, bound: float) -> bool:
-        """Look at all tools that a plan of at most this cost can have; say whether nothing is left to look at."""
-        while self._frontier and len(self.offers) <= _MOST_LOOKED_AT:
+    def _look(self, bound: float, most: int = _MOST_LOOKED_AT) -> bool:
+        """Look at all tools that a plan of at most this cost can have; say whether no more can be looked at."""
+        while self._frontier and len(self.offers) <= most:
             key, tool = self._frontier[0]
             if key > bound:
                 return False
@@ -199,9 +210,9 @@ class Search:
         changes = CHANGING if tool not in self._allowed and seems_to_change(need.ports) else 0.0
         return TOOL + waits + aimless + changes
 
-    def _way(self, banned: frozenset[str]) -> Found | None:
-        """Give the cheapest way that does without some tools."""
-        return Knuth(self, banned).way()
+    def _way(self, without: _Without, most: float = math.inf) -> Found | None:
+        """Give the cheapest way that does without some tools, and does not leave some units open."""
+        return Knuth(self, *without).way(most)
 
     @property
     def met(self) -> Iterable[str]:
@@ -217,8 +228,8 @@ class Search:
         need = self.need(tool) if tool != GOAL else None
         return self._size if need is None else len(need.open)
 
-    def price(self, tool: str) -> float | None:
-        """Say what it costs to leave one of them open, if that is possible."""
+    def prices(self, tool: str) -> Sequence[float] | None:
+        """Say what it costs to leave each of them open, if that is possible."""
         if not self._partial:
             return None
-        return _NOTHING if tool == GOAL else MISSING
+        return [_NOTHING if tool == GOAL else MISSING] * self.open(tool)
