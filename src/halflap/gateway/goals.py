@@ -44,8 +44,8 @@ def is_asked_for(goal: str, ports: Ports) -> bool:
     """Say whether a goal names what a tool does, if that changes something; one that reads may be meant anyhow."""
     if not (ports.is_destructive or seems_to_change(ports)):
         return True
-    # One that the person calls destructive may have a name that says nothing of that.
-    words = terms(" ".join(changing_words(ports))) or terms(ports.original_name or ports.tool)
+    # Of a word that is not known to change anything, such as `void`, the place is what tells: it comes first.
+    words = terms(" ".join(changing_words(ports))) or terms(ports.original_name or ports.tool)[:1]
     return not words or not set(words).isdisjoint(terms(goal))
 
 
