@@ -84,6 +84,7 @@ tools: {allow: [mcp__a__b], read_only: ["mcp__a__get_*"], destructive: ["*delete
 execution: {timeout_seconds: 5, max_output_bytes: 100}
 ttl: {list_seconds: 0, schema_seconds: 1.5, per_tool: {"mcp__a__*": 7}}
 store: {path: data/x.db}
+graph: {lineage: false}
 http: {allowed_hosts: [h:1], allowed_origins: ["https://o"]}
 upstream: {start_timeout_seconds: 1, call_timeout_seconds: 2, max_call_timeout_seconds: 3, max_concurrent_calls: 4}
 roots: [., "~/x", "/a b", "file:///c", "${workspaceFolder}"]
@@ -99,6 +100,7 @@ def test_every_section_arrives_where_it_belongs(desk: Desk) -> None:
     assert config.execution == halflap.config.ExecutionConfig(timeout_seconds=5.0, max_output_bytes=100)
     assert config.ttl == halflap.config.TtlConfig(0.0, 1.5, {"mcp__a__*": 7.0})
     assert config.store == halflap.config.StoreConfig(desk.home / "conf" / "data" / "x.db")
+    assert config.graph == halflap.config.GraphConfig(lineage=False)
     assert config.http == halflap.config.HttpConfig(("h:1",), ("https://o",))
     assert config.upstream == halflap.config.UpstreamDefaults(1.0, 2.0, 3.0, 4)
 

@@ -22,5 +22,16 @@ def text(value: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": value}], **more}
 
 
+def called(
+    tool: str, result: Any, number: int, run: str | None = "r", principal: str = "local", **arguments: Any
+) -> Answered:
+    """Give a call of a run, with its value."""
+    defined = Tool(f"mcp__x__{tool}", "x", tool, "A tool.", {"type": "object"}, hash="h1")
+    wire = json.dumps(structured(result))
+    return Answered(
+        f"c{number}", defined, json.dumps(arguments), wire, float(number), run, principal, number + 0.5
+    )
+
+
 def answered(result: Mapping[str, Any], number: int = 0, tool: Tool = TOOL) -> Answered:
     return Answered(f"c{number}", tool, json.dumps({"n": number}), json.dumps(result), float(number))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 from halflap.config import Config
 from halflap.errors import ShapeBrokenError, ShapeTooNewError
 from halflap.gateway import Gateway
+from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.observe import exported, read_export
 from halflap.store import StoredShape, ToolKey
@@ -48,7 +50,44 @@ def test_what_goes_round_keeps_its_origin_and_comes_home_to_nothing() -> None:
     ((origin, shapes),) = read_export(first, THERE).shapes.items()
     again = exported([StoredShape(*key, origin, one) for key, one in shapes.items()], THERE, None)
     assert again["learned"] == first["learned"]
-    assert read_export(again, HERE) == ({}, 1)
+    assert read_export(again, HERE) == ({}, 1, {})
+
+
+FLOWS = Lineage({Flow(KEY, "a", ToolKey("two", "u", ""), "b[]"): Count(3, 2)})
+
+
+def test_where_values_went_goes_along_and_comes_home_to_nothing() -> None:
+    data = json.loads(json.dumps(exported([], THERE, None, {"live": FLOWS})))
+    found = read_export(data, HERE)
+    ((origin, lineage),) = found.lineage.items()
+    assert lineage == FLOWS
+    again = exported([], HERE, None, {origin: lineage})
+    assert again["lineage"] == data["lineage"]
+    assert read_export(again, THERE) == ({}, 1, {})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        7,
+        [7],
+        [{"origin": "x", "flows": []}],
+        [{"origin": f"{THERE}/{'0' * 16}", "flows": 7}],
+        [{"origin": f"{THERE}/{'0' * 16}", "flows": [["a", "x", "b", "y", 1, 1]]}],
+        [{"origin": f"{THERE}/{'0' * 16}", "flows": [[["s", "a"], "x", ["s", "b"], "y", 1, 1]]}],
+        [{"origin": f"{THERE}/{'0' * 16}", "flows": []}] * 2,
+        [
+            {
+                "origin": f"{THERE}/{'0' * 16}",
+                "flows": [[["s", "a", ""], "x" * 2_000, ["s", "b", ""], "y", 1, 1]],
+            }
+        ],
+    ],
+)
+def test_where_values_went_is_all_well_or_nothing_is_used(wrong: Any) -> None:
+    data = {**exported([ROW], THERE, None), "lineage": wrong}
+    with pytest.raises(ShapeBrokenError, match=r"Where values went is damaged: .* Nothing was imported"):
+        read_export(data, HERE)
 
 
 def test_a_gateway_takes_it_once_and_knows_it(run: Run, tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_there_is_a_fixed_handful_of_tools(talk: Talk) -> None:
         "inspect_tool",
         "search_tools",
         "execute_program",
+        "suggest_workflow",
     ]
 
 

@@ -153,10 +153,12 @@ class Backfill:
 
     async def _own(self, source: Source) -> SourceReport:
         total = left_out = 0
-        async for shapes, calls, cut in own_calls(self._work.store, self._work.rules):
+        async for shapes, calls, cut, lineage in own_calls(self._work.store, self._work.rules):
             left_out += cut
             if not self._work.dry_run and calls:
-                await self._work.store.add_learned(LEARNED_ORIGIN, shapes, observed_calls=calls)
+                await self._work.store.add_learned(
+                    LEARNED_ORIGIN, shapes, lineage=lineage, observed_calls=calls
+                )
             merge_into(self._work.learned, shapes)
             total += len(calls)
             if self._work.stopped:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from halflap.backfill.rules import LONGEST_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
 
 __all__ = ["BadRecordError", "Call", "NeedsOrderError", "Taker", "Waiting", "arguments_of", "name_of"]
 
@@ -32,13 +32,26 @@ class Call(NamedTuple):
     digest: int
     side: str | None = None
     """Who sent it, where a log says so."""
+    run: Hashable = None
+    """What tells its run from others, where a log says so."""
+    order: int | None = None
+    """Its number in the run, likewise."""
 
 
 class Taker(Protocol):
     """Takes what a log tells, as it is read."""
 
-    def digest(self, arguments: Any) -> int:
-        """Give what stands for the arguments of a call."""
+    def asked(
+        self,
+        server: str | None,
+        name: Any,
+        arguments: Mapping[str, Any],
+        *,
+        side: str | None = None,
+        run: Hashable = None,
+        order: int | None = None,
+    ) -> Call:
+        """Take a call that was made; gives what stands for it until it is answered."""
         ...
 
     def answered(self, call: Call, result: Any, at: float | None, *, is_error: bool) -> None:

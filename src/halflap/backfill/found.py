@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.backfill.broken import merge_places
+from halflap.graph.lineage import NO_LINEAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.backfill.broken import Places
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
     from halflap.store import ToolKey
 
-__all__ = ["MOST_NAMES", "MOST_SHOWN", "NOTHING_FOUND", "BadLine", "Found", "Tree", "merge_broken"]
+__all__ = ["MOST_NAMES", "MOST_SHOWN", "NOTHING_FOUND", "BadLine", "Found", "Stretch", "Tree", "merge_broken"]
 
 MOST_SHOWN = 100
 """So many bad lines of a source are named; the others are counted."""
@@ -35,6 +37,7 @@ class Found:
     shapes: Mapping[ToolKey, Learned] = field(default_factory=dict)
     broken: Mapping[ToolKey, Places] = field(default_factory=dict)
     """Where results broke what their tools declare."""
+    lineage: Lineage = NO_LINEAGE
     bytes: int = 0
     """How far was read."""
     lines: int = 0
@@ -73,6 +76,7 @@ class Found:
         return Found(
             shapes=shapes,
             broken=merge_broken(self.broken, later.broken),
+            lineage=self.lineage.merge(later.lineage),
             bytes=self.bytes + later.bytes,
             lines=self.lines + later.lines,
             observations=self.observations + later.observations,
@@ -118,3 +122,19 @@ class Tree:
             whole = found.merge(whole)
         self._levels = [(len(self._levels), whole)] if self._levels else []
         return whole
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What was found in a stream, and what it was up to there."""
+
+    found: Found
+    """Of what came behind `counted`."""
+    position: int
+    lines: int
+    digest: str
+    """The hash of everything up to `position`."""
+    counted: int
+    """How much of it had been counted before."""
+    origin: str | None = None
+    """Which of the known contents it begins with, if it was given any."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
-from halflap.backfill.found import Found
+from halflap.backfill.following import told_before
+from halflap.backfill.found import Found, Stretch
 from halflap.backfill.learner import Control, Learner
 from halflap.backfill.opening import unpacked
 from halflap.backfill.pieces import Lines, Values
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halflap.backfill.identity import Mark
     from halflap.backfill.pieces import Pieces
 
-__all__ = ["Stretch", "learn_files", "learn_open", "learn_range", "learn_stream", "start_worker"]
+__all__ = ["learn_files", "learn_open", "learn_range", "learn_stream", "start_worker"]
 
 _PLAIN = Rules()
 
@@ -43,22 +43,6 @@ def start_worker(control: Control) -> None:
     gc.disable()
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """What was found in a stream, and what it was up to there."""
-
-    found: Found
-    """Of what came behind `counted`."""
-    position: int
-    lines: int
-    digest: str
-    """The hash of everything up to `position`."""
-    counted: int
-    """How much of it had been counted before."""
-    origin: str | None = None
-    """Which of the known contents it begins with, if it was given any."""
-
-
 def learn_range(
     path: str,
     start: int,
@@ -73,8 +57,10 @@ def learn_range(
     With `again`, they were counted before, and only that counts which the rules say is missing. If lines belong together, `needs_order` is all that is said: then `learn_stream` has to read the whole file.
     """
     with open(path, "rb", buffering=1 << 20) as file:  # noqa: PTH123 -- bytes alone
-        file.seek(start)
         learner = Learner(rules, alone=True, again=again)
+        if start and rules.lineage:
+            learner.recall(told_before(file, start))
+        file.seek(start)
         lines = Lines(file, end - start)
         learner.learn(lines, control or _control, lambda: lines.position)
         return learner.found()
@@ -98,7 +84,7 @@ def learn_files(
 ) -> tuple[list[Stretch], Found]:
     """Learn from many small files as from one; of each, whether it is a document, and how much of it was counted.
 
-    Gives what was found in each, without shapes, and the shapes of all, with what they broke.
+    Gives what was found in each, without shapes, and the shapes of all, with what they broke and where values went.
     """
     learner = Learner(rules, alone=False)
     found = []
@@ -109,7 +95,7 @@ def learn_files(
             learner.learn(pieces, control or _control, packed.tell)
         told = learner.found(shapes=False)
         found.append(Stretch(told, pieces.position, pieces.lines, pieces.digest(), counted))
-    return found, Found(shapes=learner.shapes(), broken=learner.broken())
+    return found, Found(shapes=learner.shapes(), broken=learner.broken(), lineage=learner.lineage())
 
 
 def learn_open(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from halflap.backfill.broken import Declaration
-from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError
+from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError, name_of
+from halflap.backfill.following import Following
 from halflap.backfill.found import MOST_NAMES, MOST_SHOWN, BadLine, Found, merge_broken
 from halflap.backfill.opening import damage
 from halflap.backfill.pieces import LONGEST
@@ -15,16 +17,18 @@ from halflap.backfill.records import Records
 from halflap.backfill.rules import is_bare
 from halflap.backfill.value import value_of
 from halflap.calls import Redactor
+from halflap.graph.lineage import NO_LINEAGE
 from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.schema import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from halflap.backfill.broken import Places
     from halflap.backfill.identity import Mark
     from halflap.backfill.pieces import Pieces
     from halflap.backfill.rules import Rules
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Observer
     from halflap.learn.learned import Outcome
     from halflap.store import ToolKey
@@ -115,12 +119,26 @@ class Learner:
         self._hashes = rules.hashes()
         self._records = Records(self, alone=alone)
         self._tools: dict[tuple[str | None, str], _Tool] = {}
+        self._following = Following(rules.salt) if rules.lineage else None
+        self._counting = True
+        self._recalling = False
         self._start()
 
     def go_on(self, counted: int) -> None:
         """Go on with another file: what it tells is counted apart, and learned together."""
         self._records = Records(self, alone=False)
         self.counted = counted
+        if self._following is not None:
+            self._following.next_log()
+        self._start()
+
+    def recall(self, records: Sequence[Any]) -> None:
+        """Look again at what was told before: a run goes on from there, and only that of it is new that follows."""
+        self._counting, self._recalling = False, True
+        for record in records:
+            with suppress(BadRecordError, NeedsOrderError, RecursionError):
+                self._records.read(record)
+        self._recalling = False
         self._start()
 
     def _start(self) -> None:
@@ -174,6 +192,7 @@ class Learner:
             }
             observations = sum(_count(tool) for tool in self._tools.values())
             bare = sum(_count(tool) for tool in self._tools.values() if tool.bare)
+            self.lineage()
         self._start()
         self._observations, self._bare = observations, bare
         self._counting = True
@@ -229,27 +248,44 @@ class Learner:
 
     # What the records tell ---------------------------------------------------------------------------
 
-    def digest(self, arguments: Any) -> int:
-        return digest_of(arguments, self._rules.salt)
+    def asked(
+        self,
+        server: str | None,
+        name: Any,
+        arguments: Mapping[str, Any],
+        *,
+        side: str | None = None,
+        run: Hashable = None,
+        order: int | None = None,
+    ) -> Call:
+        call = Call(server, name_of(name), digest_of(arguments, self._rules.salt), side, run, order)
+        if run is not None and self._following is not None:
+            tool = self._tool(call)
+            if tool.key is not None:
+                counting = self._counting or self._is_caught_up(tool)
+                self._following.asked(run, tool.key, arguments, order, counting=counting)
+        return call
 
     def unpaired(self, count: int) -> None:
         if self._counting:
             self._unpaired += count
 
     def answered(self, call: Call, result: Any, at: float | None, *, is_error: bool) -> None:
-        if not self._counting and not self._rules.missing:
+        follows = call.run is not None and self._following is not None
+        if not self._counting and not follows and not self._rules.missing:
             return
-        named = call[:2]
-        try:
-            tool = self._tools[named]
-        except KeyError:
-            tool = self._add(*named)
-        if not self._counting and not tool.missing:
-            return
+        tool = self._tool(call)
+        counts = self._counting or self._is_caught_up(tool)
         if tool.key is None:
-            self._nameless += 1
+            self._nameless += counts
+            return
+        if not counts and not follows:
             return
         value, says_error = value_of(result, tool.reading)
+        if self._following is not None and follows and not (is_error or says_error):
+            self._following.answered(call.run, tool.key, value, call.order)
+        if not counts:
+            return
         if tool.declared is not None and not is_error and not says_error:
             tool.declared.hold(result, value, at)
         if self._redactor is not None:
@@ -262,6 +298,17 @@ class Learner:
         self._observations += 1
         if tool.bare:
             self._bare += 1
+
+    def _is_caught_up(self, tool: _Tool) -> bool:
+        """Say whether a tool counts where all else was counted before; not in what is only recalled."""
+        return tool.missing and not self._recalling
+
+    def _tool(self, call: Call) -> _Tool:
+        named = call[:2]
+        try:
+            return self._tools[named]
+        except KeyError:
+            return self._add(*named)
 
     def _add(self, server: str | None, name: str) -> _Tool:
         key = self._rules.key_of(server, name, self._hashes)
@@ -304,12 +351,17 @@ class Learner:
                 broken = merge_broken(broken, {tool.key: places})
         return broken
 
+    def lineage(self) -> Lineage:
+        """Give where values went."""
+        return NO_LINEAGE if self._following is None else self._following.take()
+
     def found(self, *, shapes: bool = True) -> Found:
         """Give what was found; without shapes, what was learned in all is told apart."""
         return replace(
             self._said,
             shapes=self.shapes() if shapes else {},
             broken=self.broken() if shapes else {},
+            lineage=self.lineage() if shapes else NO_LINEAGE,
             bytes=self._bytes,
             lines=self._lines,
             observations=self._observations,

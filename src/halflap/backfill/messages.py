@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.backfill.calls import Call, Waiting, arguments_of, name_of
+from halflap.backfill.calls import Waiting, arguments_of, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
-    from halflap.backfill.calls import Taker
+    from halflap.backfill.calls import Call, Taker
 
 __all__ = ["ITEMS", "ROLES", "Messages"]
 
@@ -21,11 +21,15 @@ _RESULTS = frozenset({"tool_result", "mcp_tool_result"})
 
 
 class Messages:
-    """Reads messages, one at a time; `waiting` gives the calls that wait, where one is made or answered."""
+    """Reads messages, one at a time.
 
-    def __init__(self, taker: Taker, waiting: Callable[[], Waiting]) -> None:
+    `waiting` gives the calls that wait, where one is made or answered; `run` what the conversation is known by.
+    """
+
+    def __init__(self, taker: Taker, waiting: Callable[[], Waiting], run: Callable[[], Hashable]) -> None:
         self._taker = taker
         self._waiting = waiting
+        self._run = run
 
     def message(self, message: dict[str, Any], at: float | None) -> None:
         """Read a message, or a part that stands for one."""
@@ -79,11 +83,12 @@ class Messages:
             self._taker.answered(call, item["output"], at, is_error=bool(item.get("error")))
 
     def _add(self, identifier: Any, server: Any, name: Any, arguments: Any) -> None:
-        self._waiting().add(_hashable(identifier), self._call(server, name, arguments))
+        waiting = self._waiting()
+        waiting.add(_hashable(identifier), self._call(server, name, arguments))
 
     def _call(self, server: Any, name: Any, arguments: Any) -> Call:
         owner = server if type(server) is str and server else None
-        return Call(owner, name_of(name), self._taker.digest(arguments_of(arguments)))
+        return self._taker.asked(owner, name, arguments_of(arguments), run=self._run())
 
     def _answer(self, identifier: Any, content: Any, at: float | None, *, is_error: bool = False) -> None:
         call = self._waiting().take(_hashable(identifier))

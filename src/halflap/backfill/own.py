@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.value import value_of
+from halflap.graph.trail import Trails
 from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.schema import Reading
 from halflap.store import ToolKey
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from halflap.backfill.rules import Rules
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Observer
     from halflap.learn.learned import Outcome
     from halflap.store import CallRecord, Store
@@ -26,22 +28,23 @@ LEARNED_ORIGIN = "backfill"
 """All backfills add to one origin: what is known is read often, and from few rows; the sources' marks stand apart."""
 _AT_ONCE = 500
 
-Batch = tuple[dict[ToolKey, Learned], list[str], int]
-"""What was learned, from which calls, and how many were left out since they are not recorded whole."""
+Batch = tuple[dict[ToolKey, Learned], list[str], int, "Lineage | None"]
+"""What was learned, from which calls, how many were left out since they are not recorded whole; where values went."""
 
 
 async def own_calls(store: Store, rules: Rules) -> AsyncIterator[Batch]:
     """Learn from the recorded calls that nothing was learned from, some at a time."""
     after: str | None = None
+    trails = Trails(rules.salt) if rules.lineage else None
     while True:
         calls = await store.unobserved_calls(after, _AT_ONCE)
         if not calls:
             return
         after = calls[-1].id
-        yield await asyncio.to_thread(learn_calls, calls, rules)
+        yield await asyncio.to_thread(learn_calls, calls, rules, trails)
 
 
-def learn_calls(calls: Sequence[CallRecord], rules: Rules) -> Batch:
+def learn_calls(calls: Sequence[CallRecord], rules: Rules, trails: Trails | None = None) -> Batch:
     """Learn from recorded calls."""
     watching: dict[ToolKey, dict[Outcome, Observer]] = {}
     seen: list[str] = []
@@ -52,20 +55,26 @@ def learn_calls(calls: Sequence[CallRecord], rules: Rules) -> Batch:
         if type(result) is not dict:
             left_out += 1
             continue
-        arguments = _read(call.arguments)
+        given = _read(call.arguments)
+        arguments = given if type(given) is dict else {}
         value, is_error = value_of(Result.from_wire(result), rules.readings.get(key, Reading()))
         outcome = outcome_of(value, is_error=is_error)
         outcomes = watching.setdefault(key, {})
         if outcome not in outcomes:
             outcomes[outcome] = observer(values=rules.values)
-        digest = digest_of(arguments if type(arguments) is dict else {}, rules.salt)
+        digest = digest_of(arguments, rules.salt)
         outcomes[outcome].observe(value, digest, call.started_at)
         seen.append(call.id)
+        if trails is not None and call.run is not None:
+            ended = call.started_at + (call.duration_ms or 0) / 1_000
+            run = (call.principal, call.run)
+            told = None if is_error else value
+            trails.see(run, key, arguments, told, began=call.started_at, ended=ended)
     shapes = {
         key: Learned(**{outcome: one.shape() for outcome, one in outcomes.items()})
         for key, outcomes in watching.items()
     }
-    return shapes, seen, left_out
+    return shapes, seen, left_out, None if trails is None else trails.take()
 
 
 def _read(text: str | None) -> Any:

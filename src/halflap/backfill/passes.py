@@ -21,9 +21,10 @@ from halflap.backfill.sources import HEAD, look_at
 from halflap.backfill.stream import read_stream
 from halflap.backfill.summary import SourceReport
 from halflap.errors import BackfillError
+from halflap.graph.lineage import NO_LINEAGE
 
 if TYPE_CHECKING:
-    from halflap.backfill.kernel import Stretch
+    from halflap.backfill.found import Stretch
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import State
     from halflap.backfill.work import Work
@@ -283,7 +284,7 @@ class Pass:
 
     def _take(self, found: Found) -> None:
         self._tree.add(found)
-        self._total = self._total.merge(replace(found, shapes={}, broken={}))
+        self._total = self._total.merge(replace(found, shapes={}, broken={}, lineage=NO_LINEAGE))
         self._position += found.bytes
         if self._work.strict and self._total.bad_count:
             self._work.stop()

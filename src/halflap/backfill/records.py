@@ -6,12 +6,13 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError, Waiting, arguments_of, name_of
+from halflap.backfill.calls import BadRecordError, NeedsOrderError, Waiting, arguments_of
+from halflap.backfill.following import run_of
 from halflap.backfill.messages import ITEMS, ROLES, Messages
 from halflap.backfill.wire import Wire, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from halflap.backfill.calls import Taker
 
@@ -38,8 +39,10 @@ class Records:
         self._taker = taker
         self._alone = alone
         self._open = Waiting(taker)
-        self._single = Messages(taker, self._shared)
-        self._wire = Wire(taker, self._shared)
+        self._run: Hashable = None
+        self._conversations = 0
+        self._single = Messages(taker, self._shared, self._session)
+        self._wire = Wire(taker, self._shared, self._session)
         self._now = time.time() + _SKEW_SECONDS
 
     def read(self, record: Any) -> bool:
@@ -49,6 +52,7 @@ class Records:
             if tool is not None and ("result" in record or "arguments" in record):
                 self._trace(record, tool)
                 return True
+            self._run = run_of(record)
             return self._object(record, _DEEPEST, None, {})
         if type(record) is not list:
             raise BadRecordError("neither an object nor an array")
@@ -63,6 +67,10 @@ class Records:
             raise NeedsOrderError
         return self._open
 
+    def _session(self) -> Hashable:
+        """Say what a line's messages are known by: what it says, else all of the log is one conversation."""
+        return "", self._run
+
     def _trace(self, record: Mapping[str, Any], tool: Any) -> None:
         server = record.get("server")
         if server is not None and type(server) is not str:
@@ -70,7 +78,14 @@ class Records:
         is_error = record.get("is_error")
         if is_error is not None and type(is_error) is not bool:
             raise BadRecordError("`is_error` is neither true nor false")
-        call = Call(server or None, name_of(tool), self._taker.digest(arguments_of(record.get("arguments"))))
+        order = record.get("seq")
+        call = self._taker.asked(
+            server or None,
+            tool,
+            arguments_of(record.get("arguments")),
+            run=run_of(record),
+            order=order if type(order) is int else None,
+        )
         if "result" in record:
             self._taker.answered(call, record["result"], self._when(record), is_error=is_error is True)
         else:
@@ -113,7 +128,9 @@ class Records:
     def _list(self, records: list[Any], at: float | None) -> bool:
         """Read what stands in one line, or under `messages`: its messages are answered within it, or not at all."""
         waiting = Waiting(self._taker)
-        reader = Messages(self._taker, lambda: waiting)
+        self._conversations += 1
+        run = ("conversation", self._conversations)
+        reader = Messages(self._taker, lambda: waiting, lambda: run)
         known = not records
         for record in records:
             if type(record) is dict and (record.get("role") in ROLES or record.get("type") in ITEMS):

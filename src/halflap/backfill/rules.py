@@ -40,6 +40,8 @@ class Rules:
     missing: frozenset[tuple[str, str]] = frozenset()
     """What counts of that, too, which was counted before: the tools of servers, or all of one where the tool is empty;
     the server is empty for tools that the log names without one."""
+    lineage: bool = True
+    """Whether values are followed: `graph.lineage`."""
 
     def key_of(self, server: str | None, name: str, hashes: Mapping[tuple[str, str], str]) -> ToolKey | None:
         """Say which tool is meant; None where nobody knows whose it is."""
@@ -59,7 +61,13 @@ class Rules:
 
 
 def rules_for(
-    tools: Collection[Tool], *, server: str | None, salt: bytes, values: bool, secrets: Iterable[str] = ()
+    tools: Collection[Tool],
+    *,
+    server: str | None,
+    salt: bytes,
+    values: bool,
+    secrets: Iterable[str] = (),
+    lineage: bool = True,
 ) -> Rules:
     """Make the rules for a catalogue."""
     names = {tool.name: ToolKey(tool.server, tool.original_name, tool.hash) for tool in tools}
@@ -74,6 +82,7 @@ def rules_for(
         names,
         {key: one for key, one in readings.items() if one != plain},
         {names[tool.name]: tool.output_schema for tool in declaring if isinstance(tool.output_schema, dict)},
+        lineage=lineage,
     )
 
 

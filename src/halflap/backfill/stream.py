@@ -12,8 +12,8 @@ from halflap.backfill.pieces import LONGEST, is_document
 from halflap.backfill.sources import HEAD
 
 if TYPE_CHECKING:
+    from halflap.backfill.found import Stretch
     from halflap.backfill.identity import Known
-    from halflap.backfill.kernel import Stretch
     from halflap.backfill.learner import Control
     from halflap.backfill.rules import Rules
 

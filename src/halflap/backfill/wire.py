@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from halflap.backfill.calls import Call, arguments_of, name_of
+from halflap.backfill.calls import arguments_of
 from halflap.values import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from halflap.backfill.calls import Taker, Waiting
 
@@ -40,9 +40,10 @@ def wrapped(record: Mapping[str, Any]) -> Any:
 class Wire:
     """Reads JSON-RPC messages, one at a time, in order."""
 
-    def __init__(self, taker: Taker, waiting: Callable[[], Waiting]) -> None:
+    def __init__(self, taker: Taker, waiting: Callable[[], Waiting], run: Callable[[], Hashable]) -> None:
         self._taker = taker
         self._waiting = waiting
+        self._run = run
 
     def message(self, message: Any, around: Mapping[str, Any], at: float | None) -> None:
         """Read a message; `around` is what the log says of it."""
@@ -61,8 +62,10 @@ class Wire:
         if message.get("method") == "tools/call":
             asked = message.get("params")
             asked = asked if type(asked) is dict else {}
-            digest = self._taker.digest(arguments_of(asked.get("arguments")))
-            self._waiting().add(key, Call(server, name_of(asked.get("name")), digest, side))
+            waiting = self._waiting()
+            arguments = arguments_of(asked.get("arguments"))
+            run = self._run()
+            waiting.add(key, self._taker.asked(server, asked.get("name"), arguments, side=side, run=run))
         elif "method" not in message and ("result" in message or "error" in message):
             self._answer(key, message, side, at)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from halflap.backfill.found import merge_broken
 from halflap.backfill.identity import Known
 from halflap.backfill.own import LEARNED_ORIGIN
+from halflap.graph.lineage import NO_LINEAGE
 from halflap.store import Advance, Breach
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from halflap.backfill.identity import Mark
     from halflap.backfill.rules import Rules
     from halflap.backfill.workers import Workers
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
     from halflap.store import Store, ToolKey
 
@@ -45,6 +47,7 @@ class Work:
     unwritten: dict[ToolKey, Learned] = field(default_factory=dict)
     """What was learned and is not stored yet, and from what: many small sources are stored at once."""
     unwritten_broken: dict[ToolKey, Places] = field(default_factory=dict)
+    unwritten_lineage: Lineage = NO_LINEAGE
     broken: dict[ToolKey, Places] = field(default_factory=dict)
     """All declarations that results broke, in this run."""
     sources: dict[str, Advance] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Work:
             self.sources[origin] = Advance(before, mark.to_text())
         merge_into(self.unwritten, found.shapes)
         self.unwritten_broken = merge_broken(self.unwritten_broken, found.broken)
+        self.unwritten_lineage = self.unwritten_lineage.merge(found.lineage)
         if time.monotonic() - self.written_at > _SECONDS_BEFORE_WRITING:
             await self.write()
 
@@ -71,12 +75,13 @@ class Work:
         """Store what is not stored yet, as one."""
         async with self.writing:
             shapes, sources, broken = self.unwritten, self.sources, self.unwritten_broken
+            lineage, self.unwritten_lineage = self.unwritten_lineage, NO_LINEAGE
             self.unwritten, self.sources, self.unwritten_broken = {}, {}, {}
             self.written_at = time.monotonic()
             await asyncio.to_thread(merge_into, self.learned, shapes)
             self.broken = merge_broken(self.broken, broken)
             if sources and not self.dry_run:
-                await self.store.add_learned(LEARNED_ORIGIN, shapes, sources=sources)
+                await self.store.add_learned(LEARNED_ORIGIN, shapes, lineage=lineage, sources=sources)
                 await self.store.add_breaches(breaches_of(broken))
 
 

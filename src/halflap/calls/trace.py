@@ -38,6 +38,12 @@ class Answered:
     arguments: Raw
     result: Raw
     at: float
+    """When it began."""
+    run: str | None = None
+    """Within which it was made, if any."""
+    principal: str = "local"
+    ended: float | None = None
+    """When the answer was there; not known is as it began."""
 
 
 Observe = Callable[[Answered], None]
@@ -101,7 +107,20 @@ class CallTrace:
             return
         wire = None if result is None else raw(result.to_wire())
         if self._observe is not None and wire is not None:
-            self._observe(Answered(self._record.id, tool, self._arguments, wire, self._record.started_at))
+            record = self._record
+            took = time.perf_counter() - self._began
+            self._observe(
+                Answered(
+                    record.id,
+                    tool,
+                    self._arguments,
+                    wire,
+                    record.started_at,
+                    record.run,
+                    record.principal,
+                    record.started_at + took,
+                )
+            )
         if level == "off":
             return
         record = replace(

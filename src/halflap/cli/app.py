@@ -32,6 +32,8 @@ COMMANDS = {
     "runs": "recorded.runs",
     "scripts": "scripts.scripts",
     "schema": "schemas.schema",
+    "graph": "graphs.graph",
+    "suggest": "suggesting.suggest",
     "backfill": "backfilling.backfill",
 }
 """Where each command is, a function or an app of several, in the order in which they are shown."""

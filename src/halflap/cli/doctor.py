@@ -28,6 +28,7 @@ from halflap.gateway import Gateway
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rich.console import Console
     from rich.table import Table
 
     from halflap.catalog import ServerReport
@@ -78,7 +79,7 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
         snapshot = gateway.snapshot
         sources = {server.name: server.source for server in config.servers}
         servers = [_server(report, gateway, sources[report.status.name]) for report in reports]
-        outputs = await gateway.outputs()
+        counted = await gateway.metrics()
         sandbox = await _sandbox(gateway)
         runs_programs = sandbox["trouble"] is None or config.execution.sandbox == "off"
         return {
@@ -91,7 +92,9 @@ async def _examine(config: Config, wanted: list[str]) -> dict[str, Any]:
             "sandbox": sandbox,
             "tools": len(snapshot.tools),
             "callable": len(snapshot.callable),
-            "outputs": outputs,
+            "outputs": counted["outputs"],
+            "edges": counted["edges"],
+            "learning": counted["learning"],
             "servers": servers,
             "healthy": gateway.store_trouble is None
             and runs_programs
@@ -203,6 +206,36 @@ def _sandbox_lines(sandbox: dict[str, Any]) -> list[tuple[str, str]]:
     return lines + [(f"    without {layer}: {why}", "yellow") for layer, why in check["missing"].items()]
 
 
+def _graph_lines(examined: dict[str, Any]) -> list[str]:
+    edges, learning = examined["edges"], examined["learning"]
+    shares = [f"{count} {coverage}" for coverage, count in edges["coverage"].items()]
+    kinds = [f"{kind} {sum(counts.values())}" for kind, counts in edges["evidence"].items()]
+    lines = [f"What feeds what: {edges['total']} edges ({', '.join(shares)})"]
+    if kinds:
+        lines.append(f"  by evidence: {', '.join(kinds)}")
+    results = learning["results"]
+    if results:
+        looked = 1_000 * learning["look_seconds"] / results
+        lag = learning["lag_seconds"] / results
+        lines.append(
+            f"Learning: {results:.0f} results, {looked:.2f} ms each behind the calls, in the store {lag:.1f} s after the answer"
+        )
+    return lines
+
+
+def _show_server(console: Console, row: dict[str, Any], *, log: bool) -> None:
+    from rich.text import Text  # noqa: PLC0415 -- only drawn output needs it
+
+    lines = row["log"] if log or not row["healthy"] else []
+    if row["advice"] or lines:
+        console.print()
+        console.print(Text(row["name"], style="bold"))
+    for advice in row["advice"]:
+        console.print(Text(f"  {one_line(advice, 1000)}"), soft_wrap=True)
+    for line in lines:
+        console.print(Text(f"  │ {one_line(line, 1000)}", style="dim"), soft_wrap=True)
+
+
 def _show(examined: dict[str, Any], *, log: bool) -> None:
     from rich.text import Text  # noqa: PLC0415 -- only drawn output needs it
 
@@ -224,17 +257,12 @@ def _show(examined: dict[str, Any], *, log: bool) -> None:
     else:
         console.print("No server is configured yet. Name them in a file and pass it with --config.")
     for row in examined["servers"]:
-        lines = row["log"] if log or not row["healthy"] else []
-        if row["advice"] or lines:
-            console.print()
-            console.print(Text(row["name"], style="bold"))
-        for advice in row["advice"]:
-            console.print(Text(f"  {one_line(advice, 1000)}"), soft_wrap=True)
-        for line in lines:
-            console.print(Text(f"  │ {one_line(line, 1000)}", style="dim"), soft_wrap=True)
+        _show_server(console, row, log=log)
     console.print()
     console.print(f"{examined['tools']} tools, {examined['callable']} of them callable")
     outputs = examined["outputs"]
     if examined["tools"]:
         shares = [f"{word} of {outputs[word]} ({outputs[word] / examined['tools']:.0%})" for word in outputs]
         console.print(f"What they return is {', '.join(shares)}")
+        for line in _graph_lines(examined):
+            console.print(line)

@@ -11,6 +11,7 @@ from halflap.config.project import (
 )
 from halflap.config.settings import (
     ExecutionConfig,
+    GraphConfig,
     HttpConfig,
     LearningConfig,
     Record,
@@ -25,6 +26,7 @@ from halflap.config.settings import (
 __all__ = [
     "Config",
     "ExecutionConfig",
+    "GraphConfig",
     "HttpConfig",
     "LearningConfig",
     "ProjectFile",

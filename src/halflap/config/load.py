@@ -18,6 +18,7 @@ from halflap.config.project import ProjectFile, look_around, read_project_server
 from halflap.config.servers import ServerReader
 from halflap.config.settings import (
     ExecutionConfig,
+    GraphConfig,
     HttpConfig,
     LearningConfig,
     ServerConfig,
@@ -48,6 +49,7 @@ class Config:
     store: StoreConfig = field(default_factory=StoreConfig)
     traces: TracesConfig = field(default_factory=TracesConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
+    graph: GraphConfig = field(default_factory=GraphConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
@@ -188,6 +190,7 @@ class _UserReader:
             store=self._store(root, sections["store"]),
             traces=self._traces(sections["traces"]),
             learning=LearningConfig(**sections["learning"]),
+            graph=GraphConfig(**sections["graph"]),
             http=HttpConfig(**sections["http"]),
             roots=self._roots(root),
             warnings=tuple(self.warnings),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ExecutionConfig",
+    "GraphConfig",
     "HttpConfig",
     "LearningConfig",
     "Protocol",
@@ -194,6 +195,13 @@ class LearningConfig:
 
     enabled: bool = True
     values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GraphConfig:
+    """On what it rests what feeds what."""
+
+    lineage: bool = True
 
 
 @dataclass(frozen=True, slots=True)

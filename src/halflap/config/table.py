@@ -177,6 +177,12 @@ SETTINGS: tuple[Setting, ...] = (
         False,
         "Short texts that repeat in results are kept too, where there are few, and become enumerations.",
     ),
+    Setting(
+        "graph.lineage",
+        Flag(),
+        True,
+        "Which results' values later calls of the same run took is counted, and tells which tools feed which.",
+    ),
     Setting("http.allowed_hosts", _HOSTS, (), "Further values of the `Host` header that are answered."),
     Setting("http.allowed_origins", _HOSTS, (), "Further values of the `Origin` header that are answered."),
     Setting("upstream.start_timeout_seconds", _SECONDS, 30.0, "How long a server may take to start."),

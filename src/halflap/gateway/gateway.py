@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, load_config
 from halflap.errors import RunNotFoundError, StoreError
-from halflap.gateway.learned import Knowing
+from halflap.gateway.composing import Composing
 from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Gateway"]
 
 
-class Gateway(Knowing):
+class Gateway(Composing):
     """All of a person's tools in one place.
 
         async with Gateway.open(config) as gateway:
@@ -277,7 +277,13 @@ class Gateway(Knowing):
 
         values, secrets = self.config.learning.values, configured_secrets(self.config)
         rules = await asyncio.to_thread(
-            work.rules_for, tools, server=server, salt=salt, values=values, secrets=secrets
+            work.rules_for,
+            tools,
+            server=server,
+            salt=salt,
+            values=values,
+            secrets=secrets,
+            lineage=self.config.graph.lineage,
         )
         made: Backfill = work.Backfill(store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told)
         return made

@@ -103,7 +103,8 @@ class Knowing(Parts):
         rows = await self.learned_rows()
         assert self._store is not None
         name, values = await self._store.installation(), self.config.learning.values
-        return await asyncio.to_thread(exported, rows, name, iso(time.time()), values=values)
+        lineage = await self._store.lineage() if self.config.learning.enabled else {}
+        return await asyncio.to_thread(exported, rows, name, iso(time.time()), lineage, values=values)
 
     def _expect_learning(self, otherwise: str) -> None:
         if not self.config.learning.enabled:
@@ -124,8 +125,10 @@ class Knowing(Parts):
         imported: Imported = await asyncio.to_thread(
             read_export, data, await self._store.installation(), values=self.config.learning.values
         )
-        for origin, shapes in imported.shapes.items():
-            await self._store.replace_learned(origin, shapes)
+        for origin in {**imported.shapes, **imported.lineage}:
+            await self._store.replace_learned(
+                origin, imported.shapes.get(origin, {}), imported.lineage.get(origin)
+            )
         if self._knowledge is not None:
             self._knowledge.forget()
         return imported

@@ -11,7 +11,7 @@ import logging
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from halflap import __version__
 from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolHeldError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.execution import Programs
     from halflap.execution.report import Kept
-    from halflap.observe import Knowledge, Known, Learning
+    from halflap.observe import Edges, Knowledge, Known, Learning
     from halflap.schema import ToolSchema, Type
     from halflap.scripts import Scripts
     from halflap.store import Store
@@ -38,6 +38,10 @@ logger = logging.getLogger(__name__)
 
 FIRST_LISTING_SECONDS = 10.0
 """So long after it was asked for its tools, at most, an answer waits for a server never listed before."""
+
+
+class _Closing(Protocol):
+    async def close(self) -> None: ...
 
 
 class Parts:
@@ -54,6 +58,7 @@ class Parts:
         self._knowledge: Knowledge | None = None
         """None where nothing is to be learned, and nothing that was is to be shown."""
         self._learning: Learning | None = None
+        self._edges: Edges | None = None
         self._calls: Calls | None = None
         self._recorder: Recorder | None = None
         self._retention: Retention | None = None
@@ -114,6 +119,8 @@ class Parts:
             self._breaches,
             None if self._learning is None else self._learning.take,
         )
+        if self._learning is not None:
+            await self._weave()
         self._calls.register(self._scripts)
         self._retention = Retention(self._store, self.config.traces)
         self._retention.start()
@@ -136,8 +143,37 @@ class Parts:
         values = self.config.learning.values
         self._knowledge = observe.Knowledge(store, enums=values)
         self._learning = observe.Learning(
-            store, self._knowledge, values=values, redact=redactor.value, before_writing=recorder.flush
+            store,
+            self._knowledge,
+            values=values,
+            lineage=self.config.graph.lineage,
+            redact=redactor.value,
+            before_writing=recorder.flush,
+            on_changed=lambda keys: None if self._edges is None else self._edges.changed(keys),
+            on_flows=lambda flows: None if self._edges is None else self._edges.flowed(flows),
         )
+
+    async def _weave(self) -> Edges:
+        """Build what keeps the graph, if it is not built."""
+        observe = await asyncio.to_thread(import_module, "halflap.observe")
+        if self._edges is None:
+            assert self._store is not None
+            self._edges = observe.Edges(
+                self._store,
+                lambda: self.snapshot,
+                self._knowledge,
+                is_destructive=self._is_destructive,
+                lineage=self.config.graph.lineage,
+            )
+        return self._edges
+
+    async def _weaving(self) -> Edges:
+        await self.prepare()
+        return await self._weave()
+
+    def _is_destructive(self, tool: Tool) -> bool:
+        assert self._calls is not None
+        return self._calls.policy.is_destructive(tool)
 
     async def _open_store(self) -> Store:
         from halflap.store import open_store  # noqa: PLC0415 -- see the top
@@ -178,22 +214,21 @@ class Parts:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.wait([self._opening])
-        if self._programs is not None:
-            await self._programs.close()
-        if self._listings is not None:
-            await self._listings.close()
-        if self._pool is not None:
-            await self._pool.close()
-        if self._learning is not None:
-            await self._learning.close()
-        if self._retention is not None:
-            await self._retention.close()
-        if self._breaches is not None:
-            await self._breaches.close()
-        if self._recorder is not None:
-            await self._recorder.close()
-        if self._store is not None:
-            await self._store.close()
+        # In this order: what ends first may still have something for those after it.
+        parts: tuple[_Closing | None, ...] = (
+            self._programs,
+            self._listings,
+            self._pool,
+            self._learning,
+            self._edges,
+            self._retention,
+            self._breaches,
+            self._recorder,
+            self._store,
+        )
+        for part in parts:
+            if part is not None:
+                await part.close()
 
     @property
     def snapshot(self) -> Snapshot:

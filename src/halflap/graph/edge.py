@@ -85,6 +85,8 @@ class Place:
     """In how many of the results it was, as far as that is known."""
     declared: bool = True
     """Whether the server says that it is there; else it was seen."""
+    confidence: float = 1.0
+    """How sure it is that it is there and like this: what was seen seldom is less sure than what is declared."""
 
 
 @dataclass(frozen=True, slots=True)

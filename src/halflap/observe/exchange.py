@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.errors import ShapeBrokenError, ShapeError, ShapeTooNewError
+from halflap.graph.lineage import Lineage
 from halflap.learn import Learned
 from halflap.observe.known import known_of
 from halflap.observe.vetting import vetted
@@ -37,16 +38,23 @@ class Imported(NamedTuple):
     """By the origin under which it is kept here."""
     own: int
     """How many parts of it came from this installation in the first place, and are left out."""
+    lineage: Mapping[str, Lineage]
+    """Where values were seen to go, likewise."""
 
 
 def exported(
-    rows: Iterable[StoredShape], installation: str, at: str | None, *, values: bool = False
+    rows: Iterable[StoredShape],
+    installation: str,
+    at: str | None,
+    lineage: Mapping[str, Lineage] | None = None,
+    *,
+    values: bool = False,
 ) -> dict[str, Any]:
     """Write what was learned. Every part keeps its origin, so that nobody ever counts it twice.
 
     Values are in it only where `values` says that they are to be kept.
     """
-    return {
+    written: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "installation": installation,
@@ -63,6 +71,12 @@ def exported(
             for row in rows
         ],
     }
+    if lineage:
+        written["lineage"] = [
+            {"origin": _abroad(origin, installation), "flows": one.to_json()}
+            for origin, one in lineage.items()
+        ]
+    return written
 
 
 def _abroad(origin: str, installation: str) -> str:
@@ -100,7 +114,8 @@ def read_export(data: Any, installation: str, *, values: bool = False, now: floa
         if key in kept:
             raise ShapeBrokenError(f"Entry {number} is there twice. {_ANEW}")
         kept[key] = learned if values else learned.without_values()
-    return Imported(found, own)
+    lineage, more = _lineage(data.get("lineage", []), installation)
+    return Imported(found, own + more, lineage)
 
 
 def _opened(data: Any) -> tuple[list[Any], bool]:
@@ -123,6 +138,36 @@ def _opened(data: Any) -> tuple[list[Any], bool]:
     return entries, has_values
 
 
+def _lineage(entries: Any, installation: str) -> tuple[dict[str, Lineage], int]:
+    """Read where values went; what was written before there was any has none."""
+    found: dict[str, Lineage] = {}
+    own = 0
+    try:
+        if not isinstance(entries, list) or len(entries) > _MOST_ENTRIES:
+            raise ValueError("it is no list, or too long a one.")  # noqa: TRY301 -- told like all else
+        for entry in entries:
+            origin, flows = _origin(entry["origin"]), entry["flows"]
+            if not isinstance(flows, list) or len(flows) > _MOST_ENTRIES:
+                raise ValueError("its flows are no list, or too long a one.")  # noqa: TRY301 -- as above
+            read = Lineage.from_json(flows).named(_key)
+            if any(max(len(flow.source_path), len(flow.target_path)) > _LONGEST_NAME for flow in read.counts):
+                raise ValueError("a path is too long.")  # noqa: TRY301 -- as above
+            if origin.startswith(f"{installation}/"):
+                own += 1
+            elif f"{_IMPORTED}{origin}" in found:
+                raise ValueError("an origin is there twice.")  # noqa: TRY301 -- as above
+            else:
+                found[f"{_IMPORTED}{origin}"] = read
+    except (TypeError, ValueError, LookupError) as error:
+        raise ShapeBrokenError(f"Where values went is damaged: {error} {_ANEW}") from error
+    return found, own
+
+
+def _key(tool: Any) -> ToolKey:
+    server, name, definition = tool if isinstance(tool, tuple) else ()
+    return ToolKey(_name(server), _name(name), _name(definition))
+
+
 def _named(entry: Any, number: int) -> tuple[str, ToolKey]:
     """Give an entry's origin, and what it is about."""
 
@@ -143,3 +188,16 @@ def _named(entry: Any, number: int) -> tuple[str, ToolKey]:
     if not _ORIGIN.fullmatch(entry["origin"]):
         raise refused("`origin` is none")
     return entry["origin"], ToolKey(*(entry[name] for name in _NAMES))
+
+
+def _origin(value: Any) -> str:
+    origin = _name(value)
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError("its origin is none.")
+    return origin
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > _LONGEST_NAME:
+        raise TypeError("a name is no text, or too long.")
+    return value

@@ -72,24 +72,28 @@ class Knowledge:
         """Say what is known of many tools, by their names; those of which nothing is are left out."""
         listed = list(tools)
         if len(listed) > _MANY:
-            await self._read_all({key_of(tool) for tool in listed[:_MOST_KEPT]})
+            known = await self._read_all({key_of(tool) for tool in listed})
+            listed = [tool for tool in listed if known is None or key_of(tool) in known]
         found = {tool.name: await self.of(tool) for tool in listed}
         return {name: known for name, known in found.items() if known is not None}
 
-    async def _read_all(self, keys: set[ToolKey]) -> None:
-        """Read everything at once, where tool by tool would take long."""
+    async def _read_all(self, keys: set[ToolKey]) -> set[ToolKey] | None:
+        """Read everything at once, where tool by tool would take long; gives those of which there is anything."""
         now = asyncio.get_running_loop().time()
         if all(key in self._entries and now - self._entries[key].read_at <= _FRESH_SECONDS for key in keys):
-            return
+            return None
         try:
             rows = await self._store.learned()
         except StoreError:
-            return
+            return None
         by_tool: dict[tuple[str, str], list[StoredShape]] = {}
         for row in rows:
             by_tool.setdefault((row.server, row.tool), []).append(row)
-        for key in keys:
+        # In so large a catalogue little is known of most, and there is no room for what is not.
+        known = {key for key in keys if (key.server, key.tool) in by_tool}
+        for key in keys if len(keys) <= _MOST_KEPT else known:
             self._keep(key, await self._merged(key, by_tool.get((key.server, key.tool), ())), now)
+        return known
 
     async def learned(self, key: ToolKey) -> Learned:
         """Give the shapes that are known under a key."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import StoreError
+from halflap.graph.lineage import NO_LINEAGE
 from halflap.learn import Learned
 from halflap.observe.compare import Compared, compare
 from halflap.observe.watch import Watch
@@ -20,13 +21,22 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from halflap.calls import Answered
+    from halflap.graph.lineage import Lineage
     from halflap.observe.knowledge import Knowledge
     from halflap.store import Store, ToolKey
 
-__all__ = ["Learning"]
+__all__ = ["METERS", "Learning"]
 
 logger = logging.getLogger(__name__)
 
+METERS = {
+    "results": "results that were learned from",
+    "look_seconds": "seconds that it took to look at them",
+    "lag_seconds": "seconds from each answer to what was learned from it being in the store",
+    "writes": "times that something was written",
+    "write_seconds": "seconds that writing took",
+    "dropped": "results that were passed over, since too many came",
+}
 _MOST_WAITING = 5_000
 _MOST_WAITING_BYTES = 64 * 1024 * 1024
 _LARGE = 2_000_000
@@ -52,16 +62,21 @@ class Learning:
         knowledge: Knowledge,
         *,
         values: bool = False,
+        lineage: bool = True,
         redact: Callable[[Any], Any] | None = None,
         before_writing: Callable[[], Awaitable[None]] | None = None,
         on_changed: Callable[[Sequence[ToolKey]], None] | None = None,
+        on_flows: Callable[[Lineage], None] | None = None,
     ) -> None:
         self._store = store
         self._knowledge = knowledge
-        self._watch = Watch(values=values, redact=redact)
+        self._watch = Watch(values=values, redact=redact, lineage=lineage)
         self._values = values
         self._before_writing = before_writing
         self._on_changed = on_changed
+        """Told which tools something new is known of, when it is written."""
+        self._on_flows = on_flows
+        """Told where values were seen to go, when it is written."""
         self._waiting: deque[tuple[Answered, int]] = deque()
         self._waiting_bytes = 0
         self._some = asyncio.Event()
@@ -74,10 +89,15 @@ class Learning:
         self._tasks: list[asyncio.Task[None]] = []
         self._unwritten: dict[ToolKey, Learned] = {}
         self._unwritten_calls: list[str] = []
+        self._unwritten_lineage: Lineage = NO_LINEAGE
         self._took = 0.0
         self._taken = 0
         self._has_salt = False
         self._overloaded = self._failing = self._closed = False
+        self._meters: dict[str, float] = dict.fromkeys(METERS, 0.0)
+        """What is to be added to the numbers in the store: see `METERS`."""
+        self._ended = 0.0
+        """When the answers ended that are looked at and not written, added up."""
         self.dropped = 0
         """How many results came when too many were waiting. Those that are in the trace can still be learned from."""
 
@@ -108,6 +128,7 @@ class Learning:
 
     def _drop(self) -> None:
         self.dropped += 1
+        self._meters["dropped"] += 1
         if not self._overloaded:
             logger.warning("More results come than can be learned from; some are passed over.")
         self._overloaded = True
@@ -123,7 +144,7 @@ class Learning:
     async def _look(self, *, hurry: bool = False) -> None:
         """Look at all that waits, or as much of it until somebody else hurries. Others get their turn after each."""
         if self._waiting and not self._has_salt:
-            self._watch.salt = await self._salt()
+            self._watch.seal_with(await self._salt())
             self._has_salt = True
         self._some.clear()
         self._urgent.clear()
@@ -154,11 +175,29 @@ class Learning:
             return
         answered, size = self._waiting.popleft()
         self._waiting_bytes -= size
+        if size >= _LARGE and answered.run is not None:
+            # It came first; where values went is seen only when a run's calls are looked at in their order.
+            await self._look_at_those_before(answered.run)
+        await self._see(answered, size)
+
+    async def _look_at_those_before(self, run: str) -> None:
+        before = [one for one in self._waiting if one[0].run == run and one[1] < _LARGE]
+        for one in before:
+            self._waiting.remove(one)
+            self._waiting_bytes -= one[1]
+        for answered, size in before:
+            await self._see(answered, size)
+
+    async def _see(self, answered: Answered, size: int) -> None:
+        began = time.perf_counter()
         # To redact takes long.
         if size <= _SMALL and not self._values:
             self._watch.see(answered)
         else:
             await asyncio.to_thread(self._watch.see, answered)
+        self._meters["results"] += 1
+        self._meters["look_seconds"] += time.perf_counter() - began
+        self._ended += answered.at if answered.ended is None else answered.ended
 
     async def _salt(self) -> bytes:
         try:
@@ -191,22 +230,38 @@ class Learning:
             watched = self._watch.take()
         began = time.monotonic()
         try:
-            await self._write(watched.calls, await asyncio.to_thread(watched.shapes))
+            await self._write(watched.calls, await asyncio.to_thread(watched.shapes), watched.lineage)
+            await self._measure(time.monotonic() - began)
         except StoreError as error:
             self._complain(str(error))
         except Exception:
             # A crash costs this batch, not the ones to come.
             logger.exception("What was learned could not be written")
-            self._unwritten, self._unwritten_calls = {}, []
+            self._written()
         else:
             self._failing = False
         self._took = time.monotonic() - began
 
-    async def _write(self, calls: Sequence[str], shapes: dict[ToolKey, Learned]) -> None:
+    async def _measure(self, took: float) -> None:
+        """Add what it took to what it took so far."""
+        results = self._meters["results"]
+        if not results:
+            return
+        meters = self._meters
+        lag = max(0.0, results * time.time() - self._ended)
+        meters |= {"writes": 1.0, "write_seconds": took, "lag_seconds": lag}
+        self._meters, self._ended = dict.fromkeys(METERS, 0.0), 0.0
+        await self._store.add_meters({f"learning_{name}": value for name, value in meters.items()})
+
+    def _written(self) -> None:
+        self._unwritten, self._unwritten_calls, self._unwritten_lineage = {}, [], NO_LINEAGE
+
+    async def _write(self, calls: Sequence[str], shapes: dict[ToolKey, Learned], lineage: Lineage) -> None:
         # Kept until it is written: a store that fails today may work tomorrow.
         for key, shape in shapes.items():
             self._unwritten[key] = self._unwritten.get(key, Learned()).merge(shape)
         self._unwritten_calls = [*self._unwritten_calls, *calls][:_MOST_CALLS]
+        self._unwritten_lineage = self._unwritten_lineage.merge(lineage)
         if not self._unwritten:
             return
         if self._before_writing is not None:
@@ -214,8 +269,11 @@ class Learning:
             await self._before_writing()
         before = {key: await self._knowledge.learned(key) for key in self._unwritten}
         found: Compared = await asyncio.to_thread(compare, before, dict(self._unwritten), enums=self._values)
-        await self._store.add_learned(LIVE, self._unwritten, observed_calls=self._unwritten_calls)
-        self._unwritten, self._unwritten_calls = {}, []
+        flows = self._unwritten_lineage
+        await self._store.add_learned(
+            LIVE, self._unwritten, lineage=flows, observed_calls=self._unwritten_calls
+        )
+        self._written()
         for key, learned in found.after.items():
             self._knowledge.put(key, learned)
         for event in found.drift:
@@ -229,6 +287,8 @@ class Learning:
         await self._store.add_drift(found.drift)
         if found.changed and self._on_changed is not None:
             self._on_changed(found.changed)
+        if flows.counts and self._on_flows is not None:
+            self._on_flows(flows)
 
     def _complain(self, trouble: str) -> None:
         """Say it once, until it has worked again."""

@@ -8,6 +8,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from halflap.graph.lineage import NO_LINEAGE
+from halflap.graph.trail import Trails
 from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.observe.knowledge import key_of
 from halflap.schema import read_result, reading_of
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from halflap.calls import Answered
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Observer
     from halflap.learn.learned import Outcome
     from halflap.schema import Reading
@@ -37,6 +40,7 @@ class Watched:
 
     tools: dict[ToolKey, dict[Outcome, Observer]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
+    lineage: Lineage = NO_LINEAGE
 
     def shapes(self) -> dict[ToolKey, Learned]:
         """Give it as shapes."""
@@ -49,9 +53,11 @@ class Watched:
 class Watch:
     """Sees one result at a time; whoever calls it sees to that."""
 
-    def __init__(self, *, values: bool = False, redact: Callable[[Any], Any] | None = None) -> None:
-        self.salt = b""
-        """What the digests of arguments are made with."""
+    def __init__(
+        self, *, values: bool = False, redact: Callable[[Any], Any] | None = None, lineage: bool = True
+    ) -> None:
+        self._salt = b""
+        self._trails = Trails() if lineage else None
         self._values = values
         self._redact = redact
         """Takes secrets out; where values are kept, they are not to be among them."""
@@ -61,9 +67,17 @@ class Watch:
     def __bool__(self) -> bool:
         return bool(self._seen.tools)
 
+    def seal_with(self, salt: bytes) -> None:
+        """Say what the digests of arguments, and of values, are made with."""
+        self._salt = salt
+        if self._trails is not None:
+            self._trails.salt = salt
+
     def take(self) -> Watched:
-        """Give what was seen, and begin anew."""
+        """Give what was seen, and begin anew; runs that are under way are followed on."""
         seen, self._seen = self._seen, Watched()
+        if self._trails is not None:
+            seen.lineage = self._trails.take()
         return seen
 
     def see(self, answered: Answered) -> None:
@@ -77,7 +91,9 @@ class Watch:
         key = key_of(answered.tool)
         result = Result.from_wire(_read(answered.result))
         value = read_result(result, self._reading(key, answered.tool), _without_data)
-        digest = digest_of(_read(answered.arguments), self.salt)
+        arguments = _read(answered.arguments)
+        digest = digest_of(arguments, self._salt)
+        self._follow(answered, key, arguments, None if result.is_error else value)
         if self._values and self._redact is not None:
             value = self._redact(value)
         outcome = outcome_of(value, is_error=result.is_error)
@@ -86,6 +102,14 @@ class Watch:
             outcomes[outcome] = observer(values=self._values)
         outcomes[outcome].observe(value, digest, answered.at)
         self._seen.calls.append(answered.call)
+
+    def _follow(self, answered: Answered, key: ToolKey, arguments: Mapping[str, Any], value: Any) -> None:
+        if self._trails is None or answered.run is None:
+            return
+        began = answered.at
+        ended = began if answered.ended is None else answered.ended
+        run = (answered.principal, answered.run)
+        self._trails.see(run, key, arguments, value, began=began, ended=ended)
 
     def _reading(self, key: ToolKey, tool: Tool) -> Reading:
         if key not in self._readings:

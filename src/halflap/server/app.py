@@ -31,8 +31,9 @@ logger = logging.getLogger(__name__)
 
 _INSTRUCTIONS = """\
 Halflap stands in front of this person's MCP servers. search_tools finds a tool among all that they offer \
-by what it does; inspect_tool shows what one of them takes and returns; execute_program runs Python that calls \
-them and gives back only what it prints; list_callable_tools names them all, as mcp__<server>__<tool>, and saved scripts \
+by what it does; inspect_tool shows what one of them takes and returns; suggest_workflow says which to combine, and \
+how, to get what is wanted; execute_program runs Python that calls them and gives back only what it prints; \
+list_callable_tools names them all, as mcp__<server>__<tool>, and saved scripts \
 as script__<name>."""
 
 _TOOLS_TTL_MS = 3_600_000

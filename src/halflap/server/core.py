@@ -10,6 +10,7 @@ from halflap.server.execution import execute_program
 from halflap.server.family import Answer, FrontTool
 from halflap.server.inspection import inspect_tool
 from halflap.server.search import search_tools
+from halflap.server.suggestion import suggest_workflow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,4 +68,5 @@ def core_family(gateway: Gateway) -> list[FrontTool]:
         inspect_tool(gateway),
         search_tools(gateway),
         execute_program(gateway),
+        suggest_workflow(gateway),
     ]

@@ -17,9 +17,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from halflap.errors import ServeError, UsageError
 from halflap.server.bearer import bearer_token
+from halflap.server.metrics import WithMetrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -107,6 +108,7 @@ async def serve_http(
     config: HttpConfig,
     *,
     on_ready: Callable[[], None],
+    metrics: Callable[[], Awaitable[Mapping[str, Any]]],
 ) -> None:
     """Serve until told to stop."""
     host = listener.getsockname()[0]
@@ -115,7 +117,8 @@ async def serve_http(
         # The guard below checks Host and Origin, for every path.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    guard = Guard(application, token, allowed_hosts(host, config), config.allowed_origins)
+    hosts = allowed_hosts(host, config)
+    guard = Guard(WithMetrics(application, metrics), token, hosts, config.allowed_origins)
     web = uvicorn.Server(
         uvicorn.Config(
             guard,

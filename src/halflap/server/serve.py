@@ -53,7 +53,8 @@ async def run_http(config: Config, address: str, say: Callable[[str], None]) -> 
         else:
             say(f"The bearer token is in {file}")
 
-    await _run(gateway, front, serve_http(front.server, listener, token, config.http, on_ready=ready))
+    serving = serve_http(front.server, listener, token, config.http, on_ready=ready, metrics=gateway.metrics)
+    await _run(gateway, front, serving)
 
 
 async def _run(gateway: Gateway, front: Front, serving: Awaitable[None]) -> None:

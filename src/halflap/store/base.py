@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "ServerRows",
     "Store",
     "StoredCatalog",
+    "StoredEdge",
     "StoredServer",
     "StoredShape",
     "StoredTool",
@@ -202,6 +204,19 @@ class StoredShape:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredEdge:
+    """That one tool's results can supply another's arguments, as it was when that was last worked out."""
+
+    source: ToolKey
+    target: ToolKey
+    coverage: str
+    confidence: float
+    kinds: tuple[str, ...]
+    """The kinds of evidence for it."""
+    mappings: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DriftEvent:
     """A result that contradicted what was settled: where, what, since when."""
 
@@ -280,11 +295,12 @@ class Store(Protocol):
         origin: str,
         shapes: Mapping[ToolKey, Learned],
         *,
+        lineage: Lineage | None = None,
         watermark: str | None = None,
         observed_calls: Sequence[str] = (),
         sources: Mapping[str, Advance] | None = None,
     ) -> None:
-        """Add to what an origin learned, in one transaction with how far it has read.
+        """Add to what an origin learned, and where it saw values go, in one transaction with how far it has read.
 
         `watermark` says where the origin goes on; `observed_calls` are calls of ours whose results are in `shapes`.
         `sources` are what it was learned from, where that has watermarks of its own, each with how far it was read
@@ -292,7 +308,9 @@ class Store(Protocol):
         """
         ...
 
-    async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
+    async def replace_learned(
+        self, origin: str, shapes: Mapping[ToolKey, Learned], lineage: Lineage | None = None
+    ) -> None:
         """Put what another installation learned in the place of what is here of it, unless that rests on more."""
         ...
 
@@ -317,6 +335,39 @@ class Store(Protocol):
 
     async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         """Give what every origin learned: of all tools, one server's, or one, as its server calls it."""
+        ...
+
+    async def lineage(self) -> Mapping[str, Lineage]:
+        """Give where every origin saw values go; tools are `ToolKey`s."""
+        ...
+
+    async def put_edges(
+        self, edges: Sequence[StoredEdge], mark: str, *, of: Sequence[tuple[str, str]] | None = None
+    ) -> None:
+        """Keep edges in the place of those from and to these tools, by server and name, or of all.
+
+        `mark` says what they were worked out from.
+        """
+        ...
+
+    async def edges_mark(self) -> str | None:
+        """Say what the edges that are kept were worked out from."""
+        ...
+
+    async def edges(self) -> Sequence[StoredEdge]:
+        """Give the edges that were kept last, the surest first."""
+        ...
+
+    async def latencies(self) -> Mapping[tuple[str, str], float]:
+        """Give how many milliseconds a call took, by server and tool: the median of those that are recorded."""
+        ...
+
+    async def add_meters(self, meters: Mapping[str, float]) -> None:
+        """Add to numbers that are counted over all runs of the gateway."""
+        ...
+
+    async def meters(self) -> Mapping[str, float]:
+        """Give these numbers."""
         ...
 
     async def watermark(self, origin: str) -> str | None:

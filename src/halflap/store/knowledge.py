@@ -24,6 +24,7 @@ __all__ = [
     "expect",
     "forget",
     "has_values",
+    "kept",
     "kept_value",
     "mark_observed",
     "merged_rows",
@@ -164,12 +165,18 @@ def mark_observed(connection: sa.Connection, calls: Sequence[str]) -> None:
 
 def kept_value(connection: sa.Connection, name: str, size: int) -> str:
     """Give a random value that is made once, in hexadecimal; whoever asks holds the lock."""
-    known = connection.scalar(sa.select(installation.c.value).where(installation.c.name == name))
+    known = kept(connection, name)
     if known is not None:
-        return str(known)
+        return known
     made = secrets.token_hex(size)
     connection.execute(sa.insert(installation).values(name=name, value=made))
     return made
+
+
+def kept(connection: sa.Connection, name: str) -> str | None:
+    """Give what is kept under a name of this installation's."""
+    found = connection.scalar(sa.select(installation.c.value).where(installation.c.name == name))
+    return None if found is None else str(found)
 
 
 def drift_of(connection: sa.Connection, server: str | None, tool: str | None) -> list[DriftEvent]:

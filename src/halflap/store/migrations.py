@@ -209,4 +209,44 @@ MIGRATIONS: Sequence[Migration] = (
             "ALTER TABLE breaches ADD COLUMN origin TEXT NOT NULL DEFAULT 'live'",
         ),
     ),
+    Migration(
+        6,
+        "where values went, and which tool feeds which",
+        (
+            """
+            CREATE TABLE lineage (
+                id TEXT PRIMARY KEY,
+                origin TEXT NOT NULL,
+                source_server TEXT NOT NULL,
+                source_tool TEXT NOT NULL,
+                source_hash TEXT NOT NULL,
+                source_path TEXT NOT NULL,
+                target_server TEXT NOT NULL,
+                target_tool TEXT NOT NULL,
+                target_hash TEXT NOT NULL,
+                target_path TEXT NOT NULL,
+                times BIGINT NOT NULL,
+                runs BIGINT NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE edges (
+                id TEXT PRIMARY KEY,
+                source_server TEXT NOT NULL,
+                source_tool TEXT NOT NULL,
+                source_hash TEXT NOT NULL,
+                target_server TEXT NOT NULL,
+                target_tool TEXT NOT NULL,
+                target_hash TEXT NOT NULL,
+                coverage TEXT NOT NULL,
+                confidence DOUBLE PRECISION NOT NULL,
+                kinds TEXT NOT NULL,
+                mappings TEXT NOT NULL
+            )
+            """,
+            "CREATE TABLE meters (name TEXT PRIMARY KEY, value DOUBLE PRECISION NOT NULL)",
+            "CREATE INDEX edges_by_source ON edges (source_server, source_tool)",
+            "CREATE INDEX edges_by_target ON edges (target_server, target_tool)",
+        ),
+    ),
 )

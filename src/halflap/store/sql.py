@@ -9,15 +9,24 @@ from typing import TYPE_CHECKING, TypeVar
 import sqlalchemy as sa
 
 from halflap.errors import StoreError
-from halflap.store import files, knowledge, tables, traces
+from halflap.store import files, flows, knowledge, tables, traces
 from halflap.store.base import LIVE, Breach, Purged, ServerRows, StoredCatalog, StoredServer
 from halflap.store.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
-    from halflap.store.base import Advance, CallRecord, DriftEvent, RunRecord, StoredShape, ToolKey
+    from halflap.store.base import (
+        Advance,
+        CallRecord,
+        DriftEvent,
+        RunRecord,
+        StoredEdge,
+        StoredShape,
+        ToolKey,
+    )
 
 __all__ = ["SqlStore"]
 
@@ -25,6 +34,7 @@ _T = TypeVar("_T")
 
 _SALT_BYTES = 32
 _ID_BYTES = 16
+_EDGES = "edges"
 
 
 class SqlStore(Database):
@@ -76,6 +86,7 @@ class SqlStore(Database):
         origin: str,
         shapes: Mapping[ToolKey, Learned],
         *,
+        lineage: Lineage | None = None,
         watermark: str | None = None,
         observed_calls: Sequence[str] = (),
         sources: Mapping[str, Advance] | None = None,
@@ -85,6 +96,8 @@ class SqlStore(Database):
         def add(connection: sa.Connection) -> None:
             knowledge.expect(connection, read)
             self._upsert(connection, tables.learned, knowledge.merged_rows(connection, origin, shapes))
+            if lineage is not None:
+                self._upsert(connection, tables.lineage, flows.added_rows(connection, origin, lineage))
             marks = {source: advance.now for source, advance in read.items()}
             if watermark is not None:
                 marks[origin] = watermark
@@ -93,13 +106,17 @@ class SqlStore(Database):
             knowledge.mark_observed(connection, observed_calls)
             knowledge.note_values(connection, shapes.values())
 
-        if shapes or observed_calls or read or watermark is not None:
+        if shapes or observed_calls or read or watermark is not None or lineage is not None:
             await self._ask_alone(add)
 
-    async def replace_learned(self, origin: str, shapes: Mapping[ToolKey, Learned]) -> None:
+    async def replace_learned(
+        self, origin: str, shapes: Mapping[ToolKey, Learned], lineage: Lineage | None = None
+    ) -> None:
         def put(connection: sa.Connection) -> None:
             self._upsert(connection, tables.learned, knowledge.newer_rows(connection, origin, shapes))
             knowledge.note_values(connection, shapes.values())
+            if lineage is not None:
+                self._upsert(connection, tables.lineage, flows.grown_rows(connection, origin, lineage))
 
         await self._ask_alone(put)
 
@@ -113,6 +130,7 @@ class SqlStore(Database):
     ) -> Sequence[tuple[str, ToolKey]]:
         def forget(connection: sa.Connection) -> Sequence[tuple[str, ToolKey]]:
             gone = knowledge.forget(connection, origin, server, tool)
+            flows.forget(connection, origin, server, tool)
             if remark is not None:
                 self._upsert(connection, tables.watermarks, knowledge.remark(connection, remark))
             return gone
@@ -129,6 +147,39 @@ class SqlStore(Database):
 
     async def learned(self, *, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         return await self._ask(lambda connection: knowledge.shapes_of(connection, server, tool))
+
+    async def lineage(self) -> Mapping[str, Lineage]:
+        return await self._ask(flows.lineage_of)
+
+    async def put_edges(
+        self, edges: Sequence[StoredEdge], mark: str, *, of: Sequence[tuple[str, str]] | None = None
+    ) -> None:
+        rows = [flows.row_of_edge(edge) for edge in edges]
+
+        def put(connection: sa.Connection) -> None:
+            for statement in flows.without_edges_of(of):
+                connection.execute(statement)
+            self._upsert(connection, tables.edges, rows)
+            self._upsert(connection, tables.installation, [{"name": _EDGES, "value": mark}])
+
+        await self._ask_alone(put)
+
+    async def edges_mark(self) -> str | None:
+        return await self._ask(lambda connection: knowledge.kept(connection, _EDGES))
+
+    async def add_meters(self, meters: Mapping[str, float]) -> None:
+        await self._ask_alone(
+            lambda connection: self._upsert(connection, tables.meters, flows.meter_rows(connection, meters))
+        )
+
+    async def meters(self) -> Mapping[str, float]:
+        return await self._ask(flows.meters_of)
+
+    async def edges(self) -> Sequence[StoredEdge]:
+        return await self._ask(flows.edges_of)
+
+    async def latencies(self) -> Mapping[tuple[str, str], float]:
+        return await self._ask(flows.latencies_of)
 
     async def watermark(self, origin: str) -> str | None:
         return (await self.origins()).get(origin) or None

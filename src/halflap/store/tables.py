@@ -16,9 +16,12 @@ __all__ = [
     "breaches",
     "calls",
     "drift",
+    "edges",
     "installation",
     "learned",
+    "lineage",
     "metadata",
+    "meters",
     "read_call",
     "read_tool",
     "row_of_call",
@@ -103,6 +106,19 @@ def _texts(name: str, *columns: str) -> Any:
 learned = _texts("learned", "origin", "server", "tool", "definition_hash", "shapes")
 watermarks = _texts("watermarks", "origin", "watermark")
 installation = _texts("installation", "name", "value")
+_ENDS = ("source_server", "source_tool", "source_hash", "target_server", "target_tool", "target_hash")
+lineage = sa.table(
+    "lineage",
+    *(sa.column(name, _AnyText) for name in ("id", "origin", *_ENDS, "source_path", "target_path")),
+    sa.column("times"),
+    sa.column("runs"),
+)
+edges = sa.table(
+    "edges",
+    *(sa.column(name, _AnyText) for name in ("id", *_ENDS, "coverage", "kinds", "mappings")),
+    sa.column("confidence"),
+)
+meters = sa.table("meters", sa.column("name"), sa.column("value"))
 KEYS = {
     "servers": ("name",),
     "tools": ("server", "original_name"),
@@ -111,6 +127,10 @@ KEYS = {
     "breaches": ("server", "tool", "definition_hash", "path"),
     "learned": ("server", "tool", "definition_hash", "origin"),
     "watermarks": ("origin",),
+    "lineage": ("id",),
+    "edges": ("id",),
+    "installation": ("name",),
+    "meters": ("name",),
 }
 
 

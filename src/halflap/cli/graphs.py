@@ -1,0 +1,236 @@
+"""`halflap graph`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.complete import tool_names
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    data_console,
+    harmless,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import opened, read_config
+from halflap.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import Config
+    from halflap.graph.edge import Edge, Ports
+    from halflap.graph.explain import Explanation
+
+__all__ = ["graph"]
+
+_LONGEST_MAPPINGS = 160
+
+
+class Form(StrEnum):
+    """How it is written."""
+
+    MERMAID = "mermaid"
+    DOT = "dot"
+    JSON = "json"
+    SVG = "svg"
+
+
+graph = typer.Typer(
+    name="graph",
+    help="Which tools feed which.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+@graph.callback()
+@reported
+def _graph(
+    context: typer.Context,
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--tool", "-t", help="Only what this tool feeds and is fed by.", autocompletion=tool_names
+        ),
+    ] = None,
+    form: Annotated[
+        Form | None, typer.Option("--format", "-f", help="Instead of a table.", show_default=False)
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Show which tools feed which: as a table, a picture (Mermaid, DOT, SVG) or data."""
+    if context.invoked_subcommand is not None:
+        return
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    if as_json and form not in {None, Form.JSON}:
+        raise UsageError("--json and another --format exclude each other.")
+    edges, tools = asyncio.run(_read(read_config(config), tool))
+    if output is None and form is None and not as_json:
+        _table(edges)
+    elif output is None and (as_json or form is Form.JSON):
+        print_json(_data(edges, tools))
+    else:
+        _write(_text(Form.JSON if as_json else form or Form.MERMAID, edges, tools), output)
+
+
+async def _read(config: Config, tool: str | None) -> tuple[Sequence[Edge], Mapping[str, Ports]]:
+    async with opened(config) as gateway:
+        with working("Working out what feeds what"):
+            found = await gateway.graph(behind=False)
+            if tool is None:
+                return await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools)
+            name = gateway.tool_named(found, tool)
+            around = {(edge.source, edge.target): edge for edge in (*found.into(name), *found.out_of(name))}
+        names = {name, *(end for pair in around for end in pair)}
+        return list(around.values()), {one: found.tools[one] for one in sorted(names)}
+
+
+def _data(edges: Sequence[Edge], tools: Mapping[str, Ports]) -> dict[str, Any]:
+    return {
+        "nodes": [
+            {
+                "name": one.tool,
+                "server": one.server,
+                "destructive": one.is_destructive,
+                "latencyMs": one.latency_ms,
+            }
+            for _, one in sorted(tools.items())
+        ],
+        "edges": [edge.to_json() for edge in edges],
+    }
+
+
+def _text(form: Form, edges: Sequence[Edge], tools: Mapping[str, Ports]) -> str:
+    if form is Form.JSON:
+        import json  # noqa: PLC0415 -- only for a file
+
+        return json.dumps(_data(edges, tools), indent=2) + "\n"
+    # Tools that nothing leads to or from would only be in the way.
+    ends = {end for edge in edges for end in (edge.source, edge.target)}
+    shown = {name: ports for name, ports in tools.items() if name in ends}
+    if form is Form.SVG:
+        from halflap.graph.svg import edges_svg  # noqa: PLC0415 -- as above
+
+        return edges_svg(edges, shown)
+    from halflap.graph.picture import edges_dot, edges_mermaid  # noqa: PLC0415 -- as above
+
+    return (edges_dot if form is Form.DOT else edges_mermaid)(edges, shown)
+
+
+def _write(text: str, output: Path | None) -> None:
+    text = text if text.endswith("\n") else f"{text}\n"
+    if output is None:
+        sys.stdout.write(harmless(text))
+        sys.stdout.flush()
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}.") from None
+    note(f"Written to {output}.")
+
+
+def _table(edges: Sequence[Edge]) -> None:
+    from rich.table import Table  # noqa: PLC0415 -- only drawn output needs it
+    from rich.text import Text  # noqa: PLC0415 -- as above
+
+    if not edges:
+        note("No tool is known to feed another. `halflap graph explain A B` says why, for two of them.")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("From", "To"):
+        table.add_column(column, overflow="fold")
+    table.add_column("Coverage", no_wrap=True)
+    table.add_column("Sure", justify="right", no_wrap=True)
+    table.add_column("What goes where", overflow="fold")
+    for edge in edges:
+        told = ", ".join(f"{link['from']} → {link['to']}" for link in edge.to_json()["mappings"])
+        cells = (edge.source, edge.target, edge.coverage, f"{edge.confidence:.2f}")
+        table.add_row(*(Text(one_line(cell)) for cell in cells), Text(one_line(told, _LONGEST_MAPPINGS)))
+    data_console().print(table)
+
+
+@graph.command()
+@reported
+def explain(
+    source: Annotated[
+        str, typer.Argument(help="The tool that returns something.", autocompletion=tool_names)
+    ],
+    target: Annotated[str, typer.Argument(help="The tool that takes it.", autocompletion=tool_names)],
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Say why one tool feeds another, or what comes nearest to that and why it is not enough."""
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    told = asyncio.run(_explained(read_config(config), source, target))
+    if as_json:
+        print_json(told.to_json())
+        return
+    sys.stdout.write(harmless("\n".join(_lines(told))) + "\n")
+    sys.stdout.flush()
+
+
+async def _explained(config: Config, source: str, target: str) -> Explanation:
+    async with opened(config) as gateway:
+        with working("Working out what feeds what"):
+            return await gateway.explain_edge(source, target, behind=False)
+
+
+def _lines(told: Explanation) -> list[str]:
+    if told.edge is None:
+        lines = [f"{told.source} does not feed {told.target}."]
+        for near in (one.to_json() for one in told.near):
+            ends = " → ".join(part for part in (near["from"], near["to"]) if part is not None)
+            lines.append(f"  {ends or 'nothing'}: {near['reason']}: {one_line(near['detail'], 300)}")
+        return lines
+    edge = told.edge
+    what = "pages through its own results" if edge.is_pagination else f"feeds {told.target}"
+    lines = [f"{told.source} {what}: {edge.coverage}, {edge.confidence:.2f} sure."]
+    for link in edge.to_json()["mappings"]:
+        each = ", a call for each" if link["fan_out"] and not edge.is_pagination else ""
+        lines.append(f"  {link['from']} → {link['to']}  ({link['confidence']:.2f}{each})")
+        for one in link["evidence"]:
+            lines.append(f"    {one['kind']:<9} {one['weight']:.2f}  {one_line(one['detail'], 300)}".rstrip())
+    return lines
+
+
+@graph.command()
+@reported
+def rebuild(
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Work out anew what feeds what, from what is known now, and keep it in the store."""
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    tools, edges = asyncio.run(_rebuilt(read_config(config)))
+    if as_json:
+        print_json({"tools": tools, "edges": edges})
+        return
+    sys.stdout.write(f"{edges} edges between {tools} tools.\n")
+    sys.stdout.flush()
+
+
+async def _rebuilt(config: Config) -> tuple[int, int]:
+    async with opened(config) as gateway:
+        with working("Working out what feeds what"):
+            found = await gateway.rebuild_graph(behind=False)
+            edges = await asyncio.to_thread(lambda: sum(1 for _ in found.edges()))
+            return len(found.tools), edges

@@ -1,0 +1,179 @@
+"""`halflap suggest`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.complete import tool_names
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    harmless,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import opened, read_config
+from halflap.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from halflap.config import Config
+    from halflap.graph.graph import Graph
+
+__all__ = ["suggest"]
+
+
+@reported
+def suggest(
+    goal: Annotated[
+        list[str] | None, typer.Argument(help="What should be done, in words.", show_default=False)
+    ] = None,
+    want: Annotated[
+        str | None,
+        typer.Option(
+            "--want", "-w", metavar="TOOL_OR_FIELD", help="A tool, or a field.", autocompletion=tool_names
+        ),
+    ] = None,
+    have: Annotated[
+        list[str] | None,
+        typer.Option("--have", metavar="NAME=VALUE", help="A value at hand; NAME alone if it only exists."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10, help="So many at most.")] = 3,
+    program: Annotated[bool, typer.Option("--program", help="Print the best one's program alone.")] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Suggest how to get what is wanted from what is at hand: which tools, in which order, and a program.
+
+    The exit code is 1 if nothing was found.
+    """
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    if as_json and program:
+        raise UsageError("--json and --program exclude each other: the data has the program in it.")
+    words = " ".join(goal or ())
+    found = asyncio.run(_suggested(read_config(config), words, want, have or [], limit))
+    best = found["suggestions"][0] if found["suggestions"] else None
+    if as_json:
+        print_json(found)
+    elif program and best is not None:
+        sys.stdout.write(harmless(best["program"]).rstrip() + "\n")
+    elif program:
+        note("\n".join(_missing(found["missing"])))
+    else:
+        sys.stdout.write(harmless("\n".join(_lines(found))) + "\n")
+    sys.stdout.flush()
+    if best is None:
+        raise typer.Exit(1)
+
+
+async def _suggested(
+    config: Config, goal: str, want: str | None, have: Sequence[str], limit: int
+) -> dict[str, Any]:
+    async with opened(config) as gateway:
+        with working("Looking for a way"):
+            graph = await gateway.graph(behind=False)
+            at_hand = _at_hand(have, graph)
+            return await gateway.suggest_workflow(goal or None, at_hand, want, limit, behind=False)
+
+
+def _at_hand(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        name = name.strip()
+        if not name:
+            raise UsageError(f"--have {pair!r} is not of the form NAME=VALUE, or NAME.")
+        if name in found:
+            raise UsageError(f"--have {name!r} is given twice. A list is one value: --have '{name}=[1, 2]'.")
+        found[name] = _value(name, text, graph) if equals else None
+    return found
+
+
+def _value(name: str, text: str, graph: Graph) -> Any:
+    """Read a value: JSON, but text where the parameters of that name take text and nothing else that it may be."""
+    from halflap.graph.have import admits  # noqa: PLC0415 -- it loads much that other commands do not need
+    from halflap.graph.words import words_of  # noqa: PLC0415 -- as above
+
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(value, str):
+        return value
+    wanted = words_of(name)
+    types = [
+        slot.type
+        for ports in graph.tools.values()
+        for slot in ports.slots
+        if words_of(" ".join(step.key for step in slot.path if step.kind == "key")) == wanted
+        or (slot.path[-1].kind == "key" and words_of(slot.path[-1].key) == wanted)
+    ]
+    takes_text = any(admits(kind, text) for kind in types)
+    return text if takes_text and not any(admits(kind, value) for kind in types) else value
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    for number, one in enumerate(found["suggestions"], 1):
+        if number > 1:
+            yield ""
+        lacks = " (with something missing)" if one["missing"] else ""
+        yield f"{number}. {' → '.join(one_line(tool) for tool in one['tools'])}  {one['confidence']:.2f} sure{lacks}"
+        for step in one["steps"]:
+            yield from _step(step)
+    if found["missing"]:
+        if found["suggestions"]:
+            yield ""
+        yield from _missing(found["missing"])
+    if found["suggestions"]:
+        yield ""
+        yield "The program of the first: the same command with --program. Everything: --json."
+
+
+def _step(step: Mapping[str, Any]) -> Iterator[str]:
+    marks = []
+    if step["fan_out"]:
+        marks.append("for each of " + ", ".join(f"{one['step']}: {one['path']}" for one in step["fan_out"]))
+    if step["paginates"]:
+        marks.append("all pages")
+    if step.get("may_change_something"):
+        marks.append("may change something")
+    if step["crosses_servers"]:
+        marks.append("takes data from " + ", ".join(sorted({one["from"] for one in step["crosses_servers"]})))
+    aside = f"  ({one_line('; '.join(marks), 300)})" if marks else ""
+    yield f"   {step['id']}  {one_line(step['tool'])}{aside}"
+    for name, given in step["arguments"].items():
+        yield f"       {one_line(name)} {_given(given)}"
+
+
+def _given(given: Mapping[str, Any]) -> str:
+    if given["from"] == "have":
+        value = given.get("value")
+        return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is at hand"
+    if given["from"] == "step":
+        return f"← {given['step']}: {one_line(given['path'], 120)}  {given['confidence']:.2f}"
+    return {"default": "has a default", "missing": "is missing"}[given["from"]]
+
+
+def _missing(missing: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for one in missing:
+        whose = f" of {one_line(one['tool'])}" if one.get("tool") else ""
+        more = f": {one_line(one['note'], 300)}" if one.get("note") else ""
+        yield f"Missing: {one_line(one['parameter'])}{whose}{more}"
+        for what, near in (("could come from", "could_provide"), ("near", "near")):
+            for who in one.get(near, ()):
+                place = f": {one_line(who['path'], 120)}" if who.get("path") else ""
+                needs = f", given {one_line(', '.join(who['needs']), 120)}" if who.get("needs") else ""
+                why = f": {one_line(who['why'], 200)}" if who.get("why") else ""
+                yield f"  {what} {one_line(who['tool'])}{place}{needs}{why}"

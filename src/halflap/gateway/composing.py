@@ -1,0 +1,206 @@
+"""What a gateway says of how its tools fit together: the graph of what feeds what, and workflows over it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from halflap.errors import StoreError, UsageError
+from halflap.gateway.learned import Knowing
+from halflap.gateway.parts import FIRST_LISTING_SECONDS
+from halflap.values import SCRIPTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from halflap.gateway.goals import Meant
+    from halflap.graph.edge import Edge, Ports
+    from halflap.graph.explain import Explanation
+    from halflap.graph.graph import Graph
+
+__all__ = ["Composing"]
+
+MOST_SUGGESTED = 10
+_MOST_TARGETS = 6
+"""So many of the tools that fit a goal are planned for."""
+_RELEVANT = 0.4
+"""A tool that fits a goal less than so well, compared with the best, is not what is meant."""
+
+
+class Composing(Knowing):
+    """The part of a gateway that says which tools fit together."""
+
+    async def graph(self, *, behind: bool = True) -> Graph:
+        """Give the graph of what feeds what, over all tools that may be called, as it is now.
+
+        It is kept up to date: whoever works with it for long asks again. `behind` has stale lists brought up to date.
+        """
+        await self._caught_up(behind=behind)
+        return await (await self._weaving()).graph()
+
+    async def rebuild_graph(self, *, behind: bool = True) -> Graph:
+        """Work out anew what feeds what, from what is known now, and keep it in the store."""
+        await self._caught_up(behind=behind)
+        if self.store_trouble is not None:
+            raise StoreError(f"{self.store_trouble} Nothing was rebuilt.")
+        return await (await self._weaving()).rebuild()
+
+    async def explain_edge(self, source: str, target: str, *, behind: bool = True) -> Explanation:
+        """Say why one tool can feed another, or what comes nearest to that and why it is not enough."""
+        graph = await self.graph(behind=behind)
+        ends = [self.tool_named(graph, name) for name in (source, target)]
+        return await asyncio.to_thread(graph.explain, *ends)
+
+    async def suggest_workflow(
+        self,
+        goal: str | None = None,
+        have: Mapping[str, Any] | None = None,
+        want: str | None = None,
+        limit: int = 3,
+        *,
+        behind: bool = True,
+    ) -> dict[str, Any]:
+        """Say how to get what is wanted from what is at hand: workflows, the best first, and what is missing.
+
+        `want` is a tool or a field, `goal` what should be done, in words; `have` has the values at hand, by their
+        names, and None for those that are only known to exist.
+        """
+        goal, want = (goal or "").strip(), (want or "").strip()
+        if not goal and not want:
+            raise UsageError(
+                "Say what is wanted: `goal` in words, or `want`, the name of a tool or of a field."
+            )
+        if not 1 <= limit <= MOST_SUGGESTED:
+            raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}.")
+        graph = await self.graph(behind=behind)
+        from halflap.gateway.goals import best  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.graph.plan import plan  # noqa: PLC0415 -- as above
+        from halflap.graph.workflow import Target  # noqa: PLC0415 -- as above
+
+        flows = _Allowed(graph, self._may_run)
+        at_hand = dict(have or {})
+
+        if want:
+            target = self._target(graph, want)
+            return await asyncio.to_thread(
+                lambda: plan(flows, want=[target], have=at_hand, limit=limit).to_json()
+            )
+        targets = await self._meant(goal, graph)
+
+        def suggest() -> dict[str, Any]:
+            planned = [
+                (one, plan(flows, want=[Target("tool", one.tool)], have=at_hand, limit=limit))
+                for one in targets
+            ]
+            return best(goal, planned, limit).to_json()
+
+        return await asyncio.to_thread(suggest)
+
+    async def metrics(self) -> dict[str, Any]:
+        """Count the tools by what is known of their results, the edges by coverage and evidence, what learning took.
+
+        The last is added up over all gateways on the store; `meanings` says what each of its numbers is.
+        """
+        graph = await self.graph()
+        edges = await asyncio.to_thread(lambda: _counted(list(graph.edges())))
+        assert self._store is not None
+        try:
+            meters = await self._store.meters()
+        except StoreError:
+            meters = {}
+        from halflap.observe import METERS  # noqa: PLC0415 -- see the top of `parts`
+
+        return {
+            "tools": len(self.snapshot.tools),
+            "callable": len(self.snapshot.callable),
+            "servers": {name: len(tools) for name, tools in sorted(self.snapshot.by_server.items())},
+            "outputs": await self.outputs(),
+            "edges": edges,
+            "learning": {name: meters.get(f"learning_{name}", 0.0) for name in METERS},
+            "meanings": METERS,
+        }
+
+    async def _caught_up(self, *, behind: bool) -> None:
+        """Have all tools listed, and all that was answered so far learned from."""
+        await (await self._asker()).settle(wait_seconds=FIRST_LISTING_SECONDS, behind=behind)
+        if self._learning is not None:
+            await self._learning.flush()
+
+    def _target(self, graph: Graph, want: str) -> Any:
+        from halflap.graph.want import target_of  # noqa: PLC0415 -- see the top of `parts`
+
+        target = target_of(graph, want)
+        if target.kind == "field" and (
+            want in self.snapshot.tools or want.startswith(("mcp__", f"{SCRIPTS}__"))
+        ):
+            # It is the name of a tool, and of none that may be called: which of both, the error says.
+            self.tool_named(graph, want)
+        return target
+
+    def tool_named(self, graph: Graph, name: str) -> str:
+        """Give the full name of a tool, or an error that says why it is none, or cannot be called."""
+        if name in graph.tools:
+            return name
+        named = [one.tool for one in graph.tools.values() if one.original_name == name]
+        if len(named) == 1:
+            return named[0]
+        if len(named) > 1:
+            raise UsageError(f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}.")
+        assert self._calls is not None
+        self._calls.policy.admit(self.snapshot.find(name), self.snapshot)
+        raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
+
+    async def _meant(self, goal: str, graph: Graph) -> list[Meant]:
+        from halflap.gateway.goals import Meant, is_asked_for  # noqa: PLC0415 -- see the top of `parts`
+
+        assert self._finder is not None
+        hits = await self._finder.search(goal, _MOST_TARGETS, None)
+        top = max((hit.score for hit in hits), default=0.0)
+        return [
+            Meant(hit.name, hit.score / top)
+            for hit in hits
+            if hit.name in graph.tools
+            and top > 0
+            and hit.score >= _RELEVANT * top
+            and is_asked_for(goal, graph.tools[hit.name])
+        ]
+
+    def _may_run(self, name: str) -> bool:
+        """Say whether programs may call a tool."""
+        tool = self.snapshot.tools.get(name)
+        if tool is None or not self.config.execution.read_only:
+            return tool is not None
+        assert self._calls is not None
+        policy = self._calls.policy
+        return policy.is_read_only(tool) or (tool.server == SCRIPTS and not policy.is_destructive(tool))
+
+
+class _Allowed:
+    """A graph without the tools that programs may not call."""
+
+    def __init__(self, graph: Graph, may_run: Callable[[str], bool]) -> None:
+        self._graph = graph
+        self._tools = {name: ports for name, ports in graph.tools.items() if may_run(name)}
+
+    @property
+    def tools(self) -> Mapping[str, Ports]:
+        return self._tools
+
+    def into(self, tool: str) -> Sequence[Edge]:
+        return [edge for edge in self._graph.into(tool) if edge.source in self._tools]
+
+
+def _counted(edges: Sequence[Edge]) -> dict[str, Any]:
+    coverage = {"strict": 0, "partial": 0, "optional": 0}
+    evidence: dict[str, dict[str, int]] = {}
+    for edge in edges:
+        coverage[edge.coverage] += 1
+        for kind in edge.kinds:
+            counts = evidence.setdefault(kind, {"strict": 0, "partial": 0, "optional": 0})
+            counts[edge.coverage] += 1
+    return {
+        "total": len(edges),
+        "pagination": sum(edge.is_pagination for edge in edges),
+        "coverage": coverage,
+        "evidence": dict(sorted(evidence.items())),
+    }

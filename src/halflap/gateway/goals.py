@@ -1,0 +1,104 @@
+"""From a goal in words to workflows: which of those for the tools that may be meant does what was asked."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from halflap.catalog.words import terms
+from halflap.graph.effects import changing_words, seems_to_change, seems_to_destroy
+from halflap.graph.lack import Lack
+from halflap.graph.plan import Planned
+from halflap.graph.workflow import slot_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halflap.graph.edge import Ports
+    from halflap.graph.workflow import Workflow
+
+__all__ = ["Meant", "best", "is_asked_for"]
+
+_UNSAID = 6.0
+"""What it costs that nothing in a workflow has to do with any word of the goal."""
+_ELSE = 3.0
+"""What it costs that the tool that it ends with fits the goal not at all."""
+_LACK = 2.0
+_EFFORT = 0.3
+_MISSING = 1_000.0
+_IN_DESCRIPTION = 0.3
+_ALL = re.compile(r"(?i)\b(?:all|every|everything|each|any|alle[srn]?|tous|toutes|todos|todas)\b").search
+_TO_ALL = "It would be done to all that are found. Say to which one in `have`, or name the tool in `want`."
+_NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
+
+
+class Meant(NamedTuple):
+    """A tool that may be meant, and how well it fits the goal, from 0 to 1, 1 being the best of them."""
+
+    tool: str
+    fit: float
+
+
+def is_asked_for(goal: str, ports: Ports) -> bool:
+    """Say whether a goal names what a tool does, if that changes something; one that reads may be meant anyhow."""
+    if not (ports.is_destructive or seems_to_change(ports)):
+        return True
+    # Of a word that is not known to change anything, such as `void`, the place is what tells: it comes first.
+    words = terms(" ".join(changing_words(ports))) or terms(ports.original_name or ports.tool)[:1]
+    return not words or not set(words).isdisjoint(terms(goal))
+
+
+def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
+    """Put together what was found for each tool that may be meant.
+
+    What counts is how well the tool fits, whether what is called on the way says the goal's other words (`the orders of
+    the top customers` are two tools), and how much it takes.
+    """
+    if not planned:
+        return Planned((), (Lack("", goal, note=_NOBODY),))
+    asked = set(terms(goal))
+    ranked = []
+    for at, (meant, found) in enumerate(planned):
+        for workflow in found.suggestions:
+            cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(asked, workflow) + _takes(workflow)
+            ranked.append((cost, at, workflow))
+    ranked.sort(key=lambda one: one[:2])
+    if not ranked:
+        return Planned((), planned[0][1].missing)
+    chosen: list[Workflow] = []
+    for _, _, workflow in ranked:
+        is_new = workflow.tools not in {one.tools for one in chosen}
+        if len(chosen) < limit and is_new and (_ALL(goal) or not _to_each(workflow)):
+            chosen.append(workflow)
+    _, at, first = ranked[0]
+    return Planned(tuple(chosen), planned[at][1].missing if first in chosen else _to_each(first))
+
+
+def _to_each(workflow: Workflow) -> tuple[Lack, ...]:
+    """Ask to what something is to be done that would destroy each item of what is found."""
+    return tuple(
+        Lack(task.ports.tool, slot_text(given.slot), note=_TO_ALL)
+        for task in workflow.tasks
+        if task.axes and seems_to_destroy(task.ports)
+        for given in task.arguments
+        if given.fan_out
+    )
+
+
+def _unsaid(asked: set[str], workflow: Workflow) -> float:
+    """Say how much of what was asked nothing in a workflow says."""
+    if not asked:
+        return 0.0
+    named: set[str] = set()
+    described: set[str] = set()
+    for task in workflow.tasks:
+        named.update(terms(task.ports.original_name or task.ports.tool))
+        described.update(terms(task.ports.description))
+    said = sum(1.0 if word in named else _IN_DESCRIPTION if word in described else 0.0 for word in asked)
+    return 1 - said / len(asked)
+
+
+def _takes(workflow: Workflow) -> float:
+    calls = math.fmod(workflow.cost, _MISSING) if workflow.missing else workflow.cost
+    return _EFFORT * calls + _LACK * len(workflow.missing)

@@ -1,0 +1,338 @@
+"""Why a place may supply a slot: all that speaks for it, each apart, and whether the types allow it at all."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from halflap.graph.declared import relations
+from halflap.graph.edge import Evidence, path_text
+from halflap.graph.fit import conflict
+from halflap.graph.vocabulary import CHOSEN, COMMON_THINGS, IDENTIFYING, KINDS, telling
+from halflap.graph.words import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from halflap.graph.declared import Relation
+    from halflap.graph.edge import Path
+    from halflap.graph.node import Held, Node
+
+__all__ = ["LEAST", "Candidate", "Flows", "candidates", "may_lead", "together"]
+
+LEAST = 0.5
+"""How sure it has to be that a place supplies a slot, to make an edge."""
+_LEADING_NAME = 0.37
+_LEADING_OPTIONAL = 0.5
+_LEADING_FORMAT = 0.35
+"""Less than these cannot come to be enough, whatever else two places have in common by themselves."""
+_NAME = 0.88
+_DECLARED = 0.8
+_MEANT = 0.75
+"""What a description says, where no name shows which field it means."""
+_SHAPE = 0.55
+_TOLD = 0.62
+_SAME_CHOICE = 0.5
+_FREE = 0.85
+"""What is left of a name's evidence where a text may be one of the values that are asked for, or not."""
+_FORMATS = {"date": 0.2, "date-time": 0.15}
+_ANY_FORMAT = 0.1
+_FORMAT_ALONE = {"email": 0.6, "ipv4": 0.6, "ipv6": 0.6, "uri": 0.42}
+_MOST_LINEAGE = 0.99
+_ANYWHERE = 0.95
+_OTHERS_OWN = 0.3
+_OTHERS = 0.72
+_OTHERS_WORD = 0.8
+_GUESSED_OF_OTHERS = 0.78
+_ITS_OWN = 0.4
+_CHANGED = 0.5
+_SILENT = 0.15
+_NEAR = 0.75
+_COMPANION = 0.3
+_FIELD = 0.6
+
+At = tuple[int, int]
+
+
+class Flows(Protocol):
+    """Which values were seen to go where: what the graph asks of a lineage."""
+
+    @property
+    def counts(self) -> Iterable[tuple[str, str, str, str]]:
+        """The ways that values went: tool and path, tool and path."""
+        ...
+
+    def between(self, source: str, target: str) -> Sequence[tuple[str, str, int]]:
+        """Give the paths from which and to which values went, and how often."""
+        ...
+
+
+class Candidate(NamedTuple):
+    """A place and a slot that have something in common, be it enough or not."""
+
+    place: int
+    slot: int
+    evidence: tuple[Evidence, ...]
+    conflict: str = ""
+    """Why the types do not fit; nothing if they do."""
+    is_common: bool = False
+    """Whether the name would do, if fewer tools had it."""
+
+    @property
+    def strength(self) -> float:
+        """How sure all evidence together makes."""
+        return together(one.weight for one in self.evidence)
+
+
+class _Named(NamedTuple):
+    """The best that two names say."""
+
+    weight: float
+    key: str
+    is_own: bool
+    is_common: bool
+
+
+def together(weights: Iterable[float]) -> float:
+    """Combine reasons that do not depend on each other: each takes its share of the doubt that is left."""
+    doubt = 1.0
+    for weight in weights:
+        doubt *= 1 - weight
+    return 1 - doubt
+
+
+class _Worth(NamedTuple):
+    """What it is worth that two have a name, commonness aside."""
+
+    here: float
+    """Within one server."""
+    elsewhere: float
+    """Between two servers, where it is the name of both."""
+    guessed: float
+    """Between two servers, where it is only what one of them may mean."""
+    last: str
+    thing: str
+    """The word before the last."""
+
+
+@lru_cache(maxsize=1 << 16)
+def _worth(key: str) -> _Worth:
+    words = key.split()
+    last, things = words[-1], set(words[:-1])
+    worth = elsewhere = _NAME * telling(tuple(words))
+    if last in KINDS and last not in IDENTIFYING:
+        elsewhere *= _ANYWHERE
+        guessed = elsewhere
+    else:
+        if last in IDENTIFYING:
+            # Each server has its own users, and numbers them itself.
+            owned = bool(things) and things <= COMMON_THINGS and last not in KINDS
+            elsewhere *= _OTHERS_OWN if owned else _OTHERS
+        else:
+            elsewhere *= _OTHERS_OWN if {*words} <= COMMON_THINGS else _OTHERS_WORD
+        guessed = elsewhere * _GUESSED_OF_OTHERS
+    return _Worth(worth, elsewhere, guessed, last, words[-2] if things else "")
+
+
+def may_lead(key: str, held: Iterable[Held], weight: float) -> tuple[bool, bool]:
+    """Say whether a key that both have can make an edge by itself: within one server, and between two.
+
+    `held` is where one of the two has it, `weight` what the key weighs here.
+    """
+    if key[0] in "#+":
+        return True, False
+    if key[0] == "{":
+        return True, True
+    if key[0] == "=":
+        leads = _FORMAT_ALONE.get(key[1:], 0) * weight >= _LEADING_FORMAT
+        return leads, leads
+    worth = _worth(key)
+    here = elsewhere = False
+    for one in held:
+        least = (_LEADING_OPTIONAL if one.optional else _LEADING_NAME) / weight
+        here = here or one.weight * worth.here >= least
+        elsewhere = elsewhere or one.weight * (worth.elsewhere if one.own else worth.guessed) >= least
+    return here, elsewhere
+
+
+def candidates(
+    source: Node, target: Node, weigh: Callable[[str], float], seen: Flows | None, least: float = 0.0
+) -> list[Candidate]:
+    """Give all places and slots that have something in common; names that say less than `least` alone are left out."""
+    named: dict[At, _Named] = {}
+    others: dict[At, list[Evidence]] = {}
+    for key in source.gives.keys() & target.takes.keys():
+        if key[0] == "{":
+            _shapes(source, target, key, others)
+        elif key[0] == "=":
+            _formats(source, target, key, weigh(key), others)
+        elif key[0] == "#":
+            _choices(source, target, key, others)
+        elif key[0] != "+":
+            _names(source, target, key, weigh(key), named)
+    if source.server == target.server:
+        _told(source, target, others)
+        for one in relations(source.mentions, source.name, target.mentions, target.name):
+            _declared(source, target, one, named, others)
+    if seen is not None:
+        _seen(source, target, seen, others)
+    return [_candidate(source, target, at, named.get(at), others.get(at, [])) for at in {**named, **others}]
+
+
+def _names(source: Node, target: Node, key: str, weight: float, named: dict[At, _Named]) -> None:
+    worth = _worth(key)
+    same_server = source.server == target.server
+    damped = _damping(source, target, worth) if source.subject.deletes or target.subject.creates else 1.0
+    for give in source.gives[key]:
+        for take in target.takes[key]:
+            at = (give.at, take.at)
+            is_own = give.own and take.own
+            whole = worth.here if same_server else worth.elsewhere if is_own else worth.guessed
+            whole *= give.weight * take.weight * damped
+            if target.subject.updates and _is_changed(target, take.at, worth.last):
+                whole *= _CHANGED
+            sure = whole * weight
+            known = named.get(at)
+            if known is None or (sure, key) > (known.weight, known.key):
+                named[at] = _Named(sure, key, is_own, whole >= LEAST > sure)
+
+
+def _damping(source: Node, target: Node, worth: _Worth) -> float:
+    """Say how much less a name is worth between tools that end or begin the life of what it names."""
+    mine, theirs = source.subject.thing[-1:], target.subject.thing[-1:]
+    if source.subject.deletes and worth.last in IDENTIFYING and (worth.thing,) == mine:
+        # What names a thing that is gone is of no use.
+        return _ITS_OWN
+    if target.subject.creates and mine == theirs and source.server == target.server:
+        # What one of them is known by, a new one is not.
+        chosen = worth.last in KINDS or (worth.last in CHOSEN and (worth.thing,) == theirs)
+        return _ITS_OWN if chosen else 1.0
+    return 1.0
+
+
+def _is_changed(target: Node, at: int, last: str) -> bool:
+    """Say whether a slot is what is to be changed, rather than what says which one."""
+    slot = target.ports.slots[at]
+    return not (slot.required and slot.parameter in target.ports.required) and last not in IDENTIFYING
+
+
+def _shapes(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
+    """Look which objects have all that a slot's objects need."""
+    for take in target.takes[key]:
+        asked = target.slot_forms[take.at]
+        required = {name for name, needed, _ in asked.fields if needed}
+        told = together(_FIELD * telling(words_of(name)) for name in required)
+        weight = _SHAPE + (1 - _SHAPE) * _FIELD * told if told >= LEAST else _COMPANION
+        for give in source.gives[key]:
+            if required <= {name for name, _, _ in source.place_forms[give.at].fields}:
+                detail = ", ".join(sorted(required))
+                others.setdefault((give.at, take.at), []).append(Evidence("shape", weight, detail))
+
+
+def _formats(source: Node, target: Node, key: str, weight: float, others: dict[At, list[Evidence]]) -> None:
+    sure = _FORMAT_ALONE.get(key[1:], 0) * weight
+    for give in source.gives[key]:
+        for take in target.takes[key]:
+            changed = target.subject.updates and _is_changed(target, take.at, key)
+            evidence = Evidence("format", sure * (_CHANGED if changed else 1), key[1:])
+            others.setdefault((give.at, take.at), []).append(evidence)
+
+
+def _choices(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
+    evidence = Evidence("format", _SAME_CHOICE, "one of the same few values")
+    for give in source.gives[key]:
+        for take in target.takes[key]:
+            others.setdefault((give.at, take.at), []).append(evidence)
+
+
+def _told(source: Node, target: Node, others: dict[At, list[Evidence]]) -> None:
+    """Look whether one tool tells of the things of which the other takes an id, a name or a path."""
+    for (name, thing), slots in target.asked.items():
+        if name not in source.vague or thing not in source.texts or source.subject.deletes:
+            continue
+        if target.subject.creates and source.subject.thing == target.subject.thing:
+            continue
+        evidence = Evidence("entity", _TOLD, f"its description tells of {thing!r}")
+        for place in source.vague[name]:
+            for slot in slots:
+                others.setdefault((place, slot), []).append(evidence)
+
+
+def _seen(source: Node, target: Node, seen: Flows, others: dict[At, list[Evidence]]) -> None:
+    flows = seen.between(source.tool, target.tool)
+    if not flows:
+        return
+    places = {path_text(place.path): at for at, place in enumerate(source.ports.places)}
+    slots = {path_text(slot.path): at for at, slot in enumerate(target.ports.slots)}
+    for start, end, times in flows:
+        if start in places and end in slots and times > 0:
+            sure = min(_MOST_LINEAGE, 1 - 0.5 ** (1 + times / 2))
+            evidence = Evidence("lineage", sure, f"seen {times} times")
+            others.setdefault((places[start], slots[end]), []).append(evidence)
+
+
+def _declared(
+    source: Node, target: Node, one: Relation, named: dict[At, _Named], others: dict[At, list[Evidence]]
+) -> None:
+    """Find which places and slots a description means."""
+    pairs = list(_meant(source, target, one))
+    best = max((named[at].weight for at in pairs if at in named), default=0.0)
+    weight = _DECLARED
+    chosen = [at for at in pairs if at in named and named[at].weight >= best * _NEAR]
+    if best < _SILENT:
+        chosen = [at for at in pairs if _is_akin(source, target, at)]
+        weight = _MEANT
+    for at in chosen:
+        known = others.setdefault(at, [])
+        if not any(evidence.kind == "declared" for evidence in known):
+            known.append(Evidence("declared", weight, one.text))
+
+
+def _meant(source: Node, target: Node, one: Relation) -> Iterator[At]:
+    fields = {at for at, name in enumerate(source.place_names) if name and name in one.names}
+    for at, place in enumerate(source.ports.places):
+        if (one.place is not None and place.path[: len(one.place)] != one.place) or (
+            fields and at not in fields
+        ):
+            continue
+        for to, slot in enumerate(target.ports.slots):
+            if one.slot is None or slot.path[: len(one.slot)] == one.slot:
+                yield at, to
+
+
+def _is_akin(source: Node, target: Node, at: At) -> bool:
+    """Say whether a place may be what a description means, though its name is another."""
+    if source.place_forms[at[0]].kinds & {"object", "boolean"}:
+        return False
+    path = source.ports.places[at[0]].path
+    if not path or path[-1].kind != "key":
+        return True
+    mine, theirs = source.place_names[at[0]], target.slot_names[at[1]]
+    return bool(mine) and mine[-1:] == theirs[-1:] and (mine[-1] in IDENTIFYING or mine[-1] in KINDS)
+
+
+def _candidate(source: Node, target: Node, at: At, named: _Named | None, others: list[Evidence]) -> Candidate:
+    given, asked = source.place_forms[at[0]], target.slot_forms[at[1]]
+    problem = conflict(given, asked)
+    if named is None:
+        return Candidate(*at, tuple(others), problem)
+    weight = named.weight
+    if asked.values is not None and given.values is None:
+        weight *= _FREE
+    if not named.is_own:
+        name = Evidence("entity", weight, named.key)
+    else:
+        same = _last(source.ports.places[at[0]].path) == _last(target.ports.slots[at[1]].path)
+        name = Evidence("name" if same else "words", weight, named.key)
+    evidence = [name, *others]
+    if (
+        given.format is not None
+        and given.format == asked.format
+        and not any(one.kind == "format" for one in others)
+    ):
+        evidence.append(Evidence("format", _FORMATS.get(given.format, _ANY_FORMAT), given.format))
+    return Candidate(*at, tuple(evidence), problem, named.is_common)
+
+
+def _last(path: Path) -> str:
+    return next((step.key for step in reversed(path) if step.kind == "key"), "")

@@ -1,0 +1,170 @@
+"""Whether a value of one type can go where another type is asked for; where it cannot, no evidence makes an edge."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from halflap.learn.formats import MATCHERS
+from halflap.schema.fields import choices_of, fields_of
+
+if TYPE_CHECKING:
+    from halflap.schema.kinds import Type
+
+__all__ = ["Form", "conflict", "form_of"]
+
+_PLAIN = frozenset({"string", "number", "integer", "boolean"})
+_ANYTHING = frozenset({"string", "number", "integer", "boolean", "object", "array"})
+_SAME_FORMAT = {
+    "iri": "uri", "url": "uri", "uri-reference": "uri", "iri-reference": "uri", "http-url": "uri", "idn-email": "email",
+    "datetime": "date-time", "ip": "ipv4", "idn-hostname": "hostname", "guid": "uuid",
+}  # fmt: skip
+_DISJOINT = frozenset(
+    {
+        "date-time",
+        "date-time-local",
+        "date",
+        "time",
+        "time-local",
+        "duration",
+        "uuid",
+        "email",
+        "uri",
+        "ipv4",
+        "ipv6",
+        "hostname",
+    }
+)
+"""Formats of which no text has two; others may be names for much the same."""
+_MOST_FIELDS = 60
+_MOST_VALUES = 200
+_DEEPEST = 3
+
+
+class Form(NamedTuple):
+    """What matters of a type here, small enough to be compared often."""
+
+    kinds: frozenset[str]
+    format: str | None = None
+    values: frozenset[tuple[str, Any]] | None = None
+    """All that it may be, where that is enumerated."""
+    fields: tuple[tuple[str, bool, Form], ...] = ()
+    """The keys of an object: name, whether it is required, what it is."""
+    closed: bool = False
+    is_map: bool = False
+    """Whether it is an object whose keys are data."""
+
+    @property
+    def kind(self) -> str:
+        """The one kind that it is; nothing where it may be several."""
+        return next(iter(self.kinds)) if len(self.kinds) == 1 else ""
+
+
+def form_of(kind: Type, depth: int = 0) -> Form:
+    """Give the form of a type; null is left out, since a value that is not there goes nowhere."""
+    if kind.kind in _PLAIN:
+        return _plain(kind.kind, kind.format)
+    return _form_of(kind, depth)
+
+
+@lru_cache(maxsize=1 << 10)
+def _plain(kind: str, form: str | None) -> Form:
+    return Form(frozenset({kind}), None if form is None else _SAME_FORMAT.get(form.lower(), form.lower()))
+
+
+def _form_of(kind: Type, depth: int) -> Form:
+    parts = [one for one in (kind.members or (kind,)) if one.kind != "null"]
+    kinds: set[str] = set()
+    for part in parts:
+        if part.kind == "values":
+            kinds |= {_kind_of(value) for value in part.values} - {"null"}
+        elif part.kind in {"any", "cut", "again", "union"}:
+            kinds |= _ANYTHING
+        elif part.kind != "never":
+            kinds.add(part.kind)
+    formats = {part.format for part in parts if part.kind == "string"}
+    listed = [part for part in parts if part.kind == "values"]
+    values = None
+    if listed and len(listed) == len(parts) and sum(len(one.values) for one in listed) <= _MOST_VALUES:
+        values = frozenset(
+            spelled
+            for one in listed
+            for spelled, value in zip(one.spelled, one.values, strict=True)
+            if value is None or isinstance(value, str | int | float)
+        ) - {("NoneType", None)}
+    objects = choices_of(kind) if depth < _DEEPEST else []
+    fields = tuple(
+        (field.name, field.required, form_of(field.type, depth + 1))
+        for field in fields_of(objects)[:_MOST_FIELDS]
+    )
+    form = (
+        next(iter(formats)) if len(formats) == 1 and "values" not in {part.kind for part in parts} else None
+    )
+    return Form(
+        frozenset(kinds),
+        None if form is None else _SAME_FORMAT.get(form.lower(), form.lower()),
+        values,
+        fields,
+        bool(objects) and all(one.closed for one in objects),
+        bool(objects) and not fields and any(one.extra is not None for one in objects),
+    )
+
+
+@lru_cache(maxsize=1 << 15)
+def conflict(given: Form, asked: Form) -> str:
+    """Say why no value of the one can go where the other is asked for; nothing if it can."""
+    fitting = {
+        kind for kind in given.kinds if kind in asked.kinds or (kind == "integer" and "number" in asked.kinds)
+    }
+    if not fitting:
+        return f"{_list(given.kinds)} is no {_list(asked.kinds)}"
+    if given.values is not None and asked.values is not None:
+        return "" if given.values & asked.values or not given.values else "none of its values is accepted"
+    if given.values is not None and asked.format in MATCHERS:
+        texts = [value for name, value in given.values if name == "str"]
+        return "" if _some_match(texts, asked.format) else f"none of its values is a {asked.format}"
+    if asked.values is not None and given.format in MATCHERS:
+        texts = [value for name, value in asked.values if name == "str"]
+        return "" if _some_match(texts, given.format) else f"no {given.format} is accepted"
+    formats = {given.format, asked.format}
+    if fitting == {"string"} and len(formats) > 1 and formats <= _DISJOINT:
+        return f"a {given.format} is no {asked.format}"
+    return _objects(given, asked) if fitting == {"object"} else ""
+
+
+def _objects(given: Form, asked: Form) -> str:
+    if not given.fields:
+        needed = any(required for _, required, _ in asked.fields)
+        return "its keys are data, not fields" if given.is_map and needed else ""
+    has = {name: form for name, _, form in given.fields}
+    for name, required, form in asked.fields:
+        if name not in has:
+            if required:
+                return f"it has no {name!r}"
+            continue
+        problem = conflict(has[name], form)
+        if problem:
+            return f"{name!r}: {problem}"
+    if asked.closed and asked.fields:
+        more = [name for name in has if name not in {known for known, _, _ in asked.fields}]
+        if more:
+            return f"{more[0]!r} is not accepted"
+    return ""
+
+
+def _some_match(texts: list[str], form: str | None) -> bool:
+    fits = MATCHERS.get(form or "")
+    return fits is None or any(fits(text) for text in texts)
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if value is None:
+        return "null"
+    plain = {str: "string", int: "integer", float: "number", dict: "object", list: "array"}
+    return next((name for kind, name in plain.items() if isinstance(value, kind)), "string")
+
+
+def _list(kinds: frozenset[str]) -> str:
+    return " or ".join(sorted(kinds)) or "nothing"

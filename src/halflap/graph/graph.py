@@ -1,0 +1,221 @@
+"""The graph of what feeds what: tools come and go, and their edges are worked out when somebody asks."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from halflap.graph.between import edge_between
+from halflap.graph.evidence import Flows, may_lead
+from halflap.graph.explain import Explanation, explain
+from halflap.graph.index import Index, bits
+from halflap.graph.node import node_of, vague_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from halflap.graph.edge import Edge, Ports
+    from halflap.graph.node import Held, Node
+
+__all__ = ["Explanation", "Flows", "Graph"]
+
+
+class Graph:
+    """Tools, and the edges between them."""
+
+    def __init__(self, ports: Iterable[Ports] = (), lineage: Flows | None = None) -> None:
+        self._lineage: Flows | None
+        self._index = Index()
+        self._nodes: dict[str, Node] = {}
+        self._ports: dict[str, Ports] = {}
+        self._by_number: list[Node | None] = []
+        self._free: list[int] = []
+        self._servers: dict[str, dict[str, int]] = {}
+        """The numbers of each server's tools, by their names there."""
+        self._sources: dict[str, set[str]] = {}
+        self._targets: dict[str, set[str]] = {}
+        self._edges: dict[int, dict[int, Edge | None]] = {}
+        """What was worked out, by the numbers of source and target."""
+        self._into: dict[int, tuple[Edge, ...]] = {}
+        self._out: dict[int, tuple[Edge, ...]] = {}
+        self.follow(lineage)
+        for one in ports:
+            self.put(one)
+
+    def follow(self, lineage: Flows | None) -> None:
+        """Take what is known now of where values went, in the place of what was."""
+        self._lineage = lineage
+        self._sources.clear()
+        self._targets.clear()
+        for source, _, target, _ in lineage.counts if lineage is not None else ():
+            self._sources.setdefault(target, set()).add(source)
+            self._targets.setdefault(source, set()).add(target)
+        for known in (self._edges, self._into, self._out):
+            known.clear()
+
+    @property
+    def tools(self) -> Mapping[str, Ports]:
+        """The tools, by their names."""
+        return MappingProxyType(self._ports)
+
+    def put(self, ports: Ports) -> None:
+        """Enter a tool that is new or was changed."""
+        self.remove(ports.tool)
+        number = self._free.pop() if self._free else len(self._by_number)
+        node = node_of(ports, number)
+        if number == len(self._by_number):
+            self._by_number.append(node)
+        else:
+            self._by_number[number] = node
+        self._nodes[ports.tool] = node
+        self._ports[ports.tool] = ports
+        self._servers.setdefault(ports.server, {})[node.name] = number
+        self._forget(node, self._index.add(node))
+
+    def remove(self, tool: str) -> None:
+        """Take a tool out; one that is not there is no matter."""
+        node = self._nodes.get(tool)
+        if node is None:
+            return
+        # Who may have an edge with it is known only while it is there.
+        self._forget(node, frozenset())
+        changed = self._index.drop(node)
+        del self._nodes[tool], self._ports[tool]
+        names = self._servers[node.server]
+        if names.get(node.name) == node.number:
+            del names[node.name]
+        if not names:
+            del self._servers[node.server]
+        self._by_number[node.number] = None
+        self._free.append(node.number)
+        self._forget_keys(changed)
+
+    def _forget(self, node: Node, changed: frozenset[str]) -> None:
+        """Forget what was worked out with a tool, and with names that weigh another thing since it came."""
+        if self._into or self._out or self._edges:
+            for target in self._targets_of(node):
+                self._into.pop(target.number, None)
+            for source in self._sources_of(node):
+                self._out.pop(source.number, None)
+                self._edges.get(source.number, {}).pop(node.number, None)
+            self._edges.pop(node.number, None)
+            self._into.pop(node.number, None)
+            self._out.pop(node.number, None)
+        self._forget_keys(changed)
+
+    def _forget_keys(self, changed: frozenset[str]) -> None:
+        if not (changed and (self._into or self._out or self._edges)):
+            return
+        givers = takers = 0
+        for key in changed:
+            givers |= self._index.gives.get(key, 0)
+            takers |= self._index.takes.get(key, 0)
+        for number in bits(givers):
+            self._edges.pop(number, None)
+            self._out.pop(number, None)
+        for number in bits(takers):
+            self._into.pop(number, None)
+
+    def into(self, tool: str) -> Sequence[Edge]:
+        """Give the edges to a tool, the surest first."""
+        node = self._nodes.get(tool)
+        if node is None:
+            return ()
+        found = self._into.get(node.number)
+        if found is None:
+            edges = (self._edge(source, node) for source in self._sources_of(node))
+            found = self._into[node.number] = _sorted(edge for edge in edges if edge is not None)
+        return found
+
+    def out_of(self, tool: str) -> Sequence[Edge]:
+        """Give the edges from a tool, the surest first."""
+        node = self._nodes.get(tool)
+        if node is None:
+            return ()
+        found = self._out.get(node.number)
+        if found is None:
+            edges = (self._edge(node, target) for target in self._targets_of(node))
+            found = self._out[node.number] = _sorted(edge for edge in edges if edge is not None)
+        return found
+
+    def edge(self, source: str, target: str) -> Edge | None:
+        """Give the edge from one tool to another, if there is one."""
+        if source not in self._nodes or target not in self._nodes:
+            return None
+        return self._edge(self._nodes[source], self._nodes[target])
+
+    def edges(self) -> Iterator[Edge]:
+        """Give all edges."""
+        for tool in list(self._nodes):
+            yield from self.into(tool)
+
+    def explain(self, source: str, target: str) -> Explanation:
+        """Say why there is an edge, or what comes nearest to one and why that is none."""
+        return explain(
+            self._nodes.get(source), self._nodes.get(target), self.edge(source, target), self._index.weight, self._lineage,
+            names=(source, target),
+        )  # fmt: skip
+
+    def _edge(self, source: Node, target: Node) -> Edge | None:
+        known = self._edges.setdefault(source.number, {})
+        if target.number not in known:
+            known[target.number] = edge_between(source, target, self._index.weight, self._lineage)
+        return known[target.number]
+
+    def _sources_of(self, node: Node) -> Iterator[Node]:
+        """Give the tools from which there may be an edge to this one, itself too."""
+        found = self._sharing(node, node.takes, self._index.gives)
+        for name, thing in node.asked:
+            giving = self._index.gives.get(vague_key(node.server, name), 0)
+            found |= giving & self._index.tells.get(vague_key(node.server, "", thing), 0)
+        return self._nodes_of(found, node, self._sources)
+
+    def _targets_of(self, node: Node) -> Iterator[Node]:
+        """Give the tools to which there may be an edge from this one, itself too."""
+        found = self._sharing(node, node.gives, self._index.takes)
+        for name in node.vague:
+            for word in node.texts:
+                found |= self._index.takes.get(vague_key(node.server, name, word), 0)
+        return self._nodes_of(found, node, self._targets)
+
+    def _sharing(self, node: Node, keys: Mapping[str, tuple[Held, ...]], others: Mapping[str, int]) -> int:
+        """Give the tools that have a key in common with this one that can make an edge."""
+        siblings = anywhere = 0
+        for key, held in keys.items():
+            sharing = others.get(key)
+            if sharing is not None:
+                here, elsewhere = may_lead(key, held, self._index.weight(key))
+                if elsewhere:
+                    anywhere |= sharing
+                elif here:
+                    siblings |= sharing
+        return anywhere | (siblings & self._index.servers[node.server])
+
+    def _nodes_of(self, found: int, node: Node, flows: Mapping[str, set[str]]) -> Iterator[Node]:
+        found |= 1 << node.number
+        for name in flows.get(node.tool, ()):
+            if name in self._nodes:
+                found |= 1 << self._nodes[name].number
+        for number in self._mentioned(node):
+            found |= 1 << number
+        for number in bits(found):
+            other = self._by_number[number]
+            if other is not None:
+                yield other
+
+    def _mentioned(self, node: Node) -> Iterator[int]:
+        """Give the tools of the same server whose descriptions name this one, or that this one's names."""
+        siblings = self._servers[node.server]
+        for mention in node.mentions:
+            if mention.name in siblings:
+                yield siblings[mention.name]
+            elif mention.name.endswith("*"):
+                yield from (number for name, number in siblings.items() if mention.means(name))
+        for number in siblings.values():
+            other = self._by_number[number]
+            if other is not None and any(one.means(node.name) for one in other.mentions):
+                yield number
+
+
+def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    return tuple(sorted(edges, key=lambda edge: (-edge.confidence, edge.source, edge.target)))

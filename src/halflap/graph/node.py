@@ -1,0 +1,253 @@
+"""A tool as the graph has it: its ports, and what their names may mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from halflap.graph.declared import mentions_of
+from halflap.graph.fit import Form, form_of
+from halflap.graph.reading import place_readings, slot_readings, where
+from halflap.graph.subject import Subject, subject_of
+from halflap.graph.vocabulary import CONTAINERS, IDENTIFYING, KINDS, telling
+from halflap.graph.words import Words, phrase, words_in, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.graph.declared import Mention
+    from halflap.graph.edge import Path, Ports
+    from halflap.graph.reading import Where
+
+__all__ = ["PAGE_SLOTS", "Held", "Node", "node_of", "vague_key"]
+
+PAGE_SLOTS = frozenset(
+    {
+        "after", "before", "continuation token", "continue", "cursor", "first", "hit per page", "last", "limit", "marker",
+        "max count", "max number result", "max result", "next cursor", "next page token", "next token", "offset",
+        "page", "page cursor", "page limit", "page number", "page offset", "page size", "page token", "per page",
+        "result per page", "scroll id", "skip", "start cursor", "start index", "starting after", "top", "top k", "top n",
+        "number result",
+    }
+)  # fmt: skip
+"""Parameters that say which part of a list is wanted: another tool's list has other parts."""
+_FORMATS = frozenset({"email", "ipv4", "ipv6", "uri"})
+_GENERIC = 0.7
+_YES_OR_NO = frozenset({"boolean"})
+_FEWEST_FIELDS = 2
+_LITTLE = 0.2
+_MOST_BESIDE = 8
+_OUTERMOST = 2
+
+
+class Held(NamedTuple):
+    """A place or a slot that a key leads to."""
+
+    at: int
+    weight: float
+    own: bool
+    """Whether the key is its name itself, and not only what that may mean."""
+    optional: bool = False
+    """Whether it is a slot that may be left empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A tool, read."""
+
+    number: int
+    ports: Ports
+    name: str
+    """As its server calls it."""
+    subject: Subject
+    place_forms: tuple[Form, ...]
+    slot_forms: tuple[Form, ...]
+    place_names: tuple[Words, ...]
+    slot_names: tuple[Words, ...]
+    gives: dict[str, tuple[Held, ...]]
+    takes: dict[str, tuple[Held, ...]]
+    vague: dict[str, list[int]]
+    """The places whose names say little, such as `id`, by that name; what they are of, the description may tell."""
+    asked: dict[tuple[str, str], list[int]]
+    """The slots that take such a value, by its name and what it is to be of."""
+    mentions: tuple[Mention, ...]
+    texts: frozenset[str]
+    """The words of its description."""
+
+    @property
+    def tool(self) -> str:
+        """Its name in the catalogue."""
+        return self.ports.tool
+
+    @property
+    def server(self) -> str:
+        """Its server."""
+        return self.ports.server
+
+    def keys_given(self) -> Iterator[str]:
+        """Give the keys under which an index has it as one that gives something."""
+        yield from self.gives
+        yield from (vague_key(self.server, name) for name in self.vague)
+
+    def keys_taken(self) -> Iterator[str]:
+        """Give the keys under which an index has it as one that takes something."""
+        yield from self.takes
+        yield from (vague_key(self.server, name, thing) for name, thing in self.asked)
+
+    def keys_told(self) -> Iterator[str]:
+        """Give the keys under which an index has it as one that tells of something."""
+        if self.vague:
+            yield from (vague_key(self.server, "", word) for word in self.texts)
+
+
+def vague_key(server: str, name: str, thing: str = "") -> str:
+    """Give the key of a name that says something within one server alone."""
+    return f"\0{server}\0{name}\0{thing}"
+
+
+def node_of(ports: Ports, number: int) -> Node:
+    """Read a tool."""
+    name = ports.original_name or ports.tool.rpartition("__")[2]
+    subject = subject_of(name, ports.server)
+    place_forms = tuple(form_of(place.type) for place in ports.places)
+    slot_forms = tuple(form_of(slot.type) for slot in ports.slots)
+    places = [where(place.path) for place in ports.places]
+    slots = [where(slot.path) for slot in ports.slots]
+    gives, vague = _given(ports, subject, place_forms, places)
+    takes, asked = _taken(ports, subject, slot_forms, slots)
+    return Node(
+        number=number,
+        ports=ports,
+        name=name,
+        subject=subject,
+        place_forms=place_forms,
+        slot_forms=slot_forms,
+        place_names=tuple(seen.own for seen in places),
+        slot_names=tuple(seen.own for seen in slots),
+        gives=gives,
+        takes=takes,
+        vague=vague,
+        asked=asked,
+        mentions=mentions_of(ports),
+        texts=words_in(ports.description),
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def _held(at: int, weight: float, own: bool, optional: bool) -> tuple[Held, ...]:
+    # Nearly all keys lead to one place, and nearly all of these are alike: ten thousand tools share them.
+    return (Held(at, weight, own, optional),)
+
+
+def _hold(
+    keys: dict[str, tuple[Held, ...]],
+    key: str,
+    at: int,
+    weight: float = 1.0,
+    *,
+    own: bool = False,
+    optional: bool = False,
+) -> None:
+    known = keys.get(key)
+    one = _held(at, weight, own, optional)
+    keys[key] = one if known is None else known + one
+
+
+def _given(
+    ports: Ports, subject: Subject, forms: tuple[Form, ...], wheres: list[Where]
+) -> tuple[dict[str, tuple[Held, ...]], dict[str, list[int]]]:
+    gives: dict[str, tuple[Held, ...]] = {}
+    vague: dict[str, list[int]] = {}
+    lists = {
+        place.path[: at.into_list] for place, at in zip(ports.places, wheres, strict=True) if at.into_list
+    }
+    for at, (place, form, seen) in enumerate(zip(ports.places, forms, wheres, strict=True)):
+        if form.kinds == _YES_OR_NO:
+            # Of yes and no, one is as good as another: there is nothing to be taken from one tool to another.
+            continue
+        only = len(lists) == 1 and bool(seen.into_list)
+        for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):
+            _hold(gives, key, at, weight, own=own)
+        if form.format in _FORMATS:
+            _hold(gives, f"={form.format}", at)
+        for name, _, _ in form.fields:
+            _hold(gives, f"{{{name}}}", at)
+        if form.values:
+            _hold(gives, _choice(ports.server, seen.own, form), at)
+        if _is_open(seen, subject):
+            vague.setdefault(seen.own[0], []).append(at)
+    for key in _beside([place.path for place in ports.places], wheres):
+        _hold(gives, key, 0)
+    return gives, vague
+
+
+def _taken(
+    ports: Ports, subject: Subject, forms: tuple[Form, ...], wheres: list[Where]
+) -> tuple[dict[str, tuple[Held, ...]], dict[tuple[str, str], list[int]]]:
+    takes: dict[str, tuple[Held, ...]] = {}
+    asked: dict[tuple[str, str], list[int]] = {}
+    needed: list[int] = []
+    for at, (slot, form, seen) in enumerate(zip(ports.slots, forms, wheres, strict=True)):
+        own_name = seen.own
+        if form.kinds == _YES_OR_NO or not own_name or phrase(own_name) in PAGE_SLOTS:
+            continue
+        is_needed = slot.required and slot.parameter in ports.required
+        for key, weight, own in slot_readings(slot.path, subject, form.kind, slot.description):
+            _hold(takes, key, at, weight, own=own, optional=not is_needed)
+        if form.format in _FORMATS:
+            _hold(takes, f"={form.format}", at)
+        shape = _shape(form) if form.fields else ""
+        if shape:
+            _hold(takes, shape, at)
+        if form.values and is_needed:
+            _hold(takes, _choice(ports.server, own_name, form), at)
+        thing = own_name[:-1] or (() if subject.creates else subject.thing)
+        if thing and len(slot.path) <= _OUTERMOST and _is_vague(own_name[-1]):
+            asked.setdefault((own_name[-1], thing[-1]), []).append(at)
+        if is_needed:
+            needed.append(at)
+    for key in _beside([ports.slots[at].path for at in needed], [wheres[at] for at in needed]):
+        _hold(takes, key, 0)
+    return takes, asked
+
+
+def _is_open(seen: Where, subject: Subject) -> bool:
+    """Say whether it is open of what a place is: an id of what the tool is about, whatever that may be."""
+    if not seen.is_named or len(seen.own) != 1 or not _is_vague(seen.own[0]):
+        return False
+    if not subject.is_vague and seen.own[0] not in KINDS:
+        return False
+    return all(CONTAINERS.issuperset(words) for words in seen.parents)
+
+
+def _choice(server: str, own: Words, form: Form) -> str:
+    """Give the key of one of a few values, under one name, of one server."""
+    values = sorted(map(repr, form.values or ()))
+    return f"#{server}\0{own[-1:]}\0{values}"
+
+
+def _beside(paths: Sequence[Path], wheres: Sequence[Where]) -> Iterator[str]:
+    """Give the keys of names that say little alone, two by two, where they stand side by side."""
+    inside: dict[Path, list[str]] = {}
+    for path, seen in zip(paths, wheres, strict=True):
+        if seen.is_named and _LITTLE <= telling(seen.own) < _GENERIC:
+            inside.setdefault(path[:-1], []).append(phrase(seen.own))
+    for found in inside.values():
+        few = sorted(found)[:_MOST_BESIDE]
+        for at, name in enumerate(few):
+            for other in few[at + 1 :]:
+                yield f"+{name}+{other}"
+
+
+def _is_vague(name: str) -> bool:
+    """Say whether a name is that of an attribute by which things are known, but not of which."""
+    return (name in IDENTIFYING or name in KINDS) and telling((name,)) < _GENERIC
+
+
+def _shape(form: Form) -> str:
+    """Give the key by which objects are found that this slot takes as they are: the field that tells most."""
+    required = [name for name, needed, _ in form.fields if needed]
+    if form.kinds != {"object"} or len(required) < _FEWEST_FIELDS:
+        return ""
+    return f"{{{max(required, key=lambda name: (telling(words_of(name)), len(name), name))}}}"

@@ -1,0 +1,62 @@
+"""Pagination: what one page of a result has that the call for the next one takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halflap.graph.edge import Evidence, Link
+from halflap.graph.fit import conflict
+from halflap.graph.words import Words, phrase
+
+if TYPE_CHECKING:
+    from halflap.graph.node import Node
+
+__all__ = ["pages"]
+
+_SURE = 0.9
+_NEXT = frozenset({"next", "end", "continuation"})
+_CURSORS = frozenset(
+    (
+        "cursor|next|next cursor|end cursor|page token|next page token|next token|continuation token|page cursor|marker|"
+        "next page cursor|next marker|next page id|scroll id|next start cursor|next continuation token|start cursor"
+    ).split("|")
+)
+_TAKEN = frozenset(
+    (
+        "cursor|after|page token|next token|next page token|next cursor|continuation token|continue|page cursor|marker|"
+        "start cursor|scroll id|starting after|next page cursor|next page id|next"
+    ).split("|")
+)
+_TURNED = frozenset({"cursor", "token", "page", "offset", "marker", "start", "index", "key", "id", "skip"})
+_ALSO = {
+    "page": frozenset({"page number"}),
+    "offset": frozenset({"start", "start index", "skip"}),
+    "index": frozenset({"start index"}),
+}
+
+
+def pages(node: Node) -> list[Link]:
+    """Give the links by which a tool's result leads to its next page."""
+    links = []
+    for to, slot in enumerate(node.ports.slots):
+        asked = phrase(node.slot_names[to])
+        for at, place in enumerate(node.ports.places):
+            # What is in a list is of an item, not of the page.
+            if not place.path or any(step.kind != "key" for step in place.path):
+                continue
+            given = node.place_names[at]
+            if _turns(given, asked) and not conflict(node.place_forms[at], node.slot_forms[to]):
+                detail = f"the {phrase(given)} of one page is the {asked} of the next call"
+                links.append(Link(place.path, slot.path, _SURE, (Evidence("words", _SURE, detail),)))
+                break
+    return links
+
+
+def _turns(given: Words, asked: str) -> bool:
+    name = phrase(given)
+    if name in _CURSORS and asked in _TAKEN:
+        return True
+    if len(given) < 2 or given[0] not in _NEXT or given[-1] not in _TURNED:  # noqa: PLR2004 -- `next` and what
+        return False
+    rest = phrase(given[1:])
+    return asked in {rest, name} or asked in _ALSO.get(rest, ())

@@ -1,0 +1,200 @@
+"""What goes into a tool and what comes out, as places and slots: its schemas, taken apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from halflap.graph.edge import EACH, NAME, VALUE, Place, Ports, Slot, key
+from halflap.schema.fields import choices_of, extra_of, fields_of
+from halflap.schema.join import union
+from halflap.schema.kinds import Type
+from halflap.schema.returned import says_something
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.graph.edge import Path
+    from halflap.schema import ToolSchema
+    from halflap.schema.kinds import Field
+    from halflap.values import Tool
+
+__all__ = ["ports_of"]
+
+_DEEPEST = 10
+_MOST = 400
+"""A tool has no more places or slots than this; the outermost come first."""
+_SELDOM = 0.5
+_UNSURE = 0.5
+_SUCCESS = ("success", "ok")
+_INNER = "data"
+_SCALARS = frozenset({"string", "number", "integer", "boolean", "any", "cut", "again", "values"})
+_STRING = Type("string")
+
+
+def ports_of(
+    tool: Tool,
+    schema: ToolSchema,
+    learned: Type | None = None,
+    *,
+    is_destructive: bool = False,
+    latency_ms: float | None = None,
+    learned_confidence: float = _UNSURE,
+) -> Ports:
+    """Take a tool's schemas apart: what it declares to return first, what was learned of it beside that.
+
+    `learned_confidence` is how sure the learned type is.
+    """
+    taken = () if schema.input_type is None else fields_of(choices_of(schema.input_type))
+    slots: list[Slot] = []
+    for slot in _outermost(_slots(one, (), 0) for one in taken):
+        slots.append(slot)
+        if len(slots) == _MOST:
+            break
+    return Ports(
+        tool=tool.name,
+        server=tool.server,
+        places=_places_of(schema.output_type, learned, learned_confidence),
+        slots=tuple(slots),
+        required=frozenset(one.name for one in taken if one.required and not one.has_default),
+        description=tool.description,
+        original_name=tool.original_name,
+        is_destructive=is_destructive,
+        latency_ms=latency_ms,
+    )
+
+
+def _outermost(parts: Iterator[Iterator[Slot]]) -> list[Slot]:
+    """Put what is less deep first, so that a deep parameter does not take the room of those after it."""
+    found = [slot for part in parts for slot in part]
+    return found if len(found) <= _MOST else sorted(found, key=lambda slot: len(slot.path))
+
+
+def _slots(field: Field, before: Path, depth: int) -> Iterator[Slot]:
+    yield from _slots_at(field.type, (*before, key(field.name)), field, depth)
+
+
+def _slots_at(kind: Type, path: Path, field: Field, depth: int) -> Iterator[Slot]:
+    """Give what a value can be put into: itself, where it is no array, and all that is inside of it."""
+    if depth > _DEEPEST:
+        return
+    parts = [one for one in (kind.members or (kind,)) if one.kind not in {"null", "never"}]
+    plain = [one for one in parts if one.kind in _SCALARS]
+    objects = [one for one in parts if one.kind == "object"]
+    if plain or objects:
+        yield Slot(
+            path,
+            union([*plain, *objects]),
+            field.required,
+            field.has_default,
+            field.description or kind.description,
+        )
+    for inner in fields_of(objects):
+        yield from _slots(inner, path, depth + 1)
+    extra = extra_of(objects)
+    if extra is not None and says_something(extra):
+        # What any key of a map takes: nobody has to give one.
+        inside = replace(field, required=False, description=extra.description)
+        yield from _slots_at(extra, (*path, VALUE), inside, depth + 1)
+    for array in (one for one in parts if one.kind == "array"):
+        items = array.items or Type("any")
+        yield from _slots_at(items, (*path, EACH), field, depth + 1)
+
+
+def _places_of(declared: Type | None, learned: Type | None, confidence: float) -> tuple[Place, ...]:
+    found: dict[Path, Place] = {}
+    if declared is not None and says_something(declared):
+        for place in _inside_envelope(declared, declared=True, confidence=1.0):
+            found.setdefault(place.path, place)
+            if len(found) == _MOST:
+                break
+    if learned is not None:
+        for place in _inside_envelope(learned, declared=False, confidence=confidence):
+            known = found.get(place.path)
+            if known is None and len(found) < _MOST:
+                found[place.path] = place
+            elif known is not None and known.declared:
+                found[place.path] = _refined(known, place)
+    silent = {path for path, place in found.items() if place.type.kind in {"any", "cut", "again"}}
+    if silent:
+        # That there is anything at all says nothing where it was seen what there is.
+        deeper = {path[:length] for path in found for length in range(len(path))}
+        found = {path: place for path, place in found.items() if path not in silent or path not in deeper}
+    return tuple(found.values())
+
+
+def _refined(declared: Place, learned: Place) -> Place:
+    """Take from what was seen what the declaration leaves open."""
+    said = declared.type
+    if said.kind in {"any", "cut", "again"}:
+        return replace(declared, type=learned.type)
+    if (
+        said.kind == "string"
+        and said.format is None
+        and learned.type.kind == "string"
+        and learned.type.format
+    ):
+        return replace(declared, type=replace(said, format=learned.type.format))
+    return declared
+
+
+def _inside_envelope(kind: Type, *, declared: bool, confidence: float) -> Iterator[Place]:
+    fields = {field.name: field for field in fields_of(choices_of(kind))}
+    whole = Place((), kind, kind.description, 1.0, declared, confidence)
+    if _INNER in fields and any(name in fields and _is_boolean(fields[name].type) for name in _SUCCESS):
+        inner = fields[_INNER]
+        # Of an error there are no data: that they are missing then says nothing of the good results.
+        yield from _at(replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description), 0)
+        return
+    yield from _at(whole, 0)
+
+
+def _is_boolean(kind: Type) -> bool:
+    parts = [one for one in (kind.members or (kind,)) if one.kind != "null"]
+    return bool(parts) and all(
+        one.kind == "boolean"
+        or (one.kind == "values" and all(isinstance(value, bool) for value in one.values))
+        for one in parts
+    )
+
+
+def _at(whole: Place, depth: int) -> Iterator[Place]:
+    """Give a place, and those inside of it; arrays and maps are gone through, not taken themselves."""
+    if depth > _DEEPEST:
+        return
+    kind = whole.type
+    parts = [one for one in (kind.members or (kind,)) if one.kind not in {"null", "never"}]
+    plain = [one for one in parts if one.kind in _SCALARS]
+    objects = [one for one in parts if one.kind == "object"]
+    # Where objects and bare values may be, a place of its own for each: one type would fit neither slot.
+    taken = union([*plain, *objects]) if plain or objects else None
+    if taken is not None:
+        yield replace(whole, type=taken, description=whole.description or kind.description)
+    yield from _in_objects(whole, objects, depth)
+    for array in (one for one in parts if one.kind == "array"):
+        if array.items is not None:
+            yield from _at(
+                replace(whole, path=(*whole.path, EACH), type=array.items, description=whole.description),
+                depth + 1,
+            )
+
+
+def _in_objects(whole: Place, objects: Sequence[Type], depth: int) -> Iterator[Place]:
+    for field in fields_of(objects):
+        presence = whole.presence if field.required or whole.declared else whole.presence * _SELDOM
+        yield from _at(
+            replace(
+                whole,
+                path=(*whole.path, key(field.name)),
+                type=field.type,
+                description=field.description,
+                presence=presence,
+            ),
+            depth + 1,
+        )
+    extra = extra_of(objects)
+    if extra is not None:
+        yield replace(whole, path=(*whole.path, NAME), type=_STRING, description="")
+        yield from _at(
+            replace(whole, path=(*whole.path, VALUE), type=extra, description=extra.description), depth + 1
+        )

@@ -1,0 +1,330 @@
+"""What the name of a place or of a slot may mean: texts that are compared, each with how sure that reading is.
+
+A reading is a name with what it is of: `customer.id`, `customers[].id` and `customer_id` all read `customer id`. A bare
+value in `reservations[]` reads `reservation`, and less surely `reservation id`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from halflap.graph.vocabulary import (
+    CHANGING,
+    CONTAINERS,
+    CONTENT,
+    ELIDED,
+    IDENTIFYING,
+    KINDS,
+    ROLES,
+    THINGS,
+    telling,
+)
+from halflap.graph.words import Words, phrase, words_in, words_of
+
+if TYPE_CHECKING:
+    from halflap.graph.edge import Path
+    from halflap.graph.subject import Subject
+
+__all__ = ["Reading", "Where", "own_words", "place_readings", "slot_readings", "where"]
+
+_WEAK = 0.7
+"""A name that tells less than this needs something beside it."""
+_HEAD = 0.9
+_PART = 0.75
+_ROLE = 0.95
+_CONTAINED = 0.9
+_OF_TOOL = 0.9
+_BESIDE_TOOL = 0.85
+_VALUE = 0.6
+_NUMBERED = 0.75
+_SAID = 0.8
+_SAME = 0.85
+_ADDRESS = 0.65
+_NAMED_AS_THING = 0.85
+_FORMATS = {"uri": "url", "url": "url", "email": "email", "uuid": "id"}
+_LENGTH_OF_COLLECTION = 2
+_THING = 0.45
+
+
+class Reading(NamedTuple):
+    """One thing that a name may mean."""
+
+    key: str
+    weight: float
+    own: bool = False
+    """Whether it is the name itself, with nothing added and nothing left out."""
+
+
+class Where(NamedTuple):
+    """What a path says by itself."""
+
+    own: Words
+    """The words of the last name on it."""
+    parents: tuple[Words, ...]
+    """Those of the names before."""
+    into_list: int
+    """How many steps lead into the first list or map on it; 0 for none."""
+    is_named: bool
+    """Whether it ends in a name."""
+
+
+@lru_cache(maxsize=1 << 16)
+def where(path: Path) -> Where:
+    """Read a path."""
+    names = [words_of(step.key) for step in path if step.kind == "key"]
+    return Where(
+        names[-1] if names else (),
+        tuple(names[:-1]),
+        next((at + 1 for at, step in enumerate(path) if step.kind != "key"), 0),
+        bool(path) and path[-1].kind == "key",
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def own_words(path: Path) -> Words:
+    """Give the words of the last name on a path."""
+    return next((words_of(step.key) for step in reversed(path) if step.kind == "key"), ())
+
+
+@lru_cache(maxsize=1 << 17)
+def place_readings(
+    path: Path, subject: Subject, kind: str, form: str | None, is_only: bool
+) -> tuple[Reading, ...]:
+    """Read what a place of a result is.
+
+    `kind` is `object`, `integer`, … and `form` the format, if any. `is_only` says that the place is in the only list
+    that the result has.
+    """
+    found: dict[str, Reading] = {}
+    if path and path[-1].kind == "key":
+        _named(found, path, subject, kind, is_only=is_only)
+        if kind == "object":
+            found = {key: one for key, one in found.items() if one.own or one.weight == 1}
+    elif kind != "object":
+        _bare(found, path, subject, kind, form, is_only=is_only)
+    elif path:
+        _add(found, own_words(path), 1.0, own=True)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=1 << 17)
+def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> tuple[Reading, ...]:
+    """Read what a slot takes."""
+    names = [step.key for step in path if step.kind == "key"]
+    own = words_of(names[-1])
+    found: dict[str, Reading] = {}
+    if not own:
+        return ()
+    _add(found, own, 1.0, own=True)
+    if kind == "object":
+        return tuple(found.values())
+    _said(found, own, description)
+    shortened = _shortened(own)
+    if telling(own) < _WEAK or len(own) == 1:
+        for words, weight in _things_around(names[:-1], own, subject):
+            _add(found, _of(words, own), weight)
+    if own[-2:] == ("user", "name"):
+        _add(found, ("user", "login"), _SAME)
+    for words, weight in shortened:
+        _add(found, words, weight)
+    for words, weight in [(own, 1.0), *shortened]:
+        if _is_thing(words, kind):
+            for attribute, sure in (*IDENTIFYING.items(), ("email", _ADDRESS)):
+                _add(found, (*words, attribute), weight * sure)
+    return tuple(found.values())
+
+
+def _things_around(parents: list[str], own: Words, subject: Subject) -> list[tuple[Words, float]]:
+    """Give what a slot may be of: what it is inside of, else what its tool is about."""
+    inside = [words for words in map(words_of, parents) if words and not set(words) <= CONTAINERS]
+    if inside:
+        return [(inside[-1], 1.0)]
+    if own[-1] not in IDENTIFYING and own[-1] not in KINDS:
+        # What state a ticket is in says nothing of which: as a parameter it is a filter, or what it is to become.
+        return []
+    if subject.creates:
+        # The name or the path of what is made anew is nobody else's.
+        return [(subject.owner, _BESIDE_TOOL)] if subject.owner else []
+    found = [(subject.owner, _OF_TOOL)] if subject.owner else []
+    if subject.thing and not (subject.owner and subject.is_many):
+        found += [(words, weight * _OF_TOOL) for words, weight in _variants(subject.thing, elide=True)]
+    return found
+
+
+def _said(found: dict[str, Reading], own: Words, description: str) -> None:
+    """Read of what kind a value is, where the description says it and the name does not."""
+    if telling(own) >= _WEAK or not description:
+        return
+    said = words_in(description[:300])
+    for kind in ("email", "url"):
+        if kind in said and kind not in own and (own[-1] in ROLES or own[-1] in _ADDRESSED):
+            _add(found, (kind,), _SAID)
+
+
+_ADDRESSED = frozenset(
+    [
+        "to",
+        "cc",
+        "bcc",
+        "recipient",
+        "attendee",
+        "invitee",
+        "participant",
+        "guest",
+        "source",
+        "target",
+        "image",
+        "file",
+        "page",
+        "website",
+        "site",
+    ]
+)
+
+
+def _named(found: dict[str, Reading], path: Path, subject: Subject, kind: str, *, is_only: bool) -> None:
+    names = [step.key for step in path if step.kind == "key"]
+    own = words_of(names[-1])
+    if not own:
+        return
+    _add(found, own, 1.0, own=True)
+    for words, weight in _shortened(own):
+        _add(found, words, weight)
+    if own == ("login",):
+        _add(found, ("user", "login"), _SAME)
+    if kind in {"string", "integer"} and len(own) == 1 and _is_thing(own, kind):
+        # `customer` is as often the customer's id, or its name.
+        for attribute in ("id", "name"):
+            _add(found, (*own, attribute), _NAMED_AS_THING * IDENTIFYING[attribute])
+    if telling(own) >= _WEAK and len(own) > 1:
+        return
+    weight = 1.0
+    for name in reversed(names[:-1]):
+        around = words_of(name)
+        for words, sure in _variants(around, elide=True):
+            _add(found, _of(words, own), weight * sure)
+        if not around or not set(around) <= CONTAINERS:
+            break
+        weight *= _CONTAINED
+    else:
+        _of_tool(found, own, subject, weight)
+        return
+    is_collection = len(names) == _LENGTH_OF_COLLECTION and path[1].kind == "each"
+    if is_collection and is_only and subject.is_many:
+        # `members[].id` of `list_users`.
+        _of_tool(found, own, subject, _BESIDE_TOOL)
+
+
+def _of_tool(found: dict[str, Reading], own: Words, subject: Subject, weight: float) -> None:
+    for words, sure in _variants(subject.thing, elide=True):
+        _add(found, _of(words, own), weight * sure * _OF_TOOL)
+
+
+def _bare(
+    found: dict[str, Reading], path: Path, subject: Subject, kind: str, form: str | None, *, is_only: bool
+) -> None:
+    """Read a value that has no name of its own: an item of a list, a key or a value of a map, a whole result."""
+    name = own_words(path)
+    sure = 1.0
+    if (
+        name
+        and set(name) <= CONTAINERS
+        and all(step.kind != "key" or set(words_of(step.key)) <= CONTAINERS for step in path)
+    ):
+        name, sure = (), _CONTAINED
+    if path and path[-1].kind == "value":
+        _add(found, name or subject.thing, _VALUE)
+        return
+    if not path or (not name and path[-1].kind == "key"):
+        _whole(found, subject, kind, form)
+        return
+    whose = [(name, 1.0)] if name else []
+    if (not name or (is_only and len(path) == _LENGTH_OF_COLLECTION)) and subject.thing:
+        whose.append((subject.thing, sure * _OF_TOOL))
+    for thing, weight in whose:
+        # `objectIDs[]` says itself what its items are.
+        said = thing[-1] in IDENTIFYING or thing[-1] in KINDS
+        _add(found, thing, weight, own=not said and thing is name)
+        if said and thing is name:
+            _add(found, thing, weight, own=True)
+            for words, part in _shortened(thing):
+                _add(found, words, weight * part)
+            continue
+        if kind == "integer" and thing is not name:
+            continue
+        for words, part in _variants(thing, elide=True):
+            _add(found, words, weight * part)
+            for attribute, likely in IDENTIFYING.items():
+                _add(found, (*words, attribute), weight * part * likely)
+        if form in _FORMATS:
+            for words, part in _variants(thing, elide=False):
+                _add(found, (*words, _FORMATS[form]), weight * part)
+            _add(found, (_FORMATS[form],), weight * _SAID)
+
+
+def _whole(found: dict[str, Reading], subject: Subject, kind: str, form: str | None) -> None:
+    """Read a bare result: it is what the tool's name ends in, or what its format and the tool's thing make of it.
+
+    The text that a tool answers with may as well be a sentence: of `create_invoice` it is no identifier.
+    """
+    said = subject.phrase
+    if said and (said[-1] in IDENTIFYING or said[-1] in KINDS):
+        _add(found, said, 1.0, own=True)
+        for start in range(1, len(said)):
+            _add(found, said[start:], _HEAD)
+    if form in _FORMATS:
+        for words, weight in _variants(subject.thing, elide=False):
+            _add(found, (*words, _FORMATS[form]), weight)
+        _add(found, (_FORMATS[form],), _SAID)
+    elif kind == "integer" and subject.creates and subject.thing:
+        _add(found, (*subject.thing, "id"), _NUMBERED)
+
+
+def _shortened(own: Words) -> list[tuple[Words, float]]:
+    """Give the name without what says which one it is: `billing_address`, `from_account_id`."""
+    found: list[tuple[Words, float]] = []
+    weight = 1.0
+    for start in range(1, len(own)):
+        if own[start - 1] in CHANGING:
+            break
+        weight *= _ROLE if own[start - 1] in ROLES else _PART
+        rest = own[start:]
+        if telling(rest) >= _WEAK or (rest[-1] in KINDS and telling(rest) > 1 - _WEAK):
+            found.append((rest, weight))
+    return found
+
+
+def _variants(thing: Words, *, elide: bool) -> list[tuple[Words, float]]:
+    """Give a thing, the kind of thing that it is, and what it is called where the last word is left out."""
+    if not thing:
+        return []
+    found = [(thing, 1.0)]
+    if len(thing) > 1:
+        found.append((thing[-1:], _HEAD))
+        if elide and thing[-1] in ELIDED:
+            found.append((thing[:-1], _PART))
+    return found
+
+
+def _is_thing(words: Words, kind: str) -> bool:
+    """Say whether a name is that of a thing, so that its value may be whatever names the thing."""
+    last = words[-1]
+    if last in CONTENT or last in IDENTIFYING or last in KINDS:
+        return False
+    return telling((last,)) >= _THING or (kind == "string" and last in THINGS)
+
+
+def _of(thing: Words, own: Words) -> Words:
+    """Put a name behind what it is of, without saying a word twice: `flights[].flight_number`."""
+    for length in range(min(len(thing), len(own)), 0, -1):
+        if thing[-length:] == own[:length]:
+            return (*thing, *own[length:])
+    return (*thing, *own)
+
+
+def _add(found: dict[str, Reading], words: Words, weight: float, *, own: bool = False) -> None:
+    key = phrase(words)
+    known = found.get(key)
+    if key and (known is None or known.weight < weight):
+        found[key] = Reading(key, weight, own)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+from cli.program import configure, halflap
+from halflap.cli.app import _loaded
+from halflap.demo import demo_config
+from halflap.gateway.composing import MOST_SUGGESTED
+from halflap.graph import trail
+from halflap.graph.edge import Coverage, EvidenceKind
+from halflap.observe import edges
+from halflap.server.core import core_family
+from halflap.server.metrics import prometheus
+from server.test_metrics import COUNTED
+from support import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = (ROOT / "docs" / "graph.md").read_text()
+COMMANDS = [
+    line.strip() for line in PAGE.partition("## Edges")[0].splitlines() if line.startswith("    halflap")
+]
+
+
+@pytest.mark.parametrize("command", ["graph", "suggest"])
+def test_every_option_of_the_commands_is_there(command: str) -> None:
+    loaded = _loaded(command)
+    options = {name for one in loaded.params for name in one.opts if name.startswith("--")}
+    everywhere = {"--config", "--verbose", "--help", "--install-completion", "--show-completion"}
+    assert {name for name in options - everywhere if f"`{name}" not in PAGE} == set()
+    for name in getattr(loaded, "commands", {}):
+        assert f"| `{name}" in PAGE
+
+
+def test_every_metric_is_there_and_no_other() -> None:
+    families = set(re.findall(r"^# TYPE (\w+)", prometheus(COUNTED), re.MULTILINE))
+    rows = [line for line in PAGE.splitlines() if line.startswith("| `halflap_")]
+    assert {name for row in rows for name in re.findall(r"`(halflap_\w+)`", row)} == families
+
+
+def test_every_argument_and_field_of_the_tool_is_there() -> None:
+    gateway: Any = None
+    (tool,) = (one for one in core_family(gateway) if one.name == "suggest_workflow")
+    for name in tool.input_schema["properties"]:
+        assert f"| `{name}` |" in PAGE
+    assert tool.output_schema is not None
+    suggestion = tool.output_schema["properties"]["suggestions"]["items"]
+    for name in suggestion["required"]:
+        assert f"`{name}`" in PAGE or f"(`{name}`)" in PAGE
+    assert tool.input_schema["properties"]["limit"]["maximum"] == MOST_SUGGESTED
+    assert f"from 1 to {MOST_SUGGESTED}; {tool.input_schema['properties']['limit']['default']} if" in PAGE
+
+
+def test_every_kind_of_evidence_and_coverage_is_explained() -> None:
+    for kind in get_args(EvidenceKind):
+        assert f"| `{kind}` |" in PAGE
+    for coverage in get_args(Coverage):
+        assert f"`{coverage}` if" in PAGE
+
+
+def test_the_bounds_are_those_that_hold() -> None:
+    assert f"the newest {trail._MOST_VALUES:,} of a run" in PAGE
+    assert f"for up\nto {edges.MOST_KEPT:,} tools" in PAGE
+
+
+def test_the_commands_at_its_beginning_work(tmp_path: Path) -> None:
+    configure(tmp_path, *demo_config()["servers"])
+    assert len(COMMANDS) == 4
+    for line in COMMANDS:
+        command = re.split(r"\s{3,}", line)[0].partition(" | ")[0]
+        done = halflap(*shlex.split(command)[1:], "-c", "halflap-test.json", home=tmp_path)
+        assert (done.code, bool(done.out)) == (0, True), (command, done.err)
+    # The last is piped into `halflap run -`.
+    ran = halflap("run", "-", "-c", "halflap-test.json", home=tmp_path, stdin=done.out.encode())
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["orders"]
+
+
+def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "servers.yaml").write_text(json.dumps(demo_config()))
+    body = "\n".join(f"    {line}" for line in code.splitlines())
+    names: dict[str, Any] = {}
+    exec(f"async def main():\n{body}\n    return locals()", names)
+    found = asyncio.run(names["main"]())
+    assert found["execution"].outcome == "ok"
+    assert "mcp__sales__customer_search" in found["fed"]
+    assert found["why"].edge is not None

@@ -1,0 +1,219 @@
+"""What can be asked of a gateway about how tools fit together."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cli.program import definitions
+from halflap.config import Config
+from halflap.errors import ToolBlockedError, ToolNotFoundError, UsageError
+from halflap.gateway import Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def _object(names: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in names.split()},
+        "required": names.split(),
+    }
+
+
+def tool(name: str, takes: str, gives: str, description: str, **claims: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": _object(takes),
+        "outputSchema": _object(gives),
+        "annotations": claims,
+    }
+
+
+TOOLS = (
+    tool("find_customer", "phone", "customer_id", "Find a customer by phone.", readOnlyHint=True),
+    tool("customer_invoices", "customer_id", "invoice_id", "The invoices of a customer.", readOnlyHint=True),
+    tool("read_invoice", "invoice_id", "total currency", "Read an invoice.", readOnlyHint=True),
+    tool("void_invoice", "invoice_id", "credit_note_id", "Void an invoice.", destructiveHint=True),
+    tool("print_credit_note", "credit_note_id", "page", "Print a credit note."),
+)
+
+
+def shop(folder: Path, **more: Any) -> Config:
+    server = definitions(folder, *TOOLS, name="shop") | {"trust_annotations": True}
+    return Config.from_mapping({"servers": [server], "store": {"path": str(folder / "store.db")}, **more})
+
+
+def asked(run: Run, config: Config, question: Callable[[Gateway], Coroutine[Any, Any, Any]]) -> Any:
+    async def main() -> Any:
+        async with Gateway.open(config) as gateway:
+            return await question(gateway)
+
+    return run(main())
+
+
+def short(tools: list[str]) -> list[str]:
+    return [name.rpartition("__")[2] for name in tools]
+
+
+def test_a_tool_is_wanted_by_its_own_name_or_by_ours(run: Run, tmp_path: Path) -> None:
+    async def ask(gateway: Gateway) -> Any:
+        return [
+            await gateway.suggest_workflow(want=name, have={"phone": "1"})
+            for name in ("read_invoice", "mcp__shop__read_invoice")
+        ]
+
+    one, other = asked(run, shop(tmp_path), ask)
+    assert one == other
+    assert short(one["suggestions"][0]["tools"]) == ["find_customer", "customer_invoices", "read_invoice"]
+    assert one["missing"] == []
+
+
+def test_a_field_is_wanted_by_its_name(run: Run, tmp_path: Path) -> None:
+    found = asked(
+        run,
+        shop(tmp_path),
+        lambda gateway: gateway.suggest_workflow(want="currency", have={"customer_id": "1"}),
+    )
+    assert short(found["suggestions"][0]["tools"]) == ["customer_invoices", "read_invoice"]
+
+
+def test_a_goal_is_matched_through_search(run: Run, tmp_path: Path) -> None:
+    found = asked(
+        run,
+        shop(tmp_path),
+        lambda gateway: gateway.suggest_workflow(goal="the invoices of a customer", have={"phone": "1"}),
+    )
+    assert short(found["suggestions"][0]["tools"]) == ["find_customer", "customer_invoices"]
+
+
+def test_a_goal_that_no_tool_fits_says_so(run: Run, tmp_path: Path) -> None:
+    found = asked(run, shop(tmp_path), lambda gateway: gateway.suggest_workflow(goal="zyzzyva quux"))
+    assert found["suggestions"] == []
+    assert found["missing"][0]["note"].startswith("No tool fits these words.")
+
+
+def test_no_plan_passes_through_what_destroys_unless_it_is_wanted(run: Run, tmp_path: Path) -> None:
+    async def ask(gateway: Gateway) -> Any:
+        return [
+            await gateway.suggest_workflow(want=want, have={"invoice_id": "1"})
+            for want in ("print_credit_note", "void_invoice")
+        ]
+
+    through, wanted = asked(run, shop(tmp_path), ask)
+    assert all("void_invoice" not in short(one["tools"]) for one in through["suggestions"])
+    assert [one["parameter"] for one in through["missing"]] == ["credit_note_id"]
+    assert [short(one["tools"]) for one in wanted["suggestions"]] == [["void_invoice"]]
+
+
+def test_a_goal_that_does_not_say_so_is_not_met_by_what_changes_something(run: Run, tmp_path: Path) -> None:
+    async def ask(gateway: Gateway) -> Any:
+        have = {"invoice_id": "1"}
+        return [
+            await gateway.suggest_workflow(goal=goal, have=have)
+            for goal in ("look at an invoice", "void an invoice")
+        ]
+
+    looking, voiding = asked(run, shop(tmp_path), ask)
+    assert all("void_invoice" not in short(one["tools"]) for one in looking["suggestions"])
+    assert short(voiding["suggestions"][0]["tools"]) == ["void_invoice"]
+
+
+def test_what_is_blocked_is_in_no_plan_and_wanting_it_says_why(run: Run, tmp_path: Path) -> None:
+    config = shop(tmp_path, tools={"block": ["mcp__shop__customer_invoices"]})
+
+    async def ask(gateway: Gateway) -> Any:
+        with pytest.raises(ToolBlockedError):
+            await gateway.suggest_workflow(want="mcp__shop__customer_invoices")
+        with pytest.raises(ToolNotFoundError, match="mcp__shop__read_invoice"):
+            await gateway.suggest_workflow(want="mcp__shop__read_invoce")
+        return await gateway.suggest_workflow(want="read_invoice", have={"phone": "1"})
+
+    found = asked(run, config, ask)
+    assert all("customer_invoices" not in short(one["tools"]) for one in found["suggestions"])
+    assert found["missing"][0]["parameter"] == "invoice_id"
+
+
+def test_where_programs_may_only_read_plans_only_read(run: Run, tmp_path: Path) -> None:
+    config = shop(tmp_path, execution={"read_only": True})
+
+    async def ask(gateway: Gateway) -> Any:
+        graph = await gateway.graph()
+        found = await gateway.suggest_workflow(want="read_invoice", have={"phone": "1"})
+        return graph, found, await gateway.suggest_workflow(want="print_credit_note")
+
+    graph, reading, printing = asked(run, config, ask)
+    assert "mcp__shop__print_credit_note" in graph.tools
+    assert short(reading["suggestions"][0]["tools"])[-1] == "read_invoice"
+    assert printing["suggestions"] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({}, "Say what is wanted"),
+        ({"goal": " ", "want": ""}, "Say what is wanted"),
+        ({"want": "x", "limit": 0}, "from 1 to 10"),
+        ({"want": "x", "limit": 11}, "from 1 to 10"),
+    ],
+)
+def test_what_is_asked_wrongly_is_said(run: Run, tmp_path: Path, question: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        asked(run, shop(tmp_path), lambda gateway: gateway.suggest_workflow(**question))
+
+
+def test_an_edge_is_explained_and_so_is_its_absence(run: Run, tmp_path: Path) -> None:
+    async def ask(gateway: Gateway) -> Any:
+        return [
+            (await gateway.explain_edge(*pair)).to_json()
+            for pair in (("find_customer", "customer_invoices"), ("read_invoice", "find_customer"))
+        ]
+
+    edge, none = asked(run, shop(tmp_path), ask)
+    assert edge["edge"]["coverage"] == "strict"
+    assert edge["edge"]["mappings"][0]["from"] == "customer_id"
+    assert none["edge"] is None
+    assert none["near"]
+
+
+def test_what_is_counted_fits_the_graph_and_can_be_written_as_json(run: Run, tmp_path: Path) -> None:
+    async def ask(gateway: Gateway) -> Any:
+        graph = await gateway.graph()
+        return list(graph.edges()), await gateway.metrics()
+
+    edges, counted = asked(run, shop(tmp_path), ask)
+    json.dumps(counted)
+    assert (counted["tools"], counted["callable"]) == (5, 5)
+    assert counted["servers"] == {"shop": 5}
+    assert counted["outputs"] == {"declared": 5, "learned": 0, "unknown": 0}
+    assert counted["edges"]["total"] == len(edges) == sum(counted["edges"]["coverage"].values())
+    assert counted["edges"]["coverage"]["strict"] >= 4
+    assert sum(counted["edges"]["evidence"]["name"].values()) >= 4
+
+
+def test_what_learning_took_is_counted(run: Run, tmp_path: Path) -> None:
+    async def ask(gateway: Gateway) -> Any:
+        for number in range(3):
+            await gateway.call("mcp__shop__find_customer", phone=str(number))
+        return (await gateway.metrics())["learning"]
+
+    learning = asked(run, shop(tmp_path), ask)
+    assert (learning["results"], learning["dropped"]) == (3.0, 0.0)
+    assert learning["writes"] >= 1
+    assert 0 < learning["look_seconds"] < 5
+    assert 0 <= learning["lag_seconds"] < 60
+
+
+def test_without_learning_there_is_a_graph_of_what_is_declared(run: Run, tmp_path: Path) -> None:
+    config = shop(tmp_path, learning={"enabled": False})
+    found = asked(
+        run, config, lambda gateway: gateway.suggest_workflow(want="read_invoice", have={"phone": "1"})
+    )
+    assert short(found["suggestions"][0]["tools"]) == ["find_customer", "customer_invoices", "read_invoice"]

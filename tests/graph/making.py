@@ -1,0 +1,112 @@
+"""Tools for tests, written shortly: `tool("git", "get_issue", "owner! repo! issue_number:integer!", {"title": str})`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from halflap.graph.graph import Graph
+from halflap.graph.ports import ports_of
+from halflap.schema import parse_schema
+from halflap.schema.types import read_type
+from halflap.values import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from halflap.graph.edge import Edge, Ports
+
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+NOTHING: Any = object()
+
+
+def schema(template: Any) -> dict[str, Any]:
+    """Give the schema of values like this: `{"users": [{"id": int}]}`; a text is a format, a set an enum, `...` a map's key."""
+    if template is Any:
+        return {}
+    if isinstance(template, type):
+        return {"type": PLAIN[template]}
+    if isinstance(template, str):
+        return {"type": "string", "format": template}
+    if isinstance(template, set):
+        return {"type": "string", "enum": sorted(template)}
+    if isinstance(template, list):
+        return {"type": "array", "items": schema(template[0])}
+    if template.keys() == {...}:
+        return {"type": "object", "additionalProperties": schema(template[...])}
+    if (
+        "type" in template
+        and isinstance(template["type"], str)
+        and template["type"] in {*PLAIN.values(), "object", "array"}
+    ):
+        return dict(template)
+    properties = {name.rstrip("?"): schema(inner) for name, inner in template.items()}
+    required = [name for name in template if not name.endswith("?")]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def inputs(takes: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Read parameters: `owner! state ids:array limit:integer`; `!` is required, a string unless it says else."""
+    if not isinstance(takes, str):
+        properties = {name.rstrip("!"): schema(inner) for name, inner in takes.items()}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": [name[:-1] for name in takes if name.endswith("!")],
+        }
+    made: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
+    for one in takes.split():
+        name, _, kind = one.rstrip("!").partition(":")
+        item = {"type": kind.removesuffix("[]") or "string"}
+        made["properties"][name] = {"type": "array", "items": item} if kind.endswith("[]") else item
+        if one.endswith("!"):
+            made["required"].append(name)
+    return made
+
+
+def tool(
+    server: str,
+    name: str,
+    takes: str | Mapping[str, Any] = "",
+    gives: Any = NOTHING,
+    description: str = "",
+    *,
+    learned: Any = NOTHING,
+    sure: float = 0.5,
+    catalogue_name: str = "",
+) -> Ports:
+    """Make a tool's ports by way of its definition, as a server would give it."""
+    output = None if gives is NOTHING else schema(gives)
+    if output is not None and output.get("type") != "object":
+        output = {"type": "object", "properties": {"result": output}, "required": ["result"]}
+    made = Tool(
+        name=catalogue_name or f"mcp__{server}__{name}",
+        server=server,
+        original_name=name,
+        description=description,
+        input_schema=inputs(takes),
+        output_schema=output,
+    )
+    seen = None if learned is NOTHING else read_type(schema(learned))
+    return ports_of(made, parse_schema(made), seen, learned_confidence=sure)
+
+
+def between(graph: Graph, source: str, target: str) -> Edge | None:
+    """Give the edge between two tools named as `server.tool`."""
+    names = ["mcp__" + one.replace(".", "__", 1) for one in (source, target)]
+    assert all(name in graph.tools for name in names), (source, target)
+    return graph.edge(*names)
+
+
+def mappings(edge: Edge | None) -> set[tuple[str, str]]:
+    """Give which place goes to which slot, as text."""
+    return set() if edge is None else {(one["from"], one["to"]) for one in edge.to_json()["mappings"]}
+
+
+def pair(source: Ports, target: Ports, *others: Ports) -> Edge | None:
+    """Give the edge between two tools, in a catalogue of these alone."""
+    return Graph([source, target, *others]).edge(source.tool, target.tool)
+
+
+def graph_of(*ports: Ports | Iterable[Ports]) -> Graph:
+    """Make a graph of tools."""
+    return Graph(one for each in ports for one in ([each] if hasattr(each, "tool") else each))

@@ -1,0 +1,73 @@
+"""Counts of flows: a law of adding up, and what can be asked of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.graph.lineage import NO_LINEAGE, Count, Flow, Lineage
+
+_tools = st.sampled_from(["a", "b", ("one", "t", "h"), ("two", "t", "")])
+_paths = st.sampled_from(["id", "users[].id", "$", "by.{key}", "['a b']"])
+_counts = st.integers(0, 50).flatmap(lambda runs: st.builds(Count, st.integers(runs or 1, 90), st.just(runs)))
+lineages = st.dictionaries(st.builds(Flow, _tools, _paths, _tools, _paths), _counts, max_size=8).map(Lineage)
+
+
+@given(lineages, lineages, lineages)
+def test_merging_commutes_associates_and_has_a_unit(one: Lineage, two: Lineage, three: Lineage) -> None:
+    assert one.merge(two) == two.merge(one)
+    assert one.merge(two).merge(three) == one.merge(two.merge(three))
+    assert one.merge(NO_LINEAGE) == one == NO_LINEAGE.merge(one)
+
+
+@given(lineages)
+def test_what_is_written_is_read_again(one: Lineage) -> None:
+    written = json.loads(json.dumps(one.to_json()))
+    assert Lineage.from_json(written) == one
+    assert Lineage(dict(reversed(list(one.counts.items())))).to_json() == one.to_json()
+
+
+@given(lineages, lineages)
+def test_renaming_adds_up_what_becomes_one(one: Lineage, two: Lineage) -> None:
+    def name(tool: Any) -> str | None:
+        return {"a": "x", "b": "x", ("one", "t", "h"): "y"}.get(tool)
+
+    assert one.named(name).merge(two.named(name)) == one.merge(two).named(name)
+    assert all(flow.source in {"x", "y"} for flow in one.named(name).counts)
+
+
+def test_the_ways_between_two_tools_come_most_taken_first() -> None:
+    one = Lineage(
+        {
+            Flow("a", "id", "b", "x"): Count(2, 1),
+            Flow("a", "ids[]", "b", "x"): Count(7, 3),
+            Flow("b", "id", "a", "x"): Count(9, 9),
+        }
+    )
+    assert one.between("a", "b") == (("ids[]", "x", 7), ("id", "x", 2))
+    assert one.between("a", "c") == ()
+    assert one.targets("a") == {"b"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        [1],
+        [["a", "x", "b", "y", 1]],
+        [["a", "x", "b", "y", 1, 2]],
+        [["a", "x", "b", "y", 0, 0]],
+        [["a", "x", "b", "y", 10**400, 1]],
+        [["a", "x", "b", "y", True, 1]],
+        [["a", 1, "b", "y", 1, 1]],
+        [[1, "x", "b", "y", 1, 1]],
+        [["a", "x", "b", "y", 1, 1], ["a", "x", "b", "y", 1, 1]],
+    ],
+)
+def test_what_is_no_lineage_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"\.$"):
+        Lineage.from_json(wrong)
