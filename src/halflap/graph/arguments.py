@@ -1,0 +1,143 @@
+"""The arguments of a generated program's calls: from what is at hand, from results, and put together to objects and arrays."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from halflap.graph.syntax import constant, literal, load
+from halflap.graph.workflow import Axis, many, slot_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.graph.edge import Path
+    from halflap.graph.loops import Frame, Loops
+    from halflap.graph.syntax import Names
+    from halflap.graph.workflow import Given, Task, Workflow
+
+__all__ = ["Arguments"]
+
+_Sure = dict[tuple[str, "Path"], str]
+
+
+class Arguments:
+    """Writes arguments, and knows which variables the program needs for what is at hand or missing."""
+
+    def __init__(self, workflow: Workflow, loops: Loops, names: Names) -> None:
+        self._loops = loops
+        self._names = names
+        self._workflow = workflow
+        self.constants: dict[str, Any] = {}
+        """Variables, and what they are set to."""
+        self.unfilled: dict[str, str] = {}
+        """Variables that the reader has to set, and what to."""
+        self._at_hand: dict[str, str] = {}
+        self._missing: dict[tuple[str, Path], str] = {}
+        for task in workflow.tasks:
+            for one in task.arguments:
+                self._keep(task, one)
+
+    def _keep(self, task: Task, given: Given) -> None:
+        tool = task.ports.tool
+        if given.origin == "missing":
+            name = self._names.make(slot_text(given.slot))
+            self._missing[task.id, given.slot] = name
+            self.unfilled[name] = f"{slot_text(given.slot)} of {tool}"
+        elif given.origin == "have" and given.have not in self._at_hand:
+            name = self._at_hand[given.have] = self._names.make(given.have)
+            if given.value is None:
+                slot = slot_text(given.slot)
+                self.unfilled[name] = (
+                    f"{slot} of {tool}" if slot == given.have else f"{given.have}, as {slot} of {tool}"
+                )
+            else:
+                self.constants[name] = given.value
+
+    def names(self, task: Task) -> list[str]:
+        """Give the parameters that a step passes, in their order."""
+        return list(dict.fromkeys(one.slot[0].key for one in _passed(task)))
+
+    def single_places(self, task: Task) -> list[tuple[str, Path]]:
+        """Give where a looped step's values come from, those apart that gather what loops gave."""
+        return [
+            (one.step, one.source)
+            for one in task.arguments
+            if one.origin == "step" and not self._gathers(task, one)
+        ]
+
+    def conditions(self, task: Task, frame: Frame) -> list[ast.expr]:
+        """Say for which rows a step cannot be called, since what it needs is not there."""
+        doubtful = {
+            (one.step, one.source): None
+            for one in task.arguments
+            if one.origin == "step" and not many(one.slot) and not self._loops.is_sure(one.step, one.source)
+        }
+        return [
+            ast.Compare(self._loops.value(frame, step, path), [ast.IsNot()], [constant(None)])
+            for step, path in doubtful
+        ]
+
+    def of(self, task: Task, frame: Frame, sure: _Sure) -> dict[str, ast.expr]:
+        """Write the arguments of a step, by parameter; `sure` are places that a variable holds already."""
+        by_name: dict[str, list[Given]] = {}
+        for one in _passed(task):
+            by_name.setdefault(one.slot[0].key, []).append(one)
+        return {name: self._parts(task, given, 1, frame, sure) for name, given in by_name.items()}
+
+    def _parts(self, task: Task, given: Sequence[Given], depth: int, frame: Frame, sure: _Sure) -> ast.expr:
+        """Write what stands at one level of an argument: a value, an object, or an array."""
+        first = given[0].slot
+        if len(first) == depth:
+            return self._value(task, given[0], frame, sure)
+        if first[depth].kind != "key":
+            return self._array(task, given, depth + 1, frame, sure)
+        keys: dict[str, list[Given]] = {}
+        for one in given:
+            keys.setdefault(one.slot[depth].key, []).append(one)
+        return ast.Dict(
+            [ast.Constant(name) for name in keys],
+            [self._parts(task, inner, depth + 1, frame, sure) for inner in keys.values()],
+        )
+
+    def _array(self, task: Task, given: Sequence[Given], depth: int, frame: Frame, sure: _Sure) -> ast.expr:
+        """Write an array: an item for each item that there is, or the one that there is."""
+        inner = frame.copy()
+        steps = [one for one in given if one.origin == "step"]
+        main = max(steps, key=lambda one: many(one.source), default=None)
+        if main is not None:
+            task_of = self._workflow.order[main.step]
+            if not set(task_of.axes) <= inner.items.keys():
+                self._loops.bind(inner, main.step)
+            for size in range(1, len(main.source) + 1):
+                if main.source[size - 1].kind != "key":
+                    self._loops.enter(inner, Axis(main.step, main.source[:size]))
+        item = self._parts(task, given, depth, inner, sure)
+        if not inner.generators:
+            return ast.List([item], ast.Load())
+        inner.generators[-1].ifs += [
+            ast.Compare(self._loops.value(inner, one.step, one.source), [ast.IsNot()], [constant(None)])
+            for one in steps
+            if not self._loops.is_sure(one.step, one.source)
+        ]
+        return ast.ListComp(item, inner.generators)
+
+    def _value(self, task: Task, given: Given, frame: Frame, sure: _Sure) -> ast.expr:
+        if given.origin == "missing":
+            return load(self._missing[task.id, given.slot])
+        if given.origin == "have":
+            return load(self._at_hand[given.have])
+        if given.origin == "default":
+            return literal(given.value)
+        if (given.step, given.source) in sure:
+            return load(sure[given.step, given.source])
+        return self._loops.value(frame, given.step, given.source)
+
+    def _gathers(self, task: Task, given: Given) -> bool:
+        """Say whether an array takes one value of each of the calls of a looped step."""
+        axes = self._workflow.order[given.step].axes
+        return many(given.source) < many(given.slot) and not set(axes) <= set(task.axes)
+
+
+def _passed(task: Task) -> Iterator[Given]:
+    yield from (one for one in task.arguments if one.origin != "default" or one.value is not None)

@@ -1,0 +1,149 @@
+"""Knuth's search: the cheapest way to a goal where each step has several that it needs, all of them."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from halflap.graph.cover import Cover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from halflap.graph.cover import Chosen
+    from halflap.graph.supply import Offer
+
+__all__ = ["GOAL", "Found", "Known", "Knuth"]
+
+GOAL = ""
+"""Stands for all that is wanted, as if it were a tool that takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A way to the goal: for each tool on it, who supplies what, and what nobody does."""
+
+    cost: float
+    """Without what is missing."""
+    choices: Mapping[str, Mapping[str, tuple[int, ...]]]
+    """Of each tool, the tools that supply it, each with the units that it supplies."""
+    missing: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of each tool, the units that nobody supplies."""
+    total: float = 0.0
+    """With the price of what is missing."""
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """All tools on the way."""
+        return frozenset(self.choices) - {GOAL}
+
+
+class Known(Protocol):
+    """What is known of a graph, as far as it was looked at."""
+
+    @property
+    def met(self) -> Iterable[str]:
+        """The tools that supply something to another."""
+        ...
+
+    @property
+    def offers(self) -> Mapping[str, Mapping[str, Sequence[tuple[int, Offer]]]]:
+        """Of each tool, what each other offers it."""
+        ...
+
+    def fed_by(self, tool: str) -> Sequence[str]:
+        """Give those that take something from a tool."""
+        ...
+
+    def own(self, tool: str) -> float:
+        """Say what a tool costs itself."""
+        ...
+
+    def open(self, tool: str) -> int:
+        """Say how much it needs from others."""
+        ...
+
+    def price(self, tool: str) -> float | None:
+        """Say what it costs to leave one of that open, if that is possible."""
+        ...
+
+
+class _Reached(NamedTuple):
+    cost: float
+    chosen: Chosen | None
+    missing: int
+
+
+class Knuth:
+    """One search, without some tools. The tools are settled in the order of their cost, as in Dijkstra's."""
+
+    def __init__(self, known: Known, banned: frozenset[str]) -> None:
+        self._known = known
+        self._banned = banned
+        self._queue: list[tuple[float, str]] = []
+        self._covers: dict[str, Cover] = {}
+        self._settled: dict[str, _Reached] = {}
+        self._reached: dict[str, _Reached] = {}
+
+    def way(self) -> Found | None:
+        """Give the cheapest way to the goal."""
+        for tool in [*self._known.met, GOAL]:
+            if tool not in self._banned:
+                self._begin(tool)
+        while self._queue:
+            cost, tool = heapq.heappop(self._queue)
+            if tool in self._settled:
+                continue
+            self._settled[tool] = self._reached[tool]
+            if tool == GOAL:
+                return self._found(cost)
+            for target in self._known.fed_by(tool):
+                if target not in self._settled and target not in self._banned:
+                    self._feed(target, tool, cost)
+        return None
+
+    def _begin(self, tool: str) -> None:
+        size, price = self._known.open(tool), self._known.price(tool)
+        if not size:
+            self._reach(tool, _Reached(self._known.own(tool), None, 0))
+        elif price is not None:
+            self._reach(tool, _Reached(self._known.own(tool) + size * price, None, (1 << size) - 1))
+
+    def _feed(self, target: str, source: str, cost: float) -> None:
+        if target not in self._covers:
+            self._covers[target] = Cover(self._known.open(target), self._known.price(target))
+        cover = self._covers[target]
+        offered = [(at, offer.cost) for at, offer in self._known.offers[target][source]]
+        best = cover.best() if cover.add(source, cost, offered) else None
+        if best is not None:
+            self._reach(target, _Reached(best[0] + self._known.own(target), best[1], best[2]))
+
+    def _reach(self, tool: str, reached: _Reached) -> None:
+        if tool not in self._reached or reached.cost < self._reached[tool].cost:
+            self._reached[tool] = reached
+            heapq.heappush(self._queue, (reached.cost, tool))
+
+    def _found(self, total: float) -> Found:
+        choices: dict[str, dict[str, tuple[int, ...]]] = {}
+        missing: dict[str, tuple[int, ...]] = {}
+        cost = total
+        todo = [GOAL]
+        while todo:
+            tool = todo.pop()
+            if tool in choices:
+                continue
+            _, chosen, lacks = self._settled[tool]
+            choices[tool] = {}
+            while chosen is not None:
+                choices[tool][chosen.source] = _numbers(chosen.units)
+                todo.append(chosen.source)
+                chosen = chosen.before
+            if lacks:
+                missing[tool] = _numbers(lacks)
+                cost -= len(missing[tool]) * (self._known.price(tool) or 0.0)
+        return Found(cost, choices, missing, total)
+
+
+def _numbers(bits: int) -> tuple[int, ...]:
+    return tuple(at for at in range(bits.bit_length()) if bits >> at & 1)

@@ -1,0 +1,169 @@
+"""What is missing for a workflow: who could provide it, and who comes near and why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from halflap.graph.edge import path_text
+from halflap.graph.words import words_of
+from halflap.graph.workflow import slot_text
+from halflap.schema import compact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.graph.edge import Ports, Slot
+    from halflap.graph.have import Have
+    from halflap.graph.search import Flows, Search
+    from halflap.graph.supply import Unit
+    from halflap.graph.workflow import Target
+    from halflap.schema import Type
+
+__all__ = ["Lack", "lack_of", "lack_of_target"]
+
+_MOST = 5
+_PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A parameter that nothing supplies, or something wanted that no tool gives."""
+
+    tool: str
+    """The tool that needs it; none where it is itself what is wanted."""
+    name: str
+    type: str = ""
+    description: str = ""
+    could: tuple[dict[str, Any], ...] = ()
+    """Who would provide it if something else were at hand or allowed."""
+    near: tuple[dict[str, Any], ...] = ()
+    """Who has something of a similar name, and why that does not do."""
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as it is shown."""
+        told: dict[str, Any] = {"tool": self.tool or None, "parameter": self.name}
+        told |= {"type": self.type} if self.type else {}
+        told |= {"description": self.description} if self.description else {}
+        told |= {"could_provide": list(self.could), "near": list(self.near)}
+        return told | ({"note": self.note} if self.note else {})
+
+
+def lack_of(search: Search, have: Have, tool: str, unit: Unit) -> Lack:
+    """Say what is known of a parameter that nothing supplies."""
+    path = unit.path[:-1] if unit.is_array else unit.path
+    could = list(_could(search, tool, unit))
+    known = {tool, *(one["tool"] for one in could)}
+    near = [one for slot in unit.slots if have.slot(slot) is None for one in _near(search.graph, slot, known)]
+    refused = [(found, slot) for slot in unit.slots if (found := have.refused(slot))]
+    return Lack(
+        tool,
+        slot_text(path),
+        _type(unit),
+        unit.slots[0].description,
+        tuple(could[:_MOST]),
+        tuple(near[:_MOST]),
+        " ".join(f"{name!r} is at hand, but {compact(slot.type)} is needed." for name, slot in refused),
+    )
+
+
+def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack:
+    """Say what is known of something wanted that no tool gives."""
+    could = tuple(
+        {"tool": one, "why": "it is destructive: want the tool itself to have it called"} for one in refused
+    )
+    if target.kind == "tool":
+        wanted = set(words_of(target.name))
+        ranked = sorted(
+            (
+                (len(wanted & set(words_of(name))), name)
+                for name in graph.tools
+                if wanted & set(words_of(name))
+            ),
+            key=lambda one: (-one[0], one[1]),
+        )
+        near = tuple({"tool": name, "why": "a similar name"} for _, name in ranked[:_MOST])
+        return Lack("", target.name, near=near, note="There is no such tool.")
+    near = tuple(_near_words(graph, set(words_of(target.name)), set(refused)))
+    return Lack("", target.name, could=could[:_MOST], near=near, note="No tool is known to return it.")
+
+
+def _could(search: Search, tool: str, unit: Unit) -> Iterator[dict[str, Any]]:
+    """Give those who would supply it, the surest first, with what each lacks itself."""
+    need = search.need(tool)
+    if need is None:
+        return
+    at = need.open.index(unit)
+    ranked: list[tuple[float, str, dict[str, Any]]] = []
+    for source, made in search.offers.get(tool, {}).items():
+        offer = next((offer for one, offer in made if one == at), None)
+        inner = search.need(source)
+        if offer is None or inner is None:
+            continue
+        told = {
+            "tool": source,
+            "path": ", ".join(path_text(one.source) for one in offer.given if one.origin == "step"),
+            "needs": [slot_text(one.path[:-1] if one.is_array else one.path) for one in inner.open],
+        }
+        ranked.append((offer.cost + len(inner.open), source, told))
+    for edge in search.graph.into(tool):
+        ports = search.graph.tools.get(edge.source)
+        links = [one for one in edge.links if one.target in {slot.path for slot in unit.slots}]
+        if ports is not None and ports.is_destructive and search.need(edge.source) is None and links:
+            told = {
+                "tool": edge.source,
+                "path": path_text(links[0].source),
+                "why": "it is destructive, and not what is wanted",
+            }
+            ranked.append((100.0, edge.source, told))
+    yield from (told for _, _, told in sorted(ranked, key=lambda one: one[:2]))
+
+
+def _type(unit: Unit) -> str:
+    if not unit.is_array:
+        return compact(unit.slots[0].type)
+    size = len(unit.path)
+    inner = [
+        f"{slot_text(one.path[size:])}: {compact(one.type)}" for one in unit.slots if len(one.path) > size
+    ]
+    return f"[{{{', '.join(inner)}}}]" if inner else f"[{compact(unit.slots[0].type)}]"
+
+
+def _near(graph: Flows, slot: Slot, known: set[str]) -> Iterator[dict[str, Any]]:
+    keys = [step.key for step in slot.path if step.kind == "key"]
+    yield from _near_words(graph, set(words_of(keys[-1])), known, slot.type)
+
+
+def _near_words(
+    graph: Flows, wanted: set[str], known: set[str], kind: Type | None = None
+) -> Iterator[dict[str, Any]]:
+    """Give the places whose names share the most words with a name."""
+    ranked: list[tuple[int, int, str, str, Ports, Type]] = []
+    letters = [one for one in wanted if len(one) > 1]
+    for ports in graph.tools.values():
+        if ports.tool in known:
+            continue
+        for place in ports.places:
+            keys = [step.key for step in place.path if step.kind == "key"]
+            if not keys or not any(one in keys[-1].lower() for one in letters):
+                continue
+            shared = wanted & set(words_of(keys[-1]))
+            if shared:
+                rest = len(set(words_of(keys[-1])) - wanted)
+                ranked.append((-len(shared), rest, ports.tool, path_text(place.path), ports, place.type))
+    ranked.sort(key=lambda one: one[:4])
+    told: set[str] = set()
+    for shared_, rest, tool, path, _, type_ in ranked:
+        if tool in told:
+            continue
+        told.add(tool)
+        yield {"tool": tool, "path": path, "why": _why(-shared_ == len(wanted) and not rest, kind, type_)}
+        if len(told) == _MOST:
+            return
+
+
+def _why(same: bool, kind: Type | None, found: Type) -> str:
+    if kind is not None and {kind.kind, found.kind} <= _PLAIN and kind.kind != found.kind:
+        return f"it is {compact(found)[:80]}, and {compact(kind)[:80]} is needed"
+    return "the name is the same, but says too little" if same else "only a part of the name is the same"

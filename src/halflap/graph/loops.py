@@ -1,0 +1,193 @@
+"""The loops of a generated program: what each step is called for, and what belongs to what."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from halflap.graph.syntax import Names, Presence, attribute, call, into, load, store
+from halflap.graph.workflow import Axis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from halflap.graph.edge import Path
+    from halflap.graph.workflow import Task, Workflow
+
+__all__ = ["Frame", "Loops", "Rows"]
+
+
+@dataclass(eq=False)
+class Rows:
+    """A list of the program's: for each call of a step, the items that it is for, and results that belong to them."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    carried: tuple[str, ...] = ()
+    """The steps whose result for that row is in it, after the items."""
+
+
+@dataclass
+class Frame:
+    """What is known at a point of the program: loops that one is in, and results of steps that belong to that point."""
+
+    items: dict[Axis, str] = field(default_factory=dict)
+    results: dict[str, str] = field(default_factory=dict)
+    generators: list[ast.comprehension] = field(default_factory=list)
+
+    def copy(self) -> Frame:
+        """Begin a loop of one's own within."""
+        return Frame(dict(self.items), dict(self.results))
+
+
+class Loops:
+    """Knows the lists of a program, and how to get at a value from within loops."""
+
+    def __init__(self, workflow: Workflow, names: Names) -> None:
+        self._workflow = workflow
+        self._names = names
+        self._presence = {one.id: Presence(one.ports.places) for one in workflow.tasks}
+        self._items: dict[Axis, str] = {}
+        self._ones: dict[str, str] = {}
+        self.results = {
+            one.id: names.of_result(one.ports.original_name or one.ports.tool, several=bool(one.axes))
+            for one in workflow.tasks
+        }
+        """The name of each step's result; of one that is called in a loop, of the list of them."""
+        self.rows: dict[str, Rows] = {}
+        self._after = _after(workflow)
+
+    def presence(self, step: str) -> Presence:
+        """Say what is always there in a step's result."""
+        return self._presence[step]
+
+    def bind(self, frame: Frame, step: str) -> None:
+        """Have a step's result in a frame: of one that is called in loops, by going through them."""
+        task = self._workflow.order[step]
+        if step in frame.results:
+            return
+        if not task.axes:
+            frame.results[step] = self.results[step]
+            return
+        rows = self.rows[step]
+        targets: list[ast.expr] = []
+        conditions: list[ast.expr] = []
+        for axis in rows.axes:
+            name = self._item(axis)
+            if axis in frame.items:
+                # In this loop already: of the other list, what belongs to the same item.
+                own = self._names.make(f"same_{name}")
+                conditions.append(ast.Compare(load(own), [ast.Is()], [load(frame.items[axis])]))
+                name = own
+            else:
+                frame.items[axis] = name
+            targets.append(store(name))
+        for carried in rows.carried:
+            name = self._one(carried)
+            if carried in frame.results:
+                name = self._names.make(f"same_{name}")
+            else:
+                frame.results[carried] = name
+            targets.append(store(name))
+        row = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
+        frame.results[step] = self._one(step)
+        target = ast.Tuple([row, store(self._one(step))], ast.Store())
+        iterable = call("zip", load(rows.name), load(self.results[step]))
+        frame.generators.append(ast.comprehension(target, iterable, conditions, 0))
+
+    def enter(self, frame: Frame, axis: Axis) -> None:
+        """Go through what a step returned."""
+        if axis in frame.items:
+            return
+        value = self.value(frame, axis.step, axis.path[:-1], empty=True)
+        if axis.path[-1].kind == "value":
+            value = call(attribute(value, "values"))
+        frame.items[axis] = self._item(axis)
+        frame.generators.append(ast.comprehension(store(frame.items[axis]), value, [], 0))
+
+    def value(self, frame: Frame, step: str, path: Path, *, empty: bool = False) -> ast.expr:
+        """Write what stands at a path of a step's result, as seen from a frame whose loops lead there."""
+        start: ast.expr | None = None
+        before: Path = ()
+        for size in range(len(path), 0, -1):
+            axis = Axis(step, path[:size])
+            if axis in frame.items:
+                start, before = load(frame.items[axis]), path[:size]
+                break
+        if start is None:
+            self.bind(frame, step)
+            start = load(frame.results[step])
+        rest = path[len(before) :]
+        assert all(one.kind == "key" for one in rest), "every loop on the way is entered first"
+        return into(start, rest, before, self._presence[step], empty=empty)
+
+    def is_sure(self, step: str, path: Path) -> bool:
+        """Say whether a value is always there."""
+        return not self._presence[step].may_be_nothing(path)
+
+    def frame_for(self, task: Task, needed: Iterable[tuple[str, Path]]) -> Frame:
+        """Go through all loops that a step is in; `needed` are the places that it takes values from."""
+        frame = Frame()
+        wanted = list(needed)
+        # The latest first: what it was called for, and whose results, are in its rows.
+        for step in reversed(list(self._workflow.order)):
+            looped = bool(self._workflow.order[step].axes)
+            if looped and any(one == step and not _has(frame, step, path) for one, path in wanted):
+                self.bind(frame, step)
+        for axis in task.axes:
+            self.enter(frame, axis)
+        for step, path in wanted:
+            if not _has(frame, step, path):
+                self.bind(frame, step)
+        return frame
+
+    def carried_in(self, task: Task, frame: Frame) -> tuple[str, ...]:
+        """Give the looped steps whose results this one or one after it takes values from, apart from their items."""
+        order = self._workflow.order
+        users = [task, *(order[step] for step in self._after[task.id])]
+        return tuple(
+            step
+            for step in frame.results
+            if order[step].axes and any(_takes_whole(user, step, task.axes) for user in users)
+        )
+
+    def row(self, frame: Frame, axes: Sequence[Axis], carried: Sequence[str], *, store_: bool) -> ast.expr:
+        """Write one row: the items, and the results that belong to them."""
+        context: ast.expr_context = ast.Store() if store_ else ast.Load()
+        names = [*(frame.items[axis] for axis in axes), *(frame.results[step] for step in carried)]
+        parts: list[ast.expr] = [ast.Name(one, context) for one in names]
+        return parts[0] if len(parts) == 1 else ast.Tuple(parts, context)
+
+    def _item(self, axis: Axis) -> str:
+        if axis not in self._items:
+            self._items[axis] = self._names.of_item(axis.path)
+        return self._items[axis]
+
+    def _one(self, step: str) -> str:
+        if step not in self._ones:
+            self._ones[step] = self._names.make(self.results[step].removesuffix("s"))
+        return self._ones[step]
+
+
+def _has(frame: Frame, step: str, path: Path) -> bool:
+    """Say whether a frame's items lead to a path of a step's result."""
+    return any(Axis(step, path[:size]) in frame.items for size in range(1, len(path) + 1))
+
+
+def _takes_whole(task: Task, step: str, axes: Sequence[Axis]) -> bool:
+    """Say whether a step takes a value out of another's result, and not only out of the items that it is for."""
+    return any(
+        one.step == step
+        and not any(Axis(step, one.source[:size]) in axes for size in range(1, len(one.source) + 1))
+        for one in task.arguments
+    )
+
+
+def _after(workflow: Workflow) -> dict[str, set[str]]:
+    """Give, for each step, all that come after it on some way."""
+    after: dict[str, set[str]] = {one.id: set() for one in workflow.tasks}
+    for task in reversed(workflow.tasks):
+        for step in task.sources:
+            after[step] |= {task.id, *after[task.id]}
+    return after

@@ -1,0 +1,211 @@
+"""From a goal to workflows: what is wanted, what is at hand, and the cheapest ways from one to the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from halflap.graph.edge import path_text
+from halflap.graph.emit import program
+from halflap.graph.have import Have
+from halflap.graph.knuth import GOAL
+from halflap.graph.lack import Lack, lack_of, lack_of_target
+from halflap.graph.picture import workflow_mermaid
+from halflap.graph.search import Flows, Search
+from halflap.graph.want import goal_of
+from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.graph.edge import Edge, Link, Path
+    from halflap.graph.knuth import Found
+    from halflap.graph.supply import Unit
+
+__all__ = ["Planned", "plan", "workflow_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What was found: workflows, the best first, and what the best of them still lacks."""
+
+    suggestions: tuple[Workflow, ...]
+    missing: tuple[Lack, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as it is shown."""
+        return {
+            "suggestions": [workflow_json(one) for one in self.suggestions],
+            "missing": [one.to_json() for one in self.missing],
+        }
+
+
+def plan(graph: Flows, *, want: Sequence[Target], have: Mapping[str, Any], limit: int = 3) -> Planned:
+    """Find the cheapest workflows that get what is wanted from what is at hand; see `search` for what is minimised.
+
+    No two of them use the same tools: each does without some tool of each before it. Where nothing gets all the way,
+    they are those that lack the fewest parameters, and what is missing is said.
+    """
+    held = Have(have)
+    goal = goal_of(graph, want)
+    allowed = frozenset(one.name for one in want if one.kind == "tool")
+    search = Search(graph, held, goal, len(want), allowed=allowed)
+    found = search.best(limit) if want else []
+    if found:
+        return Planned(tuple(_workflow(graph, search, want, one) for one in found))
+    search = Search(graph, held, goal, len(want), allowed=allowed, partial=True)
+    found = [one for one in search.best(limit) if one.tools] if want else []
+    made = tuple(_workflow(graph, search, want, one) for one in found)
+    return Planned(made, tuple(_lacks(search, held, want, found[0] if found else None)))
+
+
+def workflow_json(workflow: Workflow) -> dict[str, Any]:
+    """Give a workflow as it is shown, with its picture and its program."""
+    return {
+        "tools": [one.ports.tool for one in workflow.tasks],
+        "confidence": round(workflow.confidence, 3),
+        "cost": round(workflow.cost, 3),
+        "steps": [_task_json(workflow, one) for one in workflow.tasks],
+        "missing": [
+            {"step": step, "tool": workflow.order[step].ports.tool, "parameter": slot_text(slot)}
+            for step, slot in workflow.missing
+        ],
+        "mermaid": workflow_mermaid(workflow),
+        "program": program(workflow),
+    }
+
+
+def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
+    own = [one for one in task.axes if not any(one in workflow.order[step].axes for step in task.sources)]
+    cursor = task.paginates
+    return {
+        "id": task.id,
+        "tool": task.ports.tool,
+        "server": task.ports.server,
+        "arguments": {slot_text(one.slot): one.to_json() for one in task.arguments},
+        "fan_out": [{"step": one.step, "path": path_text(one.path)} for one in own] or None,
+        "paginates": None
+        if cursor is None
+        else {"from": path_text(cursor.source), "to": slot_text(cursor.target)},
+        "crosses_servers": workflow.crossings(task),
+    }
+
+
+def _workflow(graph: Flows, search: Search, want: Sequence[Target], found: Found) -> Workflow:
+    order = _ordered(found.choices)
+    ids = {tool: f"s{at}" for at, tool in enumerate(order, 1)}
+    wanted = _wanted(search, want, found, ids)
+    tasks: dict[str, Task] = {}
+    missing: list[tuple[str, Path]] = []
+    for tool in order:
+        task = _task(search, found, tool, ids)
+        missing += [(task.id, one.slot) for one in task.arguments if one.origin == "missing"]
+        tasks[task.id] = replace(task, axes=_axes(task, tasks))
+    looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
+    looped |= {(one.step, one.target.kind == "tool" or bool(many(one.path))) for one in wanted}
+    for at, task in tasks.items():
+        cursor = _cursor(graph.into(task.ports.tool))
+        collects = _arrays(task) if (at, True) in looped and cursor is not None else ()
+        if cursor is not None and collects:
+            tasks[at] = replace(task, paginates=cursor, collects=collects)
+    return Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
+
+
+def _ordered(choices: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """Put tools in an order in which each comes after those that supply it; of those that can, the first by name."""
+    order: list[str] = []
+    left = {tool: set(sources) for tool, sources in choices.items() if tool != GOAL}
+    while left:
+        free = sorted(tool for tool, sources in left.items() if not sources & left.keys())
+        order += free
+        for tool in free:
+            del left[tool]
+    return order
+
+
+def _task(search: Search, found: Found, tool: str, ids: Mapping[str, str]) -> Task:
+    need = search.need(tool)
+    assert need is not None, "a tool that may not be called is on no way"
+    arguments = list(need.given)
+    for source, units in found.choices[tool].items():
+        made = dict(search.offers[tool][source])
+        for at in units:
+            arguments += [
+                replace(one, step=ids[one.step]) if one.origin == "step" else one for one in made[at].given
+            ]
+    arguments += [Given(_unit_path(need.open[at]), "missing") for at in found.missing.get(tool, ())]
+    places = {one.path: at for at, one in enumerate(need.ports.slots)}
+    arguments.sort(key=lambda one: (places.get(one.slot, len(places)), slot_text(one.slot)))
+    return Task(ids[tool], need.ports, tuple(arguments))
+
+
+def _unit_path(unit: Unit) -> Path:
+    return unit.path[:-1] if unit.is_array else unit.path
+
+
+def _wanted(
+    search: Search, want: Sequence[Target], found: Found, ids: Mapping[str, str]
+) -> tuple[Wanted, ...]:
+    made: dict[int, Wanted] = {}
+    for source, units in found.choices[GOAL].items():
+        offered = dict(search.offers[GOAL][source])
+        for at in units:
+            given = offered[at].given
+            path, sure = (given[0].source, given[0].confidence) if given else ((), 1.0)
+            made[at] = Wanted(want[at], ids[source], path, sure)
+    return tuple(made[at] for at in sorted(made))
+
+
+def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
+    """Give the loops that a step is in: those that its sources are in, then those over what they return."""
+    axes: dict[Axis, None] = {}
+    # An array takes one value of each call of a step that was in loops: it stands outside of them.
+    inside = {
+        one.step for one in task.arguments if one.origin == "step" and many(one.source) >= many(one.slot)
+    }
+    for step in sorted(inside, key=list(tasks).index):
+        axes |= dict.fromkeys(tasks[step].axes)
+    for one in task.arguments:
+        axes |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
+    return tuple(axes)
+
+
+def _cursor(edges: Sequence[Edge]) -> Link | None:
+    """Give how a tool is asked for its next page."""
+    links = [
+        link
+        for edge in edges
+        if edge.is_pagination and edge.source == edge.target
+        for link in edge.links
+        if len(link.target) == 1 and not many(link.source) and link.source
+    ]
+    return max(links, key=lambda one: (one.confidence, path_text(one.source)), default=None)
+
+
+def _arrays(task: Task) -> tuple[Path, ...]:
+    """Give the outermost arrays of what a tool returns."""
+    found: dict[Path, None] = {}
+    for place in task.ports.places:
+        first = next((at for at, step in enumerate(place.path) if step.kind != "key"), None)
+        if first and place.path[first].kind == "each":
+            found[place.path[:first]] = None
+    return tuple(found)
+
+
+def _lacks(
+    search: Search,
+    have: Have,
+    want: Sequence[Target],
+    found: Found | None,
+) -> list[Lack]:
+    lacks: list[Lack] = []
+    missing = {GOAL: tuple(range(len(want)))} if found is None else found.missing
+    for tool, units in sorted(missing.items()):
+        if tool == GOAL:
+            refused = sorted(one for one in search.offers[GOAL] if search.need(one) is None)
+            lacks += [lack_of_target(search.graph, want[at], refused) for at in units]
+        else:
+            need = search.need(tool)
+            assert need is not None, "it is on the way"
+            lacks += [lack_of(search, have, tool, need.open[at]) for at in units]
+    return lacks

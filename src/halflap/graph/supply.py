@@ -1,0 +1,239 @@
+"""What a tool needs before it can be called, and what another tool's output offers for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from types import NoneType
+from typing import TYPE_CHECKING
+
+from halflap.graph.edge import Slot, key
+from halflap.graph.workflow import Given, many
+from halflap.schema.kinds import ANY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.graph.edge import Edge, Link, Path, Ports
+    from halflap.graph.have import Have
+
+__all__ = ["CROSSING", "FAN_OUT", "Need", "Offer", "Unit", "need_of", "offers"]
+
+FAN_OUT = 0.3
+"""What it costs that a tool is called for each of many: one call is preferred where one will do."""
+CROSSING = 0.2
+"""What it costs that data goes to another server."""
+_LEAST = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What has to be supplied as one: a slot, or an array with all that its items have to have."""
+
+    path: Path
+    slots: tuple[Slot, ...]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array."""
+        return self.path[-1].kind != "key"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one tool needs: what is at hand for it already, and what is open."""
+
+    ports: Ports
+    given: tuple[Given, ...]
+    open: tuple[Unit, ...]
+
+    @property
+    def uses_have(self) -> bool:
+        """Whether anything at hand goes into it."""
+        return any(one.origin == "have" for one in self.given)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What supplies one unit from one tool's output, and what that costs."""
+
+    cost: float
+    given: tuple[Given, ...]
+
+
+def need_of(ports: Ports, have: Have) -> Need:
+    """Say what a tool needs when this is at hand."""
+    given: list[Given] = []
+    units: list[Unit] = []
+    by_name: dict[str, list[Slot]] = {}
+    for slot in ports.slots:
+        by_name.setdefault(slot.parameter, []).append(slot)
+    for name, slots in by_name.items():
+        path = slots[0].path[:1]
+        kind = next((one.type for one in slots if one.path == path), None)
+        found = have.parameter(ports, name, kind)
+        if found is not None and (kind is not None or isinstance(have[found], list | NoneType)):
+            given.append(Given(path, "have", have=found, value=have[found]))
+        elif name in ports.required:
+            own, rest = _units(slots, have)
+            given += own
+            units += rest
+        elif any(one.required and one.has_default for one in slots):
+            given.append(Given(path, "default"))
+    # What is required and nowhere described can be anything.
+    for name in sorted(ports.required - by_name.keys()):
+        found = have.parameter(ports, name, None)
+        path = (key(name),)
+        if found is None:
+            units.append(Unit(path, (Slot(path, ANY, required=True),)))
+        else:
+            given.append(Given(path, "have", have=found, value=have[found]))
+    return Need(ports, tuple(given), tuple(units))
+
+
+def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
+    """Give what an edge offers for the open units of its target: at most one offer for each, the cheapest."""
+    crossing = CROSSING if source.server != need.ports.server else 0.0
+    for at, unit in enumerate(need.open):
+        links = list(_links_into(unit, edge, source))
+        found = _array(unit, links, edge.source, have) if unit.is_array else _single(links, edge.source)
+        best = min(
+            found,
+            key=lambda given: (_cost(given, crossing), [one.source for one in given].__repr__()),
+            default=None,
+        )
+        if best is not None:
+            yield at, Offer(_cost(best, crossing), best)
+
+
+def _units(slots: Sequence[Slot], have: Have) -> tuple[list[Given], list[Unit]]:
+    """Take a required parameter apart into what has to be supplied, and what is at hand of that."""
+    given: list[Given] = []
+    units: list[Unit] = []
+    needed = _needed(slots)
+    if not needed:
+        # An object of which nothing is required.
+        return [Given(slots[0].path[:1], "default", value={})], []
+    arrays: dict[Path, list[Slot]] = {}
+    for slot in needed:
+        if many(slot.path):
+            arrays.setdefault(_to_array(slot.path), []).append(slot)
+            continue
+        found = have.slot(slot) if len(slot.path) > 1 else None
+        if found is None:
+            units.append(Unit(slot.path, (slot,)))
+        else:
+            given.append(Given(slot.path, "have", have=found, value=have[found]))
+    for path, inner in arrays.items():
+        constant = [
+            Given(one.path, "have", have=found, value=have[found])
+            for one in inner
+            if (found := have.slot(one)) is not None
+        ]
+        if len(constant) == len(inner) and all(many(one.path) == 1 for one in inner):
+            given += constant
+        else:
+            units.append(Unit(path, tuple(inner)))
+    return given, units
+
+
+def _needed(slots: Sequence[Slot]) -> list[Slot]:
+    """Give the innermost slots of a parameter that have to be filled once it is given."""
+    by_path = {one.path: one for one in slots}
+    # A map is given as a whole: there is no key that it has to have.
+    inside = {
+        one.path[:size]
+        for one in slots
+        for size in range(1, len(one.path))
+        if all(step.kind != "value" for step in one.path[size:])
+    }
+    whole = {one.path for one in slots if one.path not in inside or one.type.kind != "object"}
+    needed: list[Slot] = []
+    for slot in slots:
+        around = [slot.path[:size] for size in range(1, len(slot.path))]
+        if slot.path not in whole or any(path in whole for path in around):
+            continue
+        if any(step.kind == "value" for step in slot.path):
+            continue
+        line = [by_path[path] for path in [*around[1:], slot.path] if path in by_path and len(path) > 1]
+        if all(_has_to_be(one) for one in line):
+            needed.append(slot)
+    if needed:
+        return needed
+    # Items of which nothing is required are taken as they are.
+    return [one for one in slots if one.path[1:] and one.path[1:][0].kind == "each" and len(one.path) == 2]  # noqa: PLR2004
+
+
+def _has_to_be(slot: Slot) -> bool:
+    # What an array is, its items say: a default is the array's own.
+    return slot.required and (not slot.has_default or slot.path[-1].kind == "each")
+
+
+def _to_array(path: Path) -> Path:
+    """Cut a path after its first loop."""
+    return path[: 1 + next(at for at, step in enumerate(path) if step.kind != "key")]
+
+
+def _links_into(unit: Unit, edge: Edge, source: Ports) -> Iterator[tuple[Slot, Link, Path]]:
+    """Give what goes into the slots of a unit: of a link between objects, the fields that both have."""
+    places: set[Path] | None = None
+    for slot in unit.slots:
+        for link in edge.links:
+            size = len(link.target)
+            if link.target == slot.path:
+                yield slot, link, link.source
+            elif size < len(slot.path) and slot.path[:size] == link.target:
+                places = {one.path for one in source.places} if places is None else places
+                path = link.source + slot.path[size:]
+                if path in places:
+                    yield slot, link, path
+
+
+def _single(links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
+    for slot, link, path in links:
+        yield (_given(slot.path, link, path, tool),)
+
+
+def _array(
+    unit: Unit, links: Sequence[tuple[Slot, Link, Path]], tool: str, have: Have
+) -> Iterator[tuple[Given, ...]]:
+    """Give the ways to fill an array from the items of one array, with what else stands around them or is at hand."""
+    if any(many(slot.path) > 1 for slot in unit.slots):
+        # Arrays within arrays: only as a whole.
+        return
+    for items in dict.fromkeys(_items(path) for _, _, path in links):
+        found = [_inner(slot, items, links, tool, have) for slot in unit.slots]
+        chosen = [one for one in found if one is not None]
+        if len(chosen) == len(found) and any(_items(one.source) == items for one in chosen):
+            yield tuple(chosen)
+
+
+def _inner(
+    slot: Slot, items: Path, links: Sequence[tuple[Slot, Link, Path]], tool: str, have: Have
+) -> Given | None:
+    fitting = [
+        (link, path)
+        for one, link, path in links
+        if one is slot and items[: len(_items(path))] == _items(path)
+    ]
+    if fitting:
+        # What stands in the item itself before what stands around it; then what is surest.
+        link, path = max(fitting, key=lambda one: (len(_items(one[1])), one[0].confidence, repr(one[1])))
+        return _given(slot.path, link, path, tool)
+    found = have.slot(slot)
+    return None if found is None else Given(slot.path, "have", have=found, value=have[found])
+
+
+def _items(path: Path) -> Path:
+    """Cut a path after its last loop."""
+    ends = [at + 1 for at, step in enumerate(path) if step.kind != "key"]
+    return path[: ends[-1]] if ends else ()
+
+
+def _given(slot: Path, link: Link, path: Path, tool: str) -> Given:
+    return Given(slot, "step", step=tool, source=path, confidence=link.confidence, evidence=link.evidence)
+
+
+def _cost(given: tuple[Given, ...], crossing: float) -> float:
+    cost = sum(-math.log(max(one.confidence, _LEAST)) for one in given if one.origin == "step")
+    return cost + crossing + (FAN_OUT if any(one.fan_out for one in given) else 0.0)

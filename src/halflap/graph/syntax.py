@@ -1,0 +1,186 @@
+"""The smallest parts of a generated program: names that are safe, values as literals, the way into a result."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import keyword
+import math
+import re
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from halflap.graph.edge import Path, Place
+
+__all__ = ["Names", "Presence", "attribute", "call", "constant", "into", "literal", "load", "store"]
+
+_LONGEST = 40
+_DEEPEST = 30
+_LARGEST = 10**15
+_NO_LETTER = re.compile(r"[^0-9a-z]+")
+_PROGRAMS_OWN = frozenset(
+    {"asyncio", "json", "call_tool", "show", "ToolError", "self", "main", "match", "case", "type"}
+)
+_VERBS = frozenset(
+    [
+        "get",
+        "list",
+        "search",
+        "find",
+        "fetch",
+        "read",
+        "query",
+        "lookup",
+        "retrieve",
+        "create",
+        "make",
+        "add",
+        "load",
+        "show",
+        "describe",
+    ]
+)
+
+
+class Names:
+    """Gives names to what a program keeps: readable, Python's, and none that it needs for something else."""
+
+    OWN = frozenset({*dir(builtins), *keyword.kwlist, *_PROGRAMS_OWN})
+    """What a program finds, whatever its tools are called."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = {*taken, *dir(builtins), *keyword.kwlist, *keyword.softkwlist, *_PROGRAMS_OWN}
+
+    def make(self, text: str, otherwise: str = "value") -> str:
+        """Give a name after a text, and never again."""
+        stem = _NO_LETTER.sub("_", text.lower()).strip("_")[:_LONGEST].strip("_")
+        if not stem or stem[0].isdigit() or stem.startswith(("mcp__", "script__")):
+            stem = f"{otherwise}_{stem}".rstrip("_")
+        name, number = stem, 2
+        while name in self._taken:
+            name, number = f"{stem}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+    def of_result(self, tool: str, *, several: bool) -> str:
+        """Name a tool's result, or the list of several: after the tool, without its verb."""
+        parts = [one for one in _NO_LETTER.sub("_", tool.lower()).strip("_").split("_") if one]
+        if len(parts) > 1 and parts[0] in _VERBS:
+            parts = parts[1:]
+        return self.make("_".join([*parts, "results"] if several else parts), "result")
+
+    def of_item(self, path: Path) -> str:
+        """Name one of the things that a path goes through."""
+        keys = [step.key for step in path if step.kind == "key"]
+        own = _NO_LETTER.sub("_", keys[-1].lower()).strip("_") if keys else ""
+        if path[-1].kind == "name":
+            return self.make(f"{own}_key" if own else "key")
+        if own.endswith("ies"):
+            own = own[:-3] + "y"
+        elif own.endswith("s") and not own.endswith(("ss", "us", "is")):
+            own = own[:-1]
+        return self.make(own or "item", "item")
+
+
+class Presence:
+    """Says what is always there in a tool's result, as far as that is known."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._most: dict[Path, float] = {}
+        self._null: set[Path] = set()
+        for place in places:
+            for size in range(len(place.path) + 1):
+                part = place.path[:size]
+                self._most[part] = max(self._most.get(part, 0.0), place.presence)
+            if any(one.kind == "null" for one in place.type.members):
+                self._null.add(place.path)
+
+    def is_sure(self, path: Path) -> bool:
+        """Say whether a key is there wherever what it is in is there."""
+        return self._most.get(path, 1.0) >= 1.0
+
+    def may_be_nothing(self, path: Path) -> bool:
+        """Say whether a value may be missing, or null."""
+        return path in self._null or not all(
+            self.is_sure(path[: at + 1]) for at, step in enumerate(path) if step.kind == "key"
+        )
+
+
+def load(name: str) -> ast.expr:
+    """Write a name to be read."""
+    return ast.Name(name, ast.Load())
+
+
+def store(name: str) -> ast.expr:
+    """Write a name to be set."""
+    return ast.Name(name, ast.Store())
+
+
+def constant(value: str | float | bool | None) -> ast.expr:
+    """Write a plain value."""
+    return ast.Constant(value)
+
+
+def call(function: str | ast.expr, *arguments: ast.expr, **keywords: ast.expr) -> ast.expr:
+    """Write a call."""
+    called = load(function) if isinstance(function, str) else function
+    return ast.Call(called, list(arguments), [ast.keyword(name, value) for name, value in keywords.items()])
+
+
+def attribute(value: ast.expr, name: str) -> ast.expr:
+    """Write an attribute."""
+    return ast.Attribute(value, name, ast.Load())
+
+
+def into(value: ast.expr, keys: Path, before: Path, presence: Presence, *, empty: bool = False) -> ast.expr:
+    """Write the way from a value, which stands at a path, along keys; with care where one may not be there.
+
+    `empty`: what is found is gone through, so where there is nothing, that is an empty list or map.
+    """
+    path = before
+    for at, step in enumerate(keys):
+        path = (*path, step)
+        last = at == len(keys) - 1
+        if presence.is_sure(path):
+            value = ast.Subscript(value, ast.Constant(step.key), ast.Load())
+            continue
+        value = call(attribute(value, "get"), ast.Constant(step.key))
+        if not last:
+            value = ast.BoolOp(ast.Or(), [value, ast.Dict([], [])])
+    if empty and keys and not presence.is_sure(path):
+        value = ast.BoolOp(ast.Or(), [value, ast.List([], ast.Load())])
+    return value
+
+
+def literal(value: Any) -> ast.expr:
+    """Write a JSON value; one that Python could not read back as a literal is written as a text of JSON."""
+    try:
+        return _literal(value, 0)
+    except _TooMuchError:
+        return call(attribute(load("json"), "loads"), ast.Constant(json.dumps(value)))
+
+
+class _TooMuchError(Exception):
+    pass
+
+
+def _literal(value: Any, depth: int) -> ast.expr:
+    if depth > _DEEPEST:
+        raise _TooMuchError
+    if isinstance(value, dict):
+        keys: list[ast.expr | None] = [ast.Constant(str(name)) for name in value]
+        return ast.Dict(keys, [_literal(one, depth + 1) for one in value.values()])
+    if isinstance(value, list | tuple):
+        return ast.List([_literal(one, depth + 1) for one in value], ast.Load())
+    if isinstance(value, float) and not math.isfinite(value):
+        return call("float", ast.Constant(str(value)))
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST:
+        # Python refuses to read or write very long numbers in tens.
+        return call("int", ast.Constant(hex(value)), ast.Constant(16))
+    if isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value if isinstance(value, str | int | float | NoneType) else str(value))

@@ -1,0 +1,161 @@
+"""A workflow: the steps that get from what is at hand to what is wanted, and where each argument comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from halflap.graph.edge import path_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.graph.edge import Evidence, Link, Path, Ports
+
+__all__ = ["Axis", "Given", "Target", "Task", "Wanted", "Workflow", "axes_of", "many", "slot_text"]
+
+Origin = Literal["have", "default", "step", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is wanted: to call a tool, or a field that some tool returns."""
+
+    kind: Literal["tool", "field"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Where the value of one slot comes from."""
+
+    slot: Path
+    origin: Origin
+    have: str = ""
+    """Under which name it is at hand."""
+    value: Any = None
+    """The value at hand; None where it is only known to exist."""
+    step: str = ""
+    source: Path = ()
+    """Where it stands in the result of that step."""
+    confidence: float = 1.0
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def fan_out(self) -> int:
+        """How many of the source's loops are around the call, and not within the argument."""
+        return max(0, many(self.source) - many(self.slot)) if self.origin == "step" else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as it is shown."""
+        told: dict[str, Any] = {"from": self.origin}
+        if self.origin == "have":
+            told |= {"name": self.have, "value": self.value}
+        if self.origin == "step":
+            told |= {
+                "step": self.step,
+                "path": path_text(self.source),
+                "confidence": round(self.confidence, 3),
+                "evidence": [
+                    {"kind": one.kind, "weight": round(one.weight, 3), "detail": one.detail}
+                    for one in self.evidence
+                ],
+            }
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A loop over what a step returned: the path to what is gone through, that step included."""
+
+    step: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One tool that is called, once or once for each item of something."""
+
+    id: str
+    ports: Ports
+    arguments: tuple[Given, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    """The loops that the call is in, its sources' own loops before its own."""
+    paginates: Link | None = None
+    """From the cursor that comes back to the parameter that takes it."""
+    collects: tuple[Path, ...] = ()
+    """The arrays that grow page by page."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The steps that it waits for."""
+        return tuple(dict.fromkeys(one.step for one in self.arguments if one.origin == "step"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is printed at the end: a step's result, or a place in it."""
+
+    target: Target
+    step: str
+    path: Path = ()
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """Steps in an order in which they can be done, without a cycle; no two call the same tool."""
+
+    tasks: tuple[Task, ...]
+    wanted: tuple[Wanted, ...]
+    cost: float
+    missing: tuple[tuple[str, Path], ...] = ()
+    """What could not be supplied: a step and a slot of it."""
+    order: dict[str, Task] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", {one.id: one for one in self.tasks})
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """The names of the tools that it calls."""
+        return frozenset(one.ports.tool for one in self.tasks)
+
+    @property
+    def confidence(self) -> float:
+        """How sure all that it rests on is, together."""
+        sure = 1.0
+        for one in self.links():
+            sure *= one.confidence
+        for wanted in self.wanted:
+            sure *= wanted.confidence
+        return sure
+
+    def links(self) -> Iterator[Given]:
+        """Give all that goes from one step to another."""
+        for task in self.tasks:
+            yield from (one for one in task.arguments if one.origin == "step")
+
+    def crossings(self, task: Task) -> list[dict[str, str]]:
+        """Give what goes into a step from another server."""
+        return [
+            {"from": server, "to": task.ports.server, "argument": slot_text(one.slot)}
+            for one in task.arguments
+            if one.origin == "step" and (server := self.order[one.step].ports.server) != task.ports.server
+        ]
+
+
+def many(path: Path) -> int:
+    """Count the loops that a path goes through."""
+    return sum(step.kind != "key" for step in path)
+
+
+def axes_of(path: Path, fan_out: int) -> Sequence[Path]:
+    """Give the paths that the outermost loops of a path go through, so many of them."""
+    ends = [at + 1 for at, step in enumerate(path) if step.kind != "key"]
+    return [path[:end] for end in ends[:fan_out]]
+
+
+def slot_text(slot: Path) -> str:
+    """Name a slot: a parameter as it is called, what is inside of one by its path."""
+    return slot[0].key if len(slot) == 1 else path_text(slot)
