@@ -71,7 +71,14 @@ class Arguments:
         doubtful = {
             (one.step, one.source): None
             for one in task.arguments
-            if one.origin == "step" and not many(one.slot) and not self._loops.is_sure(one.step, one.source)
+            if one.origin == "step"
+            and not self._loops.is_sure(one.step, one.source)
+            and not self._gathers(task, one)
+            and all(
+                Axis(one.step, one.source[: at + 1]) in frame.items
+                for at, step in enumerate(one.source)
+                if step.kind != "key"
+            )
         }
         return [
             ast.Compare(self._loops.value(frame, step, path), [ast.IsNot()], [constant(None)])

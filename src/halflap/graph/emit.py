@@ -107,8 +107,8 @@ class _Program:
         before: list[ast.stmt] = []
         sure: dict[tuple[str, Path], str] = {}
         for one in task.arguments:
-            doubtful = one.origin == "step" and not many(one.source) and not many(one.slot)
-            if not doubtful or self._loops.is_sure(one.step, one.source):
+            single = one.origin == "step" and not many(one.source) and not self._workflow.order[one.step].axes
+            if not single or self._loops.is_sure(one.step, one.source):
                 continue
             name = self._names.make(slot_text(one.slot))
             source = self._workflow.order[one.step].ports.tool

@@ -110,7 +110,7 @@ def _could(search: Search, tool: str, unit: Unit) -> Iterator[dict[str, Any]]:
     for edge in search.graph.into(tool):
         ports = search.graph.tools.get(edge.source)
         links = [one for one in edge.links if one.target in {slot.path for slot in unit.slots}]
-        if ports is not None and ports.is_destructive and search.need(edge.source) is None and links:
+        if ports is not None and search.need(edge.source) is None and links:
             told = {
                 "tool": edge.source,
                 "path": path_text(links[0].source),

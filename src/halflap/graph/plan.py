@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.edge import path_text
+from halflap.graph.effects import seems_to_change
 from halflap.graph.emit import program
 from halflap.graph.have import Have
 from halflap.graph.knuth import GOAL
@@ -82,6 +83,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
         "id": task.id,
         "tool": task.ports.tool,
         "server": task.ports.server,
+        "may_change_something": seems_to_change(task.ports) or task.ports.is_destructive,
         "arguments": {slot_text(one.slot): one.to_json() for one in task.arguments},
         "fan_out": [{"step": one.step, "path": path_text(one.path)} for one in own] or None,
         "paginates": None

@@ -19,6 +19,7 @@ import heapq
 import math
 from typing import TYPE_CHECKING, Protocol
 
+from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.knuth import GOAL, Found, Knuth
 from halflap.graph.supply import need_of, offers
 
@@ -36,6 +37,8 @@ _SECOND = 0.2
 """What a second of waiting costs; no more than a tool does, however slow one is."""
 AIMLESS = 0.5
 """What it costs to begin with a call that uses nothing of what is at hand, where something is."""
+CHANGING = 2.0
+"""What it costs to change something on the way: two more calls that only read are preferred."""
 MISSING = 1_000.0
 """What it costs to leave a parameter to the reader: more than any plan that does without."""
 _NOTHING = 1_000_000.0
@@ -80,6 +83,7 @@ class Search:
         self._allowed = allowed
         self._partial = partial
         self._needs: dict[str, Need | None] = {}
+        self._owns: dict[str, float] = {}
         self.offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {GOAL: goal}
         """Of each tool that was looked at, what each other tool offers it."""
         self._distance: dict[str, float] = {GOAL: 0.0}
@@ -91,7 +95,7 @@ class Search:
         """Say what a tool needs; None of one that may not be called."""
         if tool not in self._needs:
             ports = self.graph.tools.get(tool)
-            refused = ports is None or (ports.is_destructive and tool not in self._allowed)
+            refused = ports is None or (tool not in self._allowed and seems_to_destroy(ports))
             self._needs[tool] = None if ports is None or refused else need_of(ports, self._have)
         return self._needs[tool]
 
@@ -182,12 +186,18 @@ class Search:
 
     def own(self, tool: str) -> float:
         """Give what a call costs itself."""
+        if tool not in self._owns:
+            self._owns[tool] = self._own(tool)
+        return self._owns[tool]
+
+    def _own(self, tool: str) -> float:
         need = self.need(tool) if tool != GOAL else None
         if need is None:
             return 0.0
         waits = min(1.0, _SECOND * (need.ports.latency_ms or 0.0) / 1_000)
         aimless = AIMLESS if self._have and not need.open and not need.uses_have else 0.0
-        return TOOL + waits + aimless
+        changes = CHANGING if tool not in self._allowed and seems_to_change(need.ports) else 0.0
+        return TOOL + waits + aimless + changes
 
     def _way(self, banned: frozenset[str]) -> Found | None:
         """Give the cheapest way that does without some tools."""
