@@ -24,7 +24,8 @@ class Chosen(NamedTuple):
 class Cover:
     """Grows as tools become available, the cheaper ones first; never dearer than the best choice among them."""
 
-    def __init__(self, size: int, missing: float | None = None) -> None:
+    def __init__(self, size: int, missing: Sequence[float] | None = None) -> None:
+        """`missing`: what it costs to leave each unit open, if that is possible."""
         self._full = (1 << size) - 1
         self._missing = missing
         self._states: dict[int, tuple[float, Chosen | None]] = {0: (0.0, None)}
@@ -35,6 +36,8 @@ class Cover:
 
         Says whether it can be of use: not if another, no dearer, supplies the same at no more.
         """
+        if self._full == 1:
+            return self._add_only(source, cost + units[0][1])
         prices = {1 << at: price for at, price in units}
         if any(all(one.get(bit, price + 1) <= price for bit, price in prices.items()) for one in self._seen):
             return False
@@ -55,19 +58,29 @@ class Cover:
             self._cut()
         return True
 
+    def _add_only(self, source: str, cost: float) -> bool:
+        """Take a tool into account where there is one unit: who is cheapest has it."""
+        known = self._states.get(1)
+        if known is not None and known[0] <= cost:
+            return False
+        self._states[1] = (cost, Chosen(source, 1, None))
+        return True
+
     def best(self) -> tuple[float, Chosen | None, int] | None:
         """Give the cheapest choice, who is in it, and which units nobody supplies; None where some are and may not be."""
         if self._missing is None:
             found = self._states.get(self._full)
             return None if found is None else (*found, 0)
-        price = self._missing
         return min(
             (
-                (sum_ + price * (self._full & ~mask).bit_count(), chosen, self._full & ~mask)
+                (sum_ + self._left_open(mask), chosen, self._full & ~mask)
                 for mask, (sum_, chosen) in self._states.items()
             ),
             key=lambda one: (one[0], one[2]),
         )
+
+    def _left_open(self, mask: int) -> float:
+        return sum(price for at, price in enumerate(self._missing or ()) if not mask >> at & 1)
 
     def _cut(self) -> None:
         kept = sorted(self._states.items(), key=lambda one: (one[1][0] - one[0].bit_count() * 10, one[0]))

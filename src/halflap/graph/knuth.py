@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -64,8 +65,8 @@ class Known(Protocol):
         """Say how much it needs from others."""
         ...
 
-    def price(self, tool: str) -> float | None:
-        """Say what it costs to leave one of that open, if that is possible."""
+    def prices(self, tool: str) -> Sequence[float] | None:
+        """Say what it costs to leave each of that open, if that is possible."""
         ...
 
 
@@ -76,23 +77,31 @@ class _Reached(NamedTuple):
 
 
 class Knuth:
-    """One search, without some tools. The tools are settled in the order of their cost, as in Dijkstra's."""
+    """One search, without some tools, and without leaving some units of some tools open.
 
-    def __init__(self, known: Known, banned: frozenset[str]) -> None:
+    The tools are settled in the order of their cost, as in Dijkstra's.
+    """
+
+    def __init__(
+        self, known: Known, banned: frozenset[str], filled: frozenset[tuple[str, int]] = frozenset()
+    ) -> None:
         self._known = known
         self._banned = banned
+        self._filled = filled
         self._queue: list[tuple[float, str]] = []
         self._covers: dict[str, Cover] = {}
         self._settled: dict[str, _Reached] = {}
         self._reached: dict[str, _Reached] = {}
 
-    def way(self) -> Found | None:
-        """Give the cheapest way to the goal."""
+    def way(self, most: float) -> Found | None:
+        """Give the cheapest way to the goal, if it costs no more than this."""
         for tool in [*self._known.met, GOAL]:
             if tool not in self._banned:
                 self._begin(tool)
         while self._queue:
             cost, tool = heapq.heappop(self._queue)
+            if cost > most:
+                break
             if tool in self._settled:
                 continue
             self._settled[tool] = self._reached[tool]
@@ -104,15 +113,21 @@ class Knuth:
         return None
 
     def _begin(self, tool: str) -> None:
-        size, price = self._known.open(tool), self._known.price(tool)
+        size = self._known.open(tool)
         if not size:
             self._reach(tool, _Reached(self._known.own(tool), None, 0))
-        elif price is not None:
-            self._reach(tool, _Reached(self._known.own(tool) + size * price, None, (1 << size) - 1))
+        elif prices := self._prices(tool):
+            self._reach(tool, _Reached(self._known.own(tool) + sum(prices), None, (1 << size) - 1))
+
+    def _prices(self, tool: str) -> Sequence[float] | None:
+        prices = self._known.prices(tool)
+        if prices is None or not self._filled:
+            return prices
+        return [math.inf if (tool, at) in self._filled else price for at, price in enumerate(prices)]
 
     def _feed(self, target: str, source: str, cost: float) -> None:
         if target not in self._covers:
-            self._covers[target] = Cover(self._known.open(target), self._known.price(target))
+            self._covers[target] = Cover(self._known.open(target), self._prices(target))
         cover = self._covers[target]
         offered = [(at, offer.cost) for at, offer in self._known.offers[target][source]]
         best = cover.best() if cover.add(source, cost, offered) else None
@@ -120,7 +135,7 @@ class Knuth:
             self._reach(target, _Reached(best[0] + self._known.own(target), best[1], best[2]))
 
     def _reach(self, tool: str, reached: _Reached) -> None:
-        if tool not in self._reached or reached.cost < self._reached[tool].cost:
+        if reached.cost < (self._reached[tool].cost if tool in self._reached else math.inf):
             self._reached[tool] = reached
             heapq.heappush(self._queue, (reached.cost, tool))
 
@@ -141,7 +156,8 @@ class Knuth:
                 chosen = chosen.before
             if lacks:
                 missing[tool] = _numbers(lacks)
-                cost -= len(missing[tool]) * (self._known.price(tool) or 0.0)
+                prices = self._known.prices(tool) or ()
+                cost -= sum(prices[at] for at in missing[tool])
         return Found(cost, choices, missing, total)
 
 

@@ -94,16 +94,18 @@ def need_of(ports: Ports, have: Have) -> Need:
 def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
     """Give what an edge offers for the open units of its target: at most one offer for each, the cheapest."""
     crossing = CROSSING if source.server != need.ports.server else 0.0
+    targets = {link.target[0] for link in edge.links}
     for at, unit in enumerate(need.open):
+        if unit.path[0] not in targets:
+            continue
         links = list(_links_into(unit, edge, source))
+        if not links:
+            continue
         found = _array(unit, links, edge.source, have) if unit.is_array else _single(links, edge.source)
-        best = min(
-            found,
-            key=lambda given: (_cost(given, crossing), [one.source for one in given].__repr__()),
-            default=None,
-        )
-        if best is not None:
-            yield at, Offer(_cost(best, crossing), best)
+        ranked = [(_cost(given, crossing), number, given) for number, given in enumerate(found)]
+        if ranked:
+            cost, _, given = min(ranked)
+            yield at, Offer(cost, given)
 
 
 def _units(slots: Sequence[Slot], have: Have) -> tuple[list[Given], list[Unit]]:
@@ -190,8 +192,9 @@ def _links_into(unit: Unit, edge: Edge, source: Ports) -> Iterator[tuple[Slot, L
 
 
 def _single(links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
-    for slot, link, path in links:
-        yield (_given(slot.path, link, path, tool),)
+    # One value before many, then the surest; the rest costs more.
+    slot, link, path = min(links, key=lambda one: _price(one[1].confidence, many(one[2])))
+    yield (_given(slot.path, link, path, tool),)
 
 
 def _array(
@@ -218,7 +221,7 @@ def _inner(
     ]
     if fitting:
         # What stands in the item itself before what stands around it; then what is surest.
-        link, path = max(fitting, key=lambda one: (len(_items(one[1])), one[0].confidence, repr(one[1])))
+        link, path = max(fitting, key=lambda one: (len(_items(one[1])), one[0].confidence))
         return _given(slot.path, link, path, tool)
     found = have.slot(slot)
     return None if found is None else Given(slot.path, "have", have=found, value=have[found])
@@ -235,5 +238,9 @@ def _given(slot: Path, link: Link, path: Path, tool: str) -> Given:
 
 
 def _cost(given: tuple[Given, ...], crossing: float) -> float:
-    cost = sum(-math.log(max(one.confidence, _LEAST)) for one in given if one.origin == "step")
+    cost = sum(_price(one.confidence, 0) for one in given if one.origin == "step")
     return cost + crossing + (FAN_OUT if any(one.fan_out for one in given) else 0.0)
+
+
+def _price(confidence: float, loops: int) -> float:
+    return -math.log(max(confidence, _LEAST)) + (FAN_OUT if loops else 0.0)
