@@ -22,6 +22,7 @@ LEAST_OPTIONAL = 0.6
 _COMPANION = 0.3
 """How sure a link has to be, where another one makes the edge."""
 _LEAST_TOGETHER = 0.6
+_LEAST_NAMED = 0.15
 _FEW_SEEN = 0.75
 """What is left of a link's confidence where its place was hardly ever seen."""
 _PER_SLOT = 3
@@ -39,7 +40,7 @@ def edge_between(
         return _edge(source, target, links, is_pagination=True) if links else None
     kept: dict[int, list[Found]] = {}
     leads = False
-    for one in candidates(source, target, weigh, seen):
+    for one in candidates(source, target, weigh, seen, _LEAST_NAMED):
         strength = one.strength
         if one.conflict or strength < _COMPANION:
             continue
@@ -89,7 +90,7 @@ def _lead_together(source: Node, target: Node, kept: dict[int, list[Found]]) -> 
         for strength, one in found:
             best = beside.setdefault(source.ports.places[one.place].path[:-1], {})
             best[slot] = max(strength, best.get(slot, 0.0))
-    return any(len(best) > 1 and together(iter(best.values())) >= _LEAST_TOGETHER for best in beside.values())
+    return any(len(best) > 1 and together(best.values()) >= _LEAST_TOGETHER for best in beside.values())
 
 
 def _link(source: Node, target: Node, one: Candidate, strength: float) -> Link:

@@ -24,6 +24,10 @@ _TOKEN = re.compile(
     r"(?P<quote>[`'\"“‘]?)(?P<name>\w[\w./:-]*\*?)(?P<end>[`'\"”’]?)(?P<after>\(\))?|(?P<stop>[.!?;](?=\s|$)|\n)"
 )
 _COMPOUND = re.compile(r"[^\W_][_./:-]+[^\W_]|[a-z0-9][A-Z]|_\*$|-\*$")
+_ANY_NAME = re.compile(
+    r"[^\W_][_./:-]+[^\W_]|(?-i:[a-z0-9][A-Z])|[_-]\*|[`'\"]|\(\)|\btools?\b", re.IGNORECASE
+)
+"""What a text has that names a tool; most have none."""
 _FROM = frozenset(
     [
         "from",
@@ -135,6 +139,8 @@ def relations(
 
 def _read(text: str, default: Direction | None) -> Iterator[Mention]:
     text = text[:_LONGEST]
+    if not _ANY_NAME.search(text):
+        return
     direction = default
     denied = False
     using = False

@@ -6,23 +6,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from halflap.graph.declared import relations
-from halflap.graph.edge import Evidence
+from halflap.graph.edge import Evidence, path_text
 from halflap.graph.fit import conflict
 from halflap.graph.vocabulary import CHOSEN, COMMON_THINGS, IDENTIFYING, KINDS, telling
 from halflap.graph.words import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from halflap.graph.declared import Relation
     from halflap.graph.edge import Path
-    from halflap.graph.node import Node
+    from halflap.graph.node import Held, Node
 
 __all__ = ["LEAST", "Candidate", "Flows", "candidates", "may_lead", "together"]
 
 LEAST = 0.5
 """How sure it has to be that a place supplies a slot, to make an edge."""
 _LEADING_NAME = 0.37
+_LEADING_OPTIONAL = 0.5
 _LEADING_FORMAT = 0.35
 """Less than these cannot come to be enough, whatever else two places have in common by themselves."""
 _NAME = 0.88
@@ -92,7 +93,7 @@ class _Named(NamedTuple):
     is_common: bool
 
 
-def together(weights: Iterator[float]) -> float:
+def together(weights: Iterable[float]) -> float:
     """Combine reasons that do not depend on each other: each takes its share of the doubt that is left."""
     doubt = 1.0
     for weight in weights:
@@ -100,38 +101,64 @@ def together(weights: Iterator[float]) -> float:
     return 1 - doubt
 
 
+class _Worth(NamedTuple):
+    """What it is worth that two have a name, commonness aside."""
+
+    here: float
+    """Within one server."""
+    elsewhere: float
+    """Between two servers, where it is the name of both."""
+    guessed: float
+    """Between two servers, where it is only what one of them may mean."""
+    last: str
+    thing: str
+    """The word before the last."""
+
+
 @lru_cache(maxsize=1 << 16)
-def _worth(key: str, same_server: bool) -> tuple[float, float]:  # noqa: FBT001 -- a cache takes no keywords
-    """Say what it is worth that two have this name, and what if one of them only may mean it; commonness aside."""
-    words = tuple(key.split())
-    worth = _NAME * telling(words)
-    if same_server:
-        return worth, worth
+def _worth(key: str) -> _Worth:
+    words = key.split()
     last, things = words[-1], set(words[:-1])
+    worth = elsewhere = _NAME * telling(tuple(words))
     if last in KINDS and last not in IDENTIFYING:
-        return worth * _ANYWHERE, worth * _ANYWHERE
-    if last in IDENTIFYING:
-        # Each server has its own users, and numbers them itself.
-        owned = bool(things) and things <= COMMON_THINGS and last not in KINDS
-        worth *= _OTHERS_OWN if owned else _OTHERS
+        elsewhere *= _ANYWHERE
+        guessed = elsewhere
     else:
-        worth *= _OTHERS_OWN if {*words} <= COMMON_THINGS else _OTHERS_WORD
-    return worth, worth * _GUESSED_OF_OTHERS
+        if last in IDENTIFYING:
+            # Each server has its own users, and numbers them itself.
+            owned = bool(things) and things <= COMMON_THINGS and last not in KINDS
+            elsewhere *= _OTHERS_OWN if owned else _OTHERS
+        else:
+            elsewhere *= _OTHERS_OWN if {*words} <= COMMON_THINGS else _OTHERS_WORD
+        guessed = elsewhere * _GUESSED_OF_OTHERS
+    return _Worth(worth, elsewhere, guessed, last, words[-2] if things else "")
 
 
-def may_lead(key: str, weight: float) -> bool:
-    """Say whether a key that both have can make an edge by itself, weighing so much here."""
-    if key[0] in "{#+":
-        return True
+def may_lead(key: str, held: Iterable[Held], weight: float) -> tuple[bool, bool]:
+    """Say whether a key that both have can make an edge by itself: within one server, and between two.
+
+    `held` is where one of the two has it, `weight` what the key weighs here.
+    """
+    if key[0] in "#+":
+        return True, False
+    if key[0] == "{":
+        return True, True
     if key[0] == "=":
-        return _FORMAT_ALONE.get(key[1:], 0) * weight >= _LEADING_FORMAT
-    return _worth(key, True)[0] * weight >= _LEADING_NAME  # noqa: FBT003 -- as above
+        leads = _FORMAT_ALONE.get(key[1:], 0) * weight >= _LEADING_FORMAT
+        return leads, leads
+    worth = _worth(key)
+    here = elsewhere = False
+    for one in held:
+        least = (_LEADING_OPTIONAL if one.optional else _LEADING_NAME) / weight
+        here = here or one.weight * worth.here >= least
+        elsewhere = elsewhere or one.weight * (worth.elsewhere if one.own else worth.guessed) >= least
+    return here, elsewhere
 
 
 def candidates(
-    source: Node, target: Node, weigh: Callable[[str], float], seen: Flows | None
+    source: Node, target: Node, weigh: Callable[[str], float], seen: Flows | None, least: float = 0.0
 ) -> list[Candidate]:
-    """Give all places and slots that have something in common."""
+    """Give all places and slots that have something in common; names that say less than `least` alone are left out."""
     named: dict[At, _Named] = {}
     others: dict[At, list[Evidence]] = {}
     for key in source.gives.keys() & target.takes.keys():
@@ -153,14 +180,16 @@ def candidates(
 
 
 def _names(source: Node, target: Node, key: str, weight: float, named: dict[At, _Named]) -> None:
-    worth, guessed = _worth(key, source.server == target.server)
-    damped = _damping(source, target, key)
+    worth = _worth(key)
+    same_server = source.server == target.server
+    damped = _damping(source, target, worth) if source.subject.deletes or target.subject.creates else 1.0
     for give in source.gives[key]:
         for take in target.takes[key]:
             at = (give.at, take.at)
             is_own = give.own and take.own
-            whole = (worth if is_own else guessed) * give.weight * take.weight * damped
-            if damped == 1 and target.subject.updates and _is_changed(target, take.at, key):
+            whole = worth.here if same_server else worth.elsewhere if is_own else worth.guessed
+            whole *= give.weight * take.weight * damped
+            if target.subject.updates and _is_changed(target, take.at, worth.last):
                 whole *= _CHANGED
             sure = whole * weight
             known = named.get(at)
@@ -168,26 +197,23 @@ def _names(source: Node, target: Node, key: str, weight: float, named: dict[At, 
                 named[at] = _Named(sure, key, is_own, whole >= LEAST > sure)
 
 
-def _damping(source: Node, target: Node, key: str) -> float:
+def _damping(source: Node, target: Node, worth: _Worth) -> float:
     """Say how much less a name is worth between tools that end or begin the life of what it names."""
-    words = key.split()
-    last, thing = words[-1], words[-2] if len(words) > 1 else ""
     mine, theirs = source.subject.thing[-1:], target.subject.thing[-1:]
-    if source.subject.deletes and last in IDENTIFYING and (thing,) == mine:
+    if source.subject.deletes and worth.last in IDENTIFYING and (worth.thing,) == mine:
         # What names a thing that is gone is of no use.
         return _ITS_OWN
     if target.subject.creates and mine == theirs and source.server == target.server:
         # What one of them is known by, a new one is not.
-        return _ITS_OWN if last in KINDS or (last in CHOSEN and (thing,) == theirs) else 1.0
+        chosen = worth.last in KINDS or (worth.last in CHOSEN and (worth.thing,) == theirs)
+        return _ITS_OWN if chosen else 1.0
     return 1.0
 
 
-def _is_changed(target: Node, at: int, key: str) -> bool:
+def _is_changed(target: Node, at: int, last: str) -> bool:
     """Say whether a slot is what is to be changed, rather than what says which one."""
     slot = target.ports.slots[at]
-    return (
-        not (slot.required and slot.parameter in target.ports.required) and key.split()[-1] not in IDENTIFYING
-    )
+    return not (slot.required and slot.parameter in target.ports.required) and last not in IDENTIFYING
 
 
 def _shapes(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
@@ -233,11 +259,16 @@ def _told(source: Node, target: Node, others: dict[At, list[Evidence]]) -> None:
 
 
 def _seen(source: Node, target: Node, seen: Flows, others: dict[At, list[Evidence]]) -> None:
-    for start, end, times in seen.between(source.tool, target.tool):
-        place, slot = source.place_at.get(start), target.slot_at.get(end)
-        if place is not None and slot is not None and times > 0:
+    flows = seen.between(source.tool, target.tool)
+    if not flows:
+        return
+    places = {path_text(place.path): at for at, place in enumerate(source.ports.places)}
+    slots = {path_text(slot.path): at for at, slot in enumerate(target.ports.slots)}
+    for start, end, times in flows:
+        if start in places and end in slots and times > 0:
             sure = min(_MOST_LINEAGE, 1 - 0.5 ** (1 + times / 2))
-            others.setdefault((place, slot), []).append(Evidence("lineage", sure, f"seen {times} times"))
+            evidence = Evidence("lineage", sure, f"seen {times} times")
+            others.setdefault((places[start], slots[end]), []).append(evidence)
 
 
 def _declared(

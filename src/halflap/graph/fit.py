@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Form", "conflict", "form_of"]
 
+_PLAIN = frozenset({"string", "number", "integer", "boolean"})
 _ANYTHING = frozenset({"string", "number", "integer", "boolean", "object", "array"})
 _SAME_FORMAT = {
     "iri": "uri", "url": "uri", "uri-reference": "uri", "iri-reference": "uri", "http-url": "uri", "idn-email": "email",
@@ -61,6 +62,17 @@ class Form(NamedTuple):
 
 def form_of(kind: Type, depth: int = 0) -> Form:
     """Give the form of a type; null is left out, since a value that is not there goes nowhere."""
+    if kind.kind in _PLAIN:
+        return _plain(kind.kind, kind.format)
+    return _form_of(kind, depth)
+
+
+@lru_cache(maxsize=1 << 10)
+def _plain(kind: str, form: str | None) -> Form:
+    return Form(frozenset({kind}), None if form is None else _SAME_FORMAT.get(form.lower(), form.lower()))
+
+
+def _form_of(kind: Type, depth: int) -> Form:
     parts = [one for one in (kind.members or (kind,)) if one.kind != "null"]
     kinds: set[str] = set()
     for part in parts:

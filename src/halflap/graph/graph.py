@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Ports
-    from halflap.graph.node import Node
+    from halflap.graph.node import Held, Node
 
 __all__ = ["Explanation", "Flows", "Graph"]
 
@@ -155,7 +155,7 @@ class Graph:
 
     def _sources_of(self, node: Node) -> Iterator[Node]:
         """Give the tools from which there may be an edge to this one, itself too."""
-        found = self._sharing(node.takes, self._index.gives)
+        found = self._sharing(node, node.takes, self._index.gives)
         for name, thing in node.asked:
             giving = self._index.gives.get(vague_key(node.server, name), 0)
             found |= giving & self._index.tells.get(vague_key(node.server, "", thing), 0)
@@ -163,19 +163,24 @@ class Graph:
 
     def _targets_of(self, node: Node) -> Iterator[Node]:
         """Give the tools to which there may be an edge from this one, itself too."""
-        found = self._sharing(node.gives, self._index.takes)
+        found = self._sharing(node, node.gives, self._index.takes)
         for name in node.vague:
             for word in node.texts:
                 found |= self._index.takes.get(vague_key(node.server, name, word), 0)
         return self._nodes_of(found, node, self._targets)
 
-    def _sharing(self, keys: Iterable[str], others: Mapping[str, int]) -> int:
-        found = 0
-        for key in keys:
+    def _sharing(self, node: Node, keys: Mapping[str, tuple[Held, ...]], others: Mapping[str, int]) -> int:
+        """Give the tools that have a key in common with this one that can make an edge."""
+        siblings = anywhere = 0
+        for key, held in keys.items():
             sharing = others.get(key)
-            if sharing is not None and may_lead(key, self._index.weight(key)):
-                found |= sharing
-        return found
+            if sharing is not None:
+                here, elsewhere = may_lead(key, held, self._index.weight(key))
+                if elsewhere:
+                    anywhere |= sharing
+                elif here:
+                    siblings |= sharing
+        return anywhere | (siblings & self._index.servers[node.server])
 
     def _nodes_of(self, found: int, node: Node, flows: Mapping[str, set[str]]) -> Iterator[Node]:
         found |= 1 << node.number

@@ -29,6 +29,8 @@ class Index:
         self.takes: dict[str, int] = {}
         self.tells: dict[str, int] = {}
         """The tools whose descriptions have a word, within their server."""
+        self.servers: dict[str, int] = {}
+        """The tools of each server."""
         self._held: dict[str, dict[str, int]] = {}
         self._weights: dict[str, int] = {}
         self._levels: dict[str, int] = {}
@@ -46,6 +48,7 @@ class Index:
 
     def _change(self, node: Node, change: int) -> frozenset[str]:
         bit = 1 << node.number
+        self.servers[node.server] = self.servers.get(node.server, 0) ^ bit
         for bitsets, keys in (
             (self.gives, node.keys_given()),
             (self.takes, node.keys_taken()),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.declared import mentions_of
-from halflap.graph.edge import path_text
 from halflap.graph.fit import Form, form_of
-from halflap.graph.reading import own_words, place_readings, slot_readings
+from halflap.graph.reading import place_readings, slot_readings, where
 from halflap.graph.subject import Subject, subject_of
 from halflap.graph.vocabulary import CONTAINERS, IDENTIFYING, KINDS, telling
 from halflap.graph.words import Words, phrase, words_in, words_of
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.declared import Mention
-    from halflap.graph.edge import Path, Place, Ports
+    from halflap.graph.edge import Path, Ports
+    from halflap.graph.reading import Where
 
 __all__ = ["PAGE_SLOTS", "Held", "Node", "node_of", "vague_key"]
 
@@ -33,6 +34,7 @@ PAGE_SLOTS = frozenset(
 """Parameters that say which part of a list is wanted: another tool's list has other parts."""
 _FORMATS = frozenset({"email", "ipv4", "ipv6", "uri"})
 _GENERIC = 0.7
+_YES_OR_NO = frozenset({"boolean"})
 _FEWEST_FIELDS = 2
 _LITTLE = 0.2
 _MOST_BESIDE = 8
@@ -45,6 +47,9 @@ class Held(NamedTuple):
     at: int
     weight: float
     own: bool
+    """Whether the key is its name itself, and not only what that may mean."""
+    optional: bool = False
+    """Whether it is a slot that may be left empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,8 @@ class Node:
     slot_forms: tuple[Form, ...]
     place_names: tuple[Words, ...]
     slot_names: tuple[Words, ...]
-    gives: dict[str, list[Held]]
-    takes: dict[str, list[Held]]
+    gives: dict[str, tuple[Held, ...]]
+    takes: dict[str, tuple[Held, ...]]
     vague: dict[str, list[int]]
     """The places whose names say little, such as `id`, by that name; what they are of, the description may tell."""
     asked: dict[tuple[str, str], list[int]]
@@ -69,8 +74,6 @@ class Node:
     mentions: tuple[Mention, ...]
     texts: frozenset[str]
     """The words of its description."""
-    place_at: dict[str, int]
-    slot_at: dict[str, int]
 
     @property
     def tool(self) -> str:
@@ -109,8 +112,10 @@ def node_of(ports: Ports, number: int) -> Node:
     subject = subject_of(name, ports.server)
     place_forms = tuple(form_of(place.type) for place in ports.places)
     slot_forms = tuple(form_of(slot.type) for slot in ports.slots)
-    gives, vague = _given(ports, subject, place_forms)
-    takes, asked = _taken(ports, subject, slot_forms)
+    places = [where(place.path) for place in ports.places]
+    slots = [where(slot.path) for slot in ports.slots]
+    gives, vague = _given(ports, subject, place_forms, places)
+    takes, asked = _taken(ports, subject, slot_forms, slots)
     return Node(
         number=number,
         ports=ports,
@@ -118,110 +123,126 @@ def node_of(ports: Ports, number: int) -> Node:
         subject=subject,
         place_forms=place_forms,
         slot_forms=slot_forms,
-        place_names=tuple(own_words(place.path) for place in ports.places),
-        slot_names=tuple(own_words(slot.path) for slot in ports.slots),
+        place_names=tuple(seen.own for seen in places),
+        slot_names=tuple(seen.own for seen in slots),
         gives=gives,
         takes=takes,
         vague=vague,
         asked=asked,
         mentions=mentions_of(ports),
         texts=words_in(ports.description),
-        place_at={path_text(place.path): at for at, place in enumerate(ports.places)},
-        slot_at={path_text(slot.path): at for at, slot in enumerate(ports.slots)},
     )
 
 
+@lru_cache(maxsize=1 << 14)
+def _held(at: int, weight: float, own: bool, optional: bool) -> tuple[Held, ...]:
+    # Nearly all keys lead to one place, and nearly all of these are alike: ten thousand tools share them.
+    return (Held(at, weight, own, optional),)
+
+
+def _hold(
+    keys: dict[str, tuple[Held, ...]],
+    key: str,
+    at: int,
+    weight: float = 1.0,
+    *,
+    own: bool = False,
+    optional: bool = False,
+) -> None:
+    known = keys.get(key)
+    one = _held(at, weight, own, optional)
+    keys[key] = one if known is None else known + one
+
+
 def _given(
-    ports: Ports, subject: Subject, forms: tuple[Form, ...]
-) -> tuple[dict[str, list[Held]], dict[str, list[int]]]:
-    gives: dict[str, list[Held]] = {}
+    ports: Ports, subject: Subject, forms: tuple[Form, ...], wheres: list[Where]
+) -> tuple[dict[str, tuple[Held, ...]], dict[str, list[int]]]:
+    gives: dict[str, tuple[Held, ...]] = {}
     vague: dict[str, list[int]] = {}
-    lists = {place.path[: _first_list(place)] for place in ports.places if _first_list(place)}
-    for at, (place, form) in enumerate(zip(ports.places, forms, strict=True)):
-        if form.kinds <= {"boolean"}:
+    lists = {
+        place.path[: at.into_list] for place, at in zip(ports.places, wheres, strict=True) if at.into_list
+    }
+    for at, (place, form, seen) in enumerate(zip(ports.places, forms, wheres, strict=True)):
+        if form.kinds == _YES_OR_NO:
             # Of yes and no, one is as good as another: there is nothing to be taken from one tool to another.
             continue
-        only = len(lists) == 1 and bool(_first_list(place))
+        only = len(lists) == 1 and bool(seen.into_list)
         for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):
-            gives.setdefault(key, []).append(Held(at, weight, own))
+            _hold(gives, key, at, weight, own=own)
         if form.format in _FORMATS:
-            gives.setdefault(f"={form.format}", []).append(Held(at, 1.0, own=False))
-        for name, _, _ in form.fields if "object" in form.kinds else ():
-            gives.setdefault(f"{{{name}}}", []).append(Held(at, 1.0, own=False))
+            _hold(gives, f"={form.format}", at)
+        for name, _, _ in form.fields:
+            _hold(gives, f"{{{name}}}", at)
         if form.values:
-            gives.setdefault(_choice(ports.server, place.path, form), []).append(Held(at, 1.0, own=False))
-        if _is_open(place.path, subject):
-            vague.setdefault(own_words(place.path)[0], []).append(at)
-    for key, at in _beside([place.path for place in ports.places]):
-        gives.setdefault(key, []).append(Held(at, 1.0, own=False))
+            _hold(gives, _choice(ports.server, seen.own, form), at)
+        if _is_open(seen, subject):
+            vague.setdefault(seen.own[0], []).append(at)
+    for key in _beside([place.path for place in ports.places], wheres):
+        _hold(gives, key, 0)
     return gives, vague
 
 
 def _taken(
-    ports: Ports, subject: Subject, forms: tuple[Form, ...]
-) -> tuple[dict[str, list[Held]], dict[tuple[str, str], list[int]]]:
-    takes: dict[str, list[Held]] = {}
+    ports: Ports, subject: Subject, forms: tuple[Form, ...], wheres: list[Where]
+) -> tuple[dict[str, tuple[Held, ...]], dict[tuple[str, str], list[int]]]:
+    takes: dict[str, tuple[Held, ...]] = {}
     asked: dict[tuple[str, str], list[int]] = {}
-    for at, (slot, form) in enumerate(zip(ports.slots, forms, strict=True)):
-        own_name = own_words(slot.path)
-        if form.kinds <= {"boolean"} or not own_name or phrase(own_name) in PAGE_SLOTS:
+    needed: list[int] = []
+    for at, (slot, form, seen) in enumerate(zip(ports.slots, forms, wheres, strict=True)):
+        own_name = seen.own
+        if form.kinds == _YES_OR_NO or not own_name or phrase(own_name) in PAGE_SLOTS:
             continue
+        is_needed = slot.required and slot.parameter in ports.required
         for key, weight, own in slot_readings(slot.path, subject, form.kind, slot.description):
-            takes.setdefault(key, []).append(Held(at, weight, own))
+            _hold(takes, key, at, weight, own=own, optional=not is_needed)
         if form.format in _FORMATS:
-            takes.setdefault(f"={form.format}", []).append(Held(at, 1.0, own=False))
-        shape = _shape(form)
+            _hold(takes, f"={form.format}", at)
+        shape = _shape(form) if form.fields else ""
         if shape:
-            takes.setdefault(shape, []).append(Held(at, 1.0, own=False))
-        if form.values:
-            takes.setdefault(_choice(ports.server, slot.path, form), []).append(Held(at, 1.0, own=False))
+            _hold(takes, shape, at)
+        if form.values and is_needed:
+            _hold(takes, _choice(ports.server, own_name, form), at)
         thing = own_name[:-1] or (() if subject.creates else subject.thing)
         if thing and len(slot.path) <= _OUTERMOST and _is_vague(own_name[-1]):
             asked.setdefault((own_name[-1], thing[-1]), []).append(at)
-    needed = [slot.path for slot in ports.slots if slot.required and slot.parameter in ports.required]
-    for key, at in _beside(needed):
-        takes.setdefault(key, []).append(Held(at, 1.0, own=False))
+        if is_needed:
+            needed.append(at)
+    for key in _beside([ports.slots[at].path for at in needed], [wheres[at] for at in needed]):
+        _hold(takes, key, 0)
     return takes, asked
 
 
-def _first_list(place: Place) -> int:
-    """Say how many steps lead into the first list that a place is in; 0 for none."""
-    return next((at + 1 for at, step in enumerate(place.path) if step.kind != "key"), 0)
-
-
-def _is_open(path: Path, subject: Subject) -> bool:
+def _is_open(seen: Where, subject: Subject) -> bool:
     """Say whether it is open of what a place is: an id of what the tool is about, whatever that may be."""
-    names = [words_of(step.key) for step in path if step.kind == "key"]
-    if not names or path[-1].kind != "key" or len(names[-1]) != 1 or not _is_vague(names[-1][0]):
+    if not seen.is_named or len(seen.own) != 1 or not _is_vague(seen.own[0]):
         return False
-    if not subject.is_vague and names[-1][0] not in KINDS:
+    if not subject.is_vague and seen.own[0] not in KINDS:
         return False
-    return all(set(words) <= CONTAINERS for words in names[:-1])
+    return all(CONTAINERS.issuperset(words) for words in seen.parents)
 
 
-def _choice(server: str, path: Path, form: Form) -> str:
+def _choice(server: str, own: Words, form: Form) -> str:
     """Give the key of one of a few values, under one name, of one server."""
     values = sorted(map(repr, form.values or ()))
-    return f"#{server}\0{own_words(path)[-1:]}\0{values}"
+    return f"#{server}\0{own[-1:]}\0{values}"
 
 
-def _beside(paths: Sequence[Path]) -> Iterator[tuple[str, int]]:
+def _beside(paths: Sequence[Path], wheres: Sequence[Where]) -> Iterator[str]:
     """Give the keys of names that say little alone, two by two, where they stand side by side."""
-    inside: dict[Path, list[tuple[str, int]]] = {}
-    for at, path in enumerate(paths):
-        own = own_words(path)
-        if path and path[-1].kind == "key" and _LITTLE <= telling(own) < _GENERIC:
-            inside.setdefault(path[:-1], []).append((phrase(own), at))
+    inside: dict[Path, list[str]] = {}
+    for path, seen in zip(paths, wheres, strict=True):
+        if seen.is_named and _LITTLE <= telling(seen.own) < _GENERIC:
+            inside.setdefault(path[:-1], []).append(phrase(seen.own))
     for found in inside.values():
         few = sorted(found)[:_MOST_BESIDE]
-        for one, (name, at) in enumerate(few):
-            for other, _ in few[one + 1 :]:
-                yield f"+{name}+{other}", at
+        for at, name in enumerate(few):
+            for other in few[at + 1 :]:
+                yield f"+{name}+{other}"
 
 
 def _is_vague(name: str) -> bool:
     """Say whether a name is that of an attribute by which things are known, but not of which."""
-    return telling((name,)) < _GENERIC and (name in IDENTIFYING or name in KINDS)
+    return (name in IDENTIFYING or name in KINDS) and telling((name,)) < _GENERIC
 
 
 def _shape(form: Form) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Path
     from halflap.graph.subject import Subject
 
-__all__ = ["Reading", "own_words", "place_readings", "slot_readings"]
+__all__ = ["Reading", "Where", "own_words", "place_readings", "slot_readings", "where"]
 
 _WEAK = 0.7
 """A name that tells less than this needs something beside it."""
@@ -54,6 +54,31 @@ class Reading(NamedTuple):
     weight: float
     own: bool = False
     """Whether it is the name itself, with nothing added and nothing left out."""
+
+
+class Where(NamedTuple):
+    """What a path says by itself."""
+
+    own: Words
+    """The words of the last name on it."""
+    parents: tuple[Words, ...]
+    """Those of the names before."""
+    into_list: int
+    """How many steps lead into the first list or map on it; 0 for none."""
+    is_named: bool
+    """Whether it ends in a name."""
+
+
+@lru_cache(maxsize=1 << 16)
+def where(path: Path) -> Where:
+    """Read a path."""
+    names = [words_of(step.key) for step in path if step.kind == "key"]
+    return Where(
+        names[-1] if names else (),
+        tuple(names[:-1]),
+        next((at + 1 for at, step in enumerate(path) if step.kind != "key"), 0),
+        bool(path) and path[-1].kind == "key",
+    )
 
 
 @lru_cache(maxsize=1 << 16)

@@ -49,7 +49,7 @@ class Subject(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def subject_of(name: str, server: str) -> Subject:
     """Read a tool's name."""
-    pieces = pieces_of(name)
+    pieces = [piece for piece in pieces_of(name) if not piece.isdigit()]
     words = [words_of(piece) for piece in pieces]
     ours = {*words_of(server), "mcp"}
     verb, at = _verb(words)

@@ -6,6 +6,7 @@ catalogues too small to tell.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ PREPOSITIONS = _set(
 )
 
 
+@lru_cache(maxsize=1 << 16)
 def telling(words: Words) -> float:
     """Say how much a name tells of what its value is, between 0 and 1."""
     if len(words) > 1 and words[-2] in THINGS:
