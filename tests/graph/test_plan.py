@@ -262,12 +262,17 @@ class TestWhatIsMissing:
             ("mcp__shop__notify", "text", "string")
         ]
 
-    def test_who_could_provide_it_is_said_with_what_it_needs_itself(self) -> None:
+    def test_what_nobody_has_is_asked_for_before_what_a_tool_would_find(self) -> None:
         planned = asked(Made.of(ports("search_orders", "query", "order_id"), ORDER), "get_order")
-        assert tools(planned) == [["get_order"], ["search_orders", "get_order"]]
-        assert planned.missing[0].could == (
-            {"tool": "mcp__shop__search_orders", "path": "order_id", "needs": ["query"]},
-        )
+        assert tools(planned) == [["search_orders", "get_order"], ["get_order"]]
+        assert [(one.tool, one.name) for one in planned.missing] == [("mcp__shop__search_orders", "query")]
+
+    def test_who_could_provide_it_is_said_with_what_it_needs_itself(self) -> None:
+        """To get to what would provide it takes more than to be asked for it."""
+        far = [ports(f"far{at}", f"step{at}", f"step{at + 1}", latency=60_000) for at in range(4)]
+        planned = asked(Made.of(*far, ports("goal_x", "step4")), "goal_x")
+        assert tools(planned)[0] == ["goal_x"]
+        assert planned.missing[0].could == ({"tool": "mcp__shop__far3", "path": "step4", "needs": ["step3"]},)
 
     def test_who_comes_near_is_said_and_why_not(self) -> None:
         near = ports("count_orders", "", "order_id", types={"order_id": Type("integer")})

@@ -33,6 +33,8 @@ __all__ = ["MISSING", "SLACK", "Search"]
 
 MISSING = 1_000.0
 """What it costs to leave a parameter to the reader: more than any plan that does without."""
+GIVEN_UP = 5.0
+"""What it costs more to leave open what some tool has: what nobody has is the reader's to give."""
 _NOTHING = 1_000_000.0
 """What it costs not to get what is wanted at all: only where nobody has it."""
 SLACK = 2.0
@@ -70,6 +72,7 @@ class Search:
         self._distance: dict[str, float] = {GOAL: 0.0}
         self._frontier: list[tuple[float, str]] = []
         self._feeds: dict[str, list[str]] = {}
+        self._prices: dict[str, list[float]] = {}
         self._meet(GOAL, goal)
 
     def best(self, limit: int) -> list[Found]:
@@ -78,7 +81,7 @@ class Search:
         if first is None:
             return []
         if self._partial:
-            return list(self._several(first.total + SLACK, limit))
+            return list(self._several(first.total + GIVEN_UP + SLACK, limit))
         self._look(first.total + SLACK, min(_MOST_LOOKED_AT, len(self.offers) + _MOST_FOR_OTHERS))
         return list(self._several(first.total + SLACK, limit))
 
@@ -186,4 +189,10 @@ class Search:
         """Say what it costs to leave each of them open, if that is possible."""
         if not self._partial:
             return None
-        return [_NOTHING if tool == GOAL else MISSING] * self.open(tool)
+        if tool not in self._prices:
+            offered = {at for made in self.offers.get(tool, {}).values() for at, _ in made}
+            price = _NOTHING if tool == GOAL else MISSING
+            self._prices[tool] = [
+                price + (GIVEN_UP if at in offered else 0.0) for at in range(self.open(tool))
+            ]
+        return self._prices[tool]
