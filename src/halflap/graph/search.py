@@ -81,9 +81,13 @@ class Search:
         if first is None:
             return []
         if self._partial:
-            return list(self._several(first.total + GIVEN_UP + SLACK, limit))
+            return self._sorted(first.total + GIVEN_UP + SLACK, limit)
         self._look(first.total + SLACK, min(_MOST_LOOKED_AT, len(self.offers) + _MOST_FOR_OTHERS))
-        return list(self._several(first.total + SLACK, limit))
+        return self._sorted(first.total + SLACK, limit)
+
+    def _sorted(self, most: float, limit: int) -> list[Found]:
+        # Where a tool needs very much, what is found without some other may turn out cheaper.
+        return sorted(self._several(most, limit), key=lambda one: one.total)
 
     def _first(self) -> Found | None:
         if self._partial:
