@@ -303,6 +303,23 @@ class TestSuggestions:
         assert len({one.tools for one in planned.suggestions}) == 4
         assert [one.cost for one in planned.suggestions] == sorted(one.cost for one in planned.suggestions)
 
+    def test_others_may_begin_alike(self) -> None:
+        begin = ports("begin", "", "seed")
+        ways = [ports(f"way{at}", "seed", "order_id") for at in range(3)]
+        assert tools(asked(Made.of(begin, *ways, ORDER), "get_order")) == [
+            ["begin", f"way{at}", "get_order"] for at in range(3)
+        ]
+
+    def test_a_longer_way_over_sure_links_is_cheaper_than_a_short_one_over_a_doubtful_link(self) -> None:
+        doubtful, seed, sure = (
+            ports("doubtful", "", "x"),
+            ports("begin", "", "seed"),
+            ports("sure", "seed", "order_id"),
+        )
+        edges = [edge(doubtful, ORDER, link("x", "order_id", 0.05))]
+        planned = asked(Made.of(doubtful, seed, sure, ORDER, edges=edges), "get_order")
+        assert tools(planned) == [["begin", "sure", "get_order"], ["doubtful", "get_order"]]
+
     def test_a_tool_that_supplies_several_arguments_is_paid_once(self) -> None:
         one = ports("one", "", "alpha beta")
         graph = Made.of(
