@@ -196,6 +196,13 @@ class TestPages:
                 list_orders=lambda customer_id, cursor=None: {"orders": [1], "next_cursor": "again"},  # noqa: ARG005
             )
 
+    def test_as_many_pages_as_are_allowed_are_a_result(self) -> None:
+        def pages(customer_id: str, cursor: int = 0) -> dict[str, Any]:
+            return {"orders": [customer_id], "next_cursor": cursor + 1 if cursor < 200 else None}
+
+        made = played(self.graph(), "list_orders", {"customer_id": "c"}, list_orders=pages)
+        assert len(made.value["orders"]) == 201
+
     def test_a_cursor_at_hand_is_where_it_begins(self) -> None:
         made = played(
             self.graph(),
@@ -279,3 +286,6 @@ class TestWhatIsPrinted:
         graph = Made.of(ports("one", "", "alpha"), ports("two", "", "beta"))
         made = played(graph, "alpha two", one=lambda: {"alpha": 1}, two=lambda: {"beta": 2})
         assert made.value == {"alpha": 1, "mcp__shop__two": {"beta": 2}}
+
+    def test_what_json_has_not_is_printed_as_it_is(self) -> None:
+        assert played(Made.of(ports("picture")), "picture", picture=lambda: {1, 2}).printed == "{1, 2}\n"

@@ -205,12 +205,13 @@ class _Program:
                 *grown,
                 next_of(page),
             ],
-            [ast.Raise(call("ValueError", constant(message)))],
+            [],
         )
         body = [
             _set(result, ast.Await(_tool_call(task.ports.tool, first))),
             next_of(result),
             loop,
+            ast.If(load(cursor), [ast.Raise(call("ValueError", constant(message)))], []),
             ast.Return(load(result)),
         ]
         parameters = ast.arguments(
@@ -244,9 +245,13 @@ class _Program:
             value,
             ensure_ascii=constant(False),
             separators=ast.Tuple([constant(","), constant(":")], ast.Load()),
-            default=load("str"),
         )
-        return ast.Expr(call("print", text))
+        said: ast.stmt = ast.Expr(call("print", text))
+        if all(self._workflow.order[one.step].ports.places for one in wanted):
+            return said
+        # Of what nothing is known it may be a picture, which JSON has not.
+        plain: ast.stmt = ast.Expr(call("print", value))
+        return ast.Try([said], [ast.ExceptHandler(load("TypeError"), None, [plain])], [], [])
 
     def _wanted(self, wanted: Wanted) -> ast.expr:
         task = self._workflow.order[wanted.step]
