@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from halflap.graph.declared import Relation
-    from halflap.graph.edge import Path
+    from halflap.graph.edge import EvidenceKind
     from halflap.graph.node import Held, Node
 
 __all__ = ["LEAST", "Candidate", "Flows", "candidates", "may_lead", "together"]
@@ -81,6 +81,8 @@ class Candidate(NamedTuple):
     @property
     def strength(self) -> float:
         """How sure all evidence together makes."""
+        if len(self.evidence) == 1:
+            return self.evidence[0].weight
         return together(one.weight for one in self.evidence)
 
 
@@ -176,25 +178,29 @@ def candidates(
             _declared(source, target, one, named, others)
     if seen is not None:
         _seen(source, target, seen, others)
-    return [_candidate(source, target, at, named.get(at), others.get(at, [])) for at in {**named, **others}]
+    return [
+        _candidate(source, target, at, named.get(at), others.get(at, ()))
+        for at in {**named, **others}
+        if at in others or named[at].weight >= least
+    ]
 
 
 def _names(source: Node, target: Node, key: str, weight: float, named: dict[At, _Named]) -> None:
     worth = _worth(key)
     same_server = source.server == target.server
     damped = _damping(source, target, worth) if source.subject.deletes or target.subject.creates else 1.0
-    for give in source.gives[key]:
-        for take in target.takes[key]:
-            at = (give.at, take.at)
-            is_own = give.own and take.own
+    updates = target.subject.updates
+    for place, give_weight, give_own, _ in source.gives[key]:
+        for slot, take_weight, take_own, _ in target.takes[key]:
+            is_own = give_own and take_own
             whole = worth.here if same_server else worth.elsewhere if is_own else worth.guessed
-            whole *= give.weight * take.weight * damped
-            if target.subject.updates and _is_changed(target, take.at, worth.last):
+            whole *= give_weight * take_weight * damped
+            if updates and _is_changed(target, slot, worth.last):
                 whole *= _CHANGED
             sure = whole * weight
-            known = named.get(at)
-            if known is None or (sure, key) > (known.weight, known.key):
-                named[at] = _Named(sure, key, is_own, whole >= LEAST > sure)
+            known = named.get((place, slot))
+            if known is None or sure > known.weight or (sure == known.weight and key > known.key):
+                named[place, slot] = _Named(sure, key, is_own, whole >= LEAST > sure)
 
 
 def _damping(source: Node, target: Node, worth: _Worth) -> float:
@@ -311,7 +317,15 @@ def _is_akin(source: Node, target: Node, at: At) -> bool:
     return bool(mine) and mine[-1:] == theirs[-1:] and (mine[-1] in IDENTIFYING or mine[-1] in KINDS)
 
 
-def _candidate(source: Node, target: Node, at: At, named: _Named | None, others: list[Evidence]) -> Candidate:
+@lru_cache(maxsize=1 << 14)
+def _of_name(kind: EvidenceKind, weight: float, key: str) -> tuple[Evidence, ...]:
+    # The same name says the same of thousands of pairs.
+    return (Evidence(kind, weight, key),)
+
+
+def _candidate(
+    source: Node, target: Node, at: At, named: _Named | None, others: Sequence[Evidence]
+) -> Candidate:
     given, asked = source.place_forms[at[0]], target.slot_forms[at[1]]
     problem = conflict(given, asked)
     if named is None:
@@ -320,11 +334,11 @@ def _candidate(source: Node, target: Node, at: At, named: _Named | None, others:
     if asked.values is not None and given.values is None:
         weight *= _FREE
     if not named.is_own:
-        name = Evidence("entity", weight, named.key)
+        name = _of_name("entity", weight, named.key)
     else:
-        same = _last(source.ports.places[at[0]].path) == _last(target.ports.slots[at[1]].path)
-        name = Evidence("name" if same else "words", weight, named.key)
-    evidence = [name, *others]
+        same = source.place_keys[at[0]] == target.slot_keys[at[1]]
+        name = _of_name("name" if same else "words", weight, named.key)
+    evidence = [*name, *others]
     if (
         given.format is not None
         and given.format == asked.format
@@ -332,7 +346,3 @@ def _candidate(source: Node, target: Node, at: At, named: _Named | None, others:
     ):
         evidence.append(Evidence("format", _FORMATS.get(given.format, _ANY_FORMAT), given.format))
     return Candidate(*at, tuple(evidence), problem, named.is_common)
-
-
-def _last(path: Path) -> str:
-    return next((step.key for step in reversed(path) if step.kind == "key"), "")

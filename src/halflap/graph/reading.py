@@ -59,8 +59,10 @@ class Reading(NamedTuple):
 class Where(NamedTuple):
     """What a path says by itself."""
 
+    name: str
+    """The last name on it."""
     own: Words
-    """The words of the last name on it."""
+    """The words of that."""
     parents: tuple[Words, ...]
     """Those of the names before."""
     into_list: int
@@ -72,8 +74,10 @@ class Where(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def where(path: Path) -> Where:
     """Read a path."""
-    names = [words_of(step.key) for step in path if step.kind == "key"]
+    keys = [step.key for step in path if step.kind == "key"]
+    names = [words_of(key) for key in keys]
     return Where(
+        keys[-1] if keys else "",
         names[-1] if names else (),
         tuple(names[:-1]),
         next((at + 1 for at, step in enumerate(path) if step.kind != "key"), 0),
