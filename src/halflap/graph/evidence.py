@@ -32,7 +32,7 @@ _MEANT = 0.75
 """What a description says, where no name shows which field it means."""
 _SHAPE = 0.55
 _TOLD = 0.62
-_SAME_CHOICE = 0.5
+_ONE_OF_FEW = Evidence("format", 0.5, "one of the same few values")
 _FREE = 0.85
 """What is left of a name's evidence where a text may be one of the values that are asked for, or not."""
 _FORMATS = {"date": 0.2, "date-time": 0.15}
@@ -141,7 +141,7 @@ def may_lead(key: str, held: Iterable[Held], weight: float) -> tuple[bool, bool]
 
     `held` is where one of the two has it, `weight` what the key weighs here.
     """
-    if key[0] in "#+":
+    if key[0] in "#+!":
         return True, False
     if key[0] == "{":
         return True, True
@@ -168,8 +168,9 @@ def candidates(
             _shapes(source, target, key, others)
         elif key[0] == "=":
             _formats(source, target, key, weigh(key), others)
-        elif key[0] == "#":
-            _choices(source, target, key, others)
+        elif key[0] in "#!":
+            if source.server == target.server:
+                _same(source, target, key, others)
         elif key[0] != "+":
             _names(source, target, key, weigh(key), named)
     if source.server == target.server:
@@ -244,8 +245,11 @@ def _formats(source: Node, target: Node, key: str, weight: float, others: dict[A
             others.setdefault((give.at, take.at), []).append(evidence)
 
 
-def _choices(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
-    evidence = Evidence("format", _SAME_CHOICE, "one of the same few values")
+def _same(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
+    """Note what is the same within one server: the few values that are possible, or what a tool is for."""
+    evidence = (
+        _ONE_OF_FEW if key[0] == "#" else Evidence("entity", _TOLD, f"{source.name} is there to tell it")
+    )
     for give in source.gives[key]:
         for take in target.takes[key]:
             others.setdefault((give.at, take.at), []).append(evidence)
