@@ -9,7 +9,7 @@ from halflap.graph.declared import relations
 from halflap.graph.edge import Evidence, path_text
 from halflap.graph.fit import conflict
 from halflap.graph.vocabulary import CHOSEN, COMMON_THINGS, IDENTIFYING, KINDS, telling
-from halflap.graph.words import words_of
+from halflap.graph.words import words_in, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -285,12 +285,13 @@ def _declared(
     source: Node, target: Node, one: Relation, named: dict[At, _Named], others: dict[At, list[Evidence]]
 ) -> None:
     """Find which places and slots a description means."""
-    pairs = list(_meant(source, target, one))
+    meant = _meant(source, target, one)
+    pairs = [at for at in meant if not conflict(source.place_forms[at[0]], target.slot_forms[at[1]])]
     best = max((named[at].weight for at in pairs if at in named), default=0.0)
     weight = _DECLARED
     chosen = [at for at in pairs if at in named and named[at].weight >= best * _NEAR]
     if best < _SILENT:
-        chosen = [at for at in pairs if _is_akin(source, target, at)]
+        chosen = [at for at in pairs if _is_akin(source, target, at, one)]
         weight = _MEANT
     for at in chosen:
         known = others.setdefault(at, [])
@@ -310,7 +311,7 @@ def _meant(source: Node, target: Node, one: Relation) -> Iterator[At]:
                 yield at, to
 
 
-def _is_akin(source: Node, target: Node, at: At) -> bool:
+def _is_akin(source: Node, target: Node, at: At, one: Relation) -> bool:
     """Say whether a place may be what a description means, though its name is another."""
     if source.place_forms[at[0]].kinds & {"object", "boolean"}:
         return False
@@ -318,7 +319,9 @@ def _is_akin(source: Node, target: Node, at: At) -> bool:
     if not path or path[-1].kind != "key":
         return True
     mine, theirs = source.place_names[at[0]], target.slot_names[at[1]]
-    return bool(mine) and mine[-1:] == theirs[-1:] and (mine[-1] in IDENTIFYING or mine[-1] in KINDS)
+    if not mine or not (mine[-1] in IDENTIFYING or mine[-1] in KINDS):
+        return False
+    return mine[-1:] == theirs[-1:] or mine[-1] in words_in(one.text)
 
 
 @lru_cache(maxsize=1 << 14)
