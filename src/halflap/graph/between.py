@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halflap.graph.edge import Edge, Link, path_text
+from halflap.graph.edge import Edge, Link, key, path_text
 from halflap.graph.evidence import LEAST, candidates, together
 from halflap.graph.paging import pages
 
@@ -51,6 +51,9 @@ def edge_between(
         return None
     links = []
     for found in kept.values():
+        if len(found) == 1:
+            links.append(_link(source, target, found[0][1], found[0][0]))
+            continue
         found.sort(key=lambda pair: (-pair[0], len(source.ports.places[pair[1].place].path), pair[1].place))
         best = found[0][0]
         links += [_link(source, target, one, sure) for sure, one in found[:_PER_SLOT] if sure >= best * _NEAR]
@@ -58,8 +61,12 @@ def edge_between(
 
 
 def _edge(source: Node, target: Node, links: Sequence[Link], *, is_pagination: bool = False) -> Edge:
-    ordered = sorted(
-        links, key=lambda link: (-link.confidence, path_text(link.target), path_text(link.source))
+    ordered = (
+        links
+        if len(links) == 1
+        else sorted(
+            links, key=lambda link: (-link.confidence, path_text(link.target), path_text(link.source))
+        )
     )
     return Edge(
         source.tool,
@@ -101,9 +108,14 @@ def _link(source: Node, target: Node, one: Candidate, strength: float) -> Link:
 
 def coverage(supplied: Collection[Path], target: Ports) -> Coverage:
     """Say what of a tool's parameters these slots are: all that are required, some of them, or only others."""
-    if target.required.isdisjoint(path[0].key for path in supplied):
+    names = {path[0].key for path in supplied}
+    if target.required.isdisjoint(names):
         return "optional"
-    whole = all(_is_supplied(name, supplied, target.slots) for name in target.required)
+    if not target.required <= names:
+        return "partial"
+    whole = all(
+        (key(name),) in supplied or _is_supplied(name, supplied, target.slots) for name in target.required
+    )
     return "strict" if whole else "partial"
 
 

@@ -1,4 +1,4 @@
-"""Relations that a server's own descriptions tell of: "from A or C" at a parameter, "use with B" at a field, lists in a tool's.
+"""Relations that a server's own descriptions tell of: "from A or C" at a parameter, "use with B" at a field, lists of tools.
 
 A description speaks for its own server alone. A name is read as a tool's only where it is that of a tool of the same
 server, so that no text can reach another's; which tools there are is looked up when it is asked, not when it is read.
@@ -20,61 +20,33 @@ __all__ = ["Mention", "Relation", "mentions_of", "relations"]
 
 _LONGEST = 4_000
 _MOST = 200
-_TOKEN = re.compile(
-    r"(?P<quote>[`'\"“‘]?)(?P<name>\w[\w./:-]*\*?)(?P<end>[`'\"”’]?)(?P<after>\(\))?|(?P<stop>[.!?;](?=\s|$)|\n)"
-)
-_COMPOUND = re.compile(r"[^\W_][_./:-]+[^\W_]|[a-z0-9][A-Z]|_\*$|-\*$")
-_ANY_NAME = re.compile(
-    r"[^\W_][_./:-]+[^\W_]|(?-i:[a-z0-9][A-Z])|[_-]\*|[`'\"]|\(\)|\btools?\b", re.IGNORECASE
-)
+_LONGEST_SHOWN = 200
+_AHEAD = 80
+_TOKEN = re.compile(r"(?P<quote>[`'\"]?)(?P<name>\w[\w./:-]*\*?)(?P<end>[`'\"]?)")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n\s*\n|\n(?!\s*(?:[-*•]|\d+[.)]))")
+"""A list goes on where its sentence does."""
+_COMPOUND = re.compile(r"[^\W_][_./:-]+[^\W_]|[a-z0-9][A-Z]|[_-]\*$")
+_ANY_NAME = re.compile(r"[^\W_][_./:-]+[^\W_]|[a-z0-9][A-Z]|[_-]\*|[`'\"]|\(\)|[Tt]ool")
 """What a text has that names a tool; most have none."""
 _FROM = frozenset(
-    [
-        "from",
-        "by",
-        "obtained",
-        "returned",
-        "via",
-        "output",
-        "result",
-        "given",
-        "provided",
-        "found",
-        "retrieved",
-        "fetched",
-        "produced",
-        "using",
-        "after",
-        "first",
-        "requires",
-        "listed",
-    ]
-)
-_TO = frozenset(["with", "pass", "passed", "feed", "feeds", "into", "followed", "then"])
+    (
+        "after", "by", "fetched", "first", "found", "from", "given", "listed", "obtained", "output", "produced",
+        "provided", "requires", "result", "retrieved", "returned", "using", "via",
+    )
+)  # fmt: skip
+_TO = frozenset(("feed", "feeds", "followed", "into", "pass", "passed", "then", "with"))
 _NEVER = frozenset(
-    [
-        "not",
-        "never",
-        "instead",
-        "unlike",
-        "rather",
-        "don't",
-        "dont",
-        "doesn't",
-        "doesnt",
-        "except",
-        "avoid",
-        "deprecated",
-        "replaces",
-        "without",
-    ]
-)
-_USING = frozenset(["use", "call", "run", "invoke"])
+    (
+        "avoid", "deprecated", "doesn't", "doesnt", "don't", "dont", "except", "instead", "never", "not", "rather",
+        "replaces", "unlike", "without",
+    )
+)  # fmt: skip
+_USING = frozenset(("call", "invoke", "run", "use"))
 _TO_GET = re.compile(
-    r"^\W*(?:tool\s+)?(?:first\b|to (?:get|find|obtain|look|discover|list|see|retrieve|fetch|resolve|search))",
+    r"\W*(?:tool\s+)?(?:first\b|to (?:get|find|obtain|look|discover|list|see|retrieve|fetch|resolve|search))",
     re.IGNORECASE,
 )
-_TOOL_FOLLOWS = re.compile(r"^\W*(?:,?\s*[\w./:-]+\W+){0,4}?tools?\b", re.IGNORECASE)
+_TOOL_FOLLOWS = re.compile(r"\s+tools?\b", re.IGNORECASE)
 
 Direction = Literal["from", "to"]
 
@@ -109,19 +81,14 @@ class Relation(NamedTuple):
 
 def mentions_of(ports: Ports) -> tuple[Mention, ...]:
     """Read all of a tool's descriptions."""
-    found: list[Mention] = []
-    for one in _read(ports.description, None):
-        found.append(one)
+    found = list(_read(ports.description, None))
     for place in ports.places:
         if place.description:
             found += [one._replace(place=place.path) for one in _read(place.description, "to")]
     for slot in ports.slots:
         if slot.description:
-            found += [
-                one._replace(slot=slot.path)
-                for one in _read(slot.description, "from")
-                if one.direction == "from"
-            ]
+            told = _read(slot.description, "from")
+            found += [one._replace(slot=slot.path) for one in told if one.direction == "from"]
     return tuple(dict.fromkeys(found[:_MOST]))
 
 
@@ -141,45 +108,30 @@ def _read(text: str, default: Direction | None) -> Iterator[Mention]:
     text = text[:_LONGEST]
     if not _ANY_NAME.search(text):
         return
-    direction = default
-    denied = False
-    using = False
-    sentence: list[tuple[str, Direction]] = []
-    names: set[Words] = set()
-    start = 0
-    for token in [*_TOKEN.finditer(text), None]:
-        if token is None or token["stop"]:
-            end = len(text) if token is None else token.end()
-            if not denied:
-                said = " ".join(text[start:end].split())[:200]
-                for name, way in sentence:
-                    others = frozenset(names - {words_of(name)})
-                    yield Mention(name, way, names=others, text=said)
-            if token is not None and token["stop"] == "\n" and sentence and not denied:
-                # A list goes on where its sentence does.
-                start = end
-                sentence = []
-                continue
-            direction, denied, using, sentence, names, start = default, False, False, [], set(), end
+    for sentence in _SENTENCE_END.split(text):
+        found = list(_named(sentence, default))
+        if not found or not _NEVER.isdisjoint(re.findall(r"[\w']+", sentence.casefold())):
             continue
+        said = " ".join(sentence.split())[:_LONGEST_SHOWN]
+        names = {words_of(name) for name, _ in found}
+        for name, direction in found:
+            if direction is not None:
+                yield Mention(name, direction, names=frozenset(names - {words_of(name)}), text=said)
+
+
+def _named(sentence: str, default: Direction | None) -> Iterator[tuple[str, Direction | None]]:
+    """Give the names in a sentence that may be tools', each with the way that the words before it tell."""
+    direction = default
+    using = False
+    for token in _TOKEN.finditer(sentence):
         word = token["name"].rstrip("./:-")
         low = word.casefold()
-        if low in _NEVER:
-            denied = True
-        elif low in _FROM:
-            direction = "from"
-        elif low in _TO:
-            direction = "to"
-        if low in _USING:
-            using = True
-            continue
-        quoted = bool(token["quote"] and token["end"]) or bool(token["after"])
+        direction = "from" if low in _FROM else "to" if low in _TO else direction
+        rest = sentence[token.end() : token.end() + _AHEAD]
+        quoted = bool(token["quote"] and token["end"]) or rest.startswith("()")
         if quoted or _COMPOUND.search(word):
-            rest = text[token.end() : token.end() + 80]
-            way = "from" if using and default is None and _TO_GET.match(rest) else direction
-            names.add(words_of(word))
-            if way is not None:
-                sentence.append((word, way))
-        elif _TOOL_FOLLOWS.match(text[token.end() : token.end() + 12]) and direction is not None:
-            sentence.append((word, direction))
-        using = False
+            first = using and default is None and _TO_GET.match(rest)
+            yield word, "from" if first else direction
+        elif _TOOL_FOLLOWS.match(rest):
+            yield word, direction
+        using = low in _USING

@@ -9,13 +9,13 @@ from halflap.graph.declared import relations
 from halflap.graph.edge import Evidence, path_text
 from halflap.graph.fit import conflict
 from halflap.graph.vocabulary import CHOSEN, COMMON_THINGS, IDENTIFYING, KINDS, telling
-from halflap.graph.words import words_of
+from halflap.graph.words import words_in, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from halflap.graph.declared import Relation
-    from halflap.graph.edge import Path
+    from halflap.graph.edge import EvidenceKind
     from halflap.graph.node import Held, Node
 
 __all__ = ["LEAST", "Candidate", "Flows", "candidates", "may_lead", "together"]
@@ -32,7 +32,7 @@ _MEANT = 0.75
 """What a description says, where no name shows which field it means."""
 _SHAPE = 0.55
 _TOLD = 0.62
-_SAME_CHOICE = 0.5
+_ONE_OF_FEW = Evidence("format", 0.5, "one of the same few values")
 _FREE = 0.85
 """What is left of a name's evidence where a text may be one of the values that are asked for, or not."""
 _FORMATS = {"date": 0.2, "date-time": 0.15}
@@ -81,6 +81,8 @@ class Candidate(NamedTuple):
     @property
     def strength(self) -> float:
         """How sure all evidence together makes."""
+        if len(self.evidence) == 1:
+            return self.evidence[0].weight
         return together(one.weight for one in self.evidence)
 
 
@@ -139,7 +141,7 @@ def may_lead(key: str, held: Iterable[Held], weight: float) -> tuple[bool, bool]
 
     `held` is where one of the two has it, `weight` what the key weighs here.
     """
-    if key[0] in "#+":
+    if key[0] in "#+!":
         return True, False
     if key[0] == "{":
         return True, True
@@ -166,8 +168,9 @@ def candidates(
             _shapes(source, target, key, others)
         elif key[0] == "=":
             _formats(source, target, key, weigh(key), others)
-        elif key[0] == "#":
-            _choices(source, target, key, others)
+        elif key[0] in "#!":
+            if source.server == target.server:
+                _same(source, target, key, others)
         elif key[0] != "+":
             _names(source, target, key, weigh(key), named)
     if source.server == target.server:
@@ -176,25 +179,29 @@ def candidates(
             _declared(source, target, one, named, others)
     if seen is not None:
         _seen(source, target, seen, others)
-    return [_candidate(source, target, at, named.get(at), others.get(at, [])) for at in {**named, **others}]
+    return [
+        _candidate(source, target, at, named.get(at), others.get(at, ()))
+        for at in {**named, **others}
+        if at in others or named[at].weight >= least
+    ]
 
 
 def _names(source: Node, target: Node, key: str, weight: float, named: dict[At, _Named]) -> None:
     worth = _worth(key)
     same_server = source.server == target.server
     damped = _damping(source, target, worth) if source.subject.deletes or target.subject.creates else 1.0
-    for give in source.gives[key]:
-        for take in target.takes[key]:
-            at = (give.at, take.at)
-            is_own = give.own and take.own
+    updates = target.subject.updates
+    for place, give_weight, give_own, _ in source.gives[key]:
+        for slot, take_weight, take_own, _ in target.takes[key]:
+            is_own = give_own and take_own
             whole = worth.here if same_server else worth.elsewhere if is_own else worth.guessed
-            whole *= give.weight * take.weight * damped
-            if target.subject.updates and _is_changed(target, take.at, worth.last):
+            whole *= give_weight * take_weight * damped
+            if updates and _is_changed(target, slot, worth.last):
                 whole *= _CHANGED
             sure = whole * weight
-            known = named.get(at)
-            if known is None or (sure, key) > (known.weight, known.key):
-                named[at] = _Named(sure, key, is_own, whole >= LEAST > sure)
+            known = named.get((place, slot))
+            if known is None or sure > known.weight or (sure == known.weight and key > known.key):
+                named[place, slot] = _Named(sure, key, is_own, whole >= LEAST > sure)
 
 
 def _damping(source: Node, target: Node, worth: _Worth) -> float:
@@ -238,8 +245,11 @@ def _formats(source: Node, target: Node, key: str, weight: float, others: dict[A
             others.setdefault((give.at, take.at), []).append(evidence)
 
 
-def _choices(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
-    evidence = Evidence("format", _SAME_CHOICE, "one of the same few values")
+def _same(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
+    """Note what is the same within one server: the few values that are possible, or what a tool is for."""
+    evidence = (
+        _ONE_OF_FEW if key[0] == "#" else Evidence("entity", _TOLD, f"{source.name} is there to tell it")
+    )
     for give in source.gives[key]:
         for take in target.takes[key]:
             others.setdefault((give.at, take.at), []).append(evidence)
@@ -275,12 +285,13 @@ def _declared(
     source: Node, target: Node, one: Relation, named: dict[At, _Named], others: dict[At, list[Evidence]]
 ) -> None:
     """Find which places and slots a description means."""
-    pairs = list(_meant(source, target, one))
+    meant = _meant(source, target, one)
+    pairs = [at for at in meant if not conflict(source.place_forms[at[0]], target.slot_forms[at[1]])]
     best = max((named[at].weight for at in pairs if at in named), default=0.0)
     weight = _DECLARED
     chosen = [at for at in pairs if at in named and named[at].weight >= best * _NEAR]
     if best < _SILENT:
-        chosen = [at for at in pairs if _is_akin(source, target, at)]
+        chosen = [at for at in pairs if _is_akin(source, target, at, one)]
         weight = _MEANT
     for at in chosen:
         known = others.setdefault(at, [])
@@ -300,7 +311,7 @@ def _meant(source: Node, target: Node, one: Relation) -> Iterator[At]:
                 yield at, to
 
 
-def _is_akin(source: Node, target: Node, at: At) -> bool:
+def _is_akin(source: Node, target: Node, at: At, one: Relation) -> bool:
     """Say whether a place may be what a description means, though its name is another."""
     if source.place_forms[at[0]].kinds & {"object", "boolean"}:
         return False
@@ -308,10 +319,20 @@ def _is_akin(source: Node, target: Node, at: At) -> bool:
     if not path or path[-1].kind != "key":
         return True
     mine, theirs = source.place_names[at[0]], target.slot_names[at[1]]
-    return bool(mine) and mine[-1:] == theirs[-1:] and (mine[-1] in IDENTIFYING or mine[-1] in KINDS)
+    if not mine or not (mine[-1] in IDENTIFYING or mine[-1] in KINDS):
+        return False
+    return mine[-1:] == theirs[-1:] or mine[-1] in words_in(one.text)
 
 
-def _candidate(source: Node, target: Node, at: At, named: _Named | None, others: list[Evidence]) -> Candidate:
+@lru_cache(maxsize=1 << 14)
+def _of_name(kind: EvidenceKind, weight: float, key: str) -> tuple[Evidence, ...]:
+    # The same name says the same of thousands of pairs.
+    return (Evidence(kind, weight, key),)
+
+
+def _candidate(
+    source: Node, target: Node, at: At, named: _Named | None, others: Sequence[Evidence]
+) -> Candidate:
     given, asked = source.place_forms[at[0]], target.slot_forms[at[1]]
     problem = conflict(given, asked)
     if named is None:
@@ -320,11 +341,11 @@ def _candidate(source: Node, target: Node, at: At, named: _Named | None, others:
     if asked.values is not None and given.values is None:
         weight *= _FREE
     if not named.is_own:
-        name = Evidence("entity", weight, named.key)
+        name = _of_name("entity", weight, named.key)
     else:
-        same = _last(source.ports.places[at[0]].path) == _last(target.ports.slots[at[1]].path)
-        name = Evidence("name" if same else "words", weight, named.key)
-    evidence = [name, *others]
+        same = source.place_keys[at[0]] == target.slot_keys[at[1]]
+        name = _of_name("name" if same else "words", weight, named.key)
+    evidence = [*name, *others]
     if (
         given.format is not None
         and given.format == asked.format
@@ -332,7 +353,3 @@ def _candidate(source: Node, target: Node, at: At, named: _Named | None, others:
     ):
         evidence.append(Evidence("format", _FORMATS.get(given.format, _ANY_FORMAT), given.format))
     return Candidate(*at, tuple(evidence), problem, named.is_common)
-
-
-def _last(path: Path) -> str:
-    return next((step.key for step in reversed(path) if step.kind == "key"), "")

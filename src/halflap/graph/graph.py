@@ -32,11 +32,12 @@ class Graph:
         self._free: list[int] = []
         self._servers: dict[str, dict[str, int]] = {}
         """The numbers of each server's tools, by their names there."""
+        self._telling: dict[str, set[int]] = {}
+        """Those of each server whose descriptions name others."""
         self._sources: dict[str, set[str]] = {}
         self._targets: dict[str, set[str]] = {}
-        self._edges: dict[int, dict[int, Edge | None]] = {}
-        """What was worked out, by the numbers of source and target."""
         self._into: dict[int, tuple[Edge, ...]] = {}
+        """What was worked out and holds, by the number of the target; and by that of the source."""
         self._out: dict[int, tuple[Edge, ...]] = {}
         self.follow(lineage)
         for one in ports:
@@ -50,7 +51,7 @@ class Graph:
         for source, _, target, _ in lineage.counts if lineage is not None else ():
             self._sources.setdefault(target, set()).add(source)
             self._targets.setdefault(source, set()).add(target)
-        for known in (self._edges, self._into, self._out):
+        for known in (self._into, self._out):
             known.clear()
 
     @property
@@ -70,6 +71,8 @@ class Graph:
         self._nodes[ports.tool] = node
         self._ports[ports.tool] = ports
         self._servers.setdefault(ports.server, {})[node.name] = number
+        if node.mentions:
+            self._telling.setdefault(ports.server, set()).add(number)
         self._forget(node, self._index.add(node))
 
     def remove(self, tool: str) -> None:
@@ -86,32 +89,30 @@ class Graph:
             del names[node.name]
         if not names:
             del self._servers[node.server]
+        self._telling.get(node.server, set()).discard(node.number)
         self._by_number[node.number] = None
         self._free.append(node.number)
         self._forget_keys(changed)
 
     def _forget(self, node: Node, changed: frozenset[str]) -> None:
         """Forget what was worked out with a tool, and with names that weigh another thing since it came."""
-        if self._into or self._out or self._edges:
+        if self._into or self._out:
             for target in self._targets_of(node):
                 self._into.pop(target.number, None)
             for source in self._sources_of(node):
                 self._out.pop(source.number, None)
-                self._edges.get(source.number, {}).pop(node.number, None)
-            self._edges.pop(node.number, None)
             self._into.pop(node.number, None)
             self._out.pop(node.number, None)
         self._forget_keys(changed)
 
     def _forget_keys(self, changed: frozenset[str]) -> None:
-        if not (changed and (self._into or self._out or self._edges)):
+        if not (changed and (self._into or self._out)):
             return
         givers = takers = 0
         for key in changed:
             givers |= self._index.gives.get(key, 0)
             takers |= self._index.takes.get(key, 0)
         for number in bits(givers):
-            self._edges.pop(number, None)
             self._out.pop(number, None)
         for number in bits(takers):
             self._into.pop(number, None)
@@ -157,10 +158,7 @@ class Graph:
         )  # fmt: skip
 
     def _edge(self, source: Node, target: Node) -> Edge | None:
-        known = self._edges.setdefault(source.number, {})
-        if target.number not in known:
-            known[target.number] = edge_between(source, target, self._index.weight, self._lineage)
-        return known[target.number]
+        return edge_between(source, target, self._index.weight, self._lineage)
 
     def _sources_of(self, node: Node) -> Iterator[Node]:
         """Give the tools from which there may be an edge to this one, itself too."""
@@ -211,7 +209,7 @@ class Graph:
                 yield siblings[mention.name]
             elif mention.name.endswith("*"):
                 yield from (number for name, number in siblings.items() if mention.means(name))
-        for number in siblings.values():
+        for number in self._telling.get(node.server, ()):
             other = self._by_number[number]
             if other is not None and any(one.means(node.name) for one in other.mentions):
                 yield number

@@ -31,7 +31,6 @@ class Index:
         """The tools whose descriptions have a word, within their server."""
         self.servers: dict[str, int] = {}
         """The tools of each server."""
-        self._held: dict[str, dict[str, int]] = {}
         self._weights: dict[str, int] = {}
         self._levels: dict[str, int] = {}
         """How common the keys are that are common at all."""
@@ -48,7 +47,8 @@ class Index:
 
     def _change(self, node: Node, change: int) -> frozenset[str]:
         bit = 1 << node.number
-        self.servers[node.server] = self.servers.get(node.server, 0) ^ bit
+        # While its names are counted, it is one of its server's.
+        self.servers[node.server] = self.servers.get(node.server, 0) | bit
         for bitsets, keys in (
             (self.gives, node.keys_given()),
             (self.takes, node.keys_taken()),
@@ -65,6 +65,8 @@ class Index:
         self._count += change
         for key in held:
             self._hold(key, node.server, change)
+        if change < 0:
+            self._leave(node.server, bit)
         if self._size() != self._sized:
             self._sized = self._size()
             self._levels = {key: level for key in self._weights if (level := self._level(key))}
@@ -77,17 +79,21 @@ class Index:
                 self._levels.pop(key, None)
         return frozenset(key for key in held if self._levels.get(key, 0) != before[key])
 
+    def _leave(self, server: str, bit: int) -> None:
+        self.servers[server] ^= bit
+        if not self.servers[server]:
+            del self.servers[server]
+
     def _hold(self, key: str, server: str, change: int) -> None:
         # Of one server, many tools that share a name make it that server's word; of many servers, everybody's. In
         # whole numbers, so that what was added and taken away again leaves nothing.
-        held = self._held.setdefault(key, {})
-        before = held.get(server, 0)
-        held[server] = before + change
-        self._weights[key] = self._weights.get(key, 0) + _root(before + change) - _root(before)
-        if not held[server]:
-            del held[server]
-        if not held:
-            del self._held[key], self._weights[key]
+        having = (self.gives.get(key, 0) | self.takes.get(key, 0)) & self.servers[server]
+        now = having.bit_count()
+        weight = self._weights.get(key, 0) + _root(now) - _root(now - change)
+        if weight:
+            self._weights[key] = weight
+        else:
+            del self._weights[key]
 
     def weight(self, key: str) -> float:
         """Say what a name weighs here: 1, or less where many have it."""

@@ -58,6 +58,9 @@ class Node:
 
     number: int
     ports: Ports
+    tool: str
+    """Its name in the catalogue."""
+    server: str
     name: str
     """As its server calls it."""
     subject: Subject
@@ -65,6 +68,9 @@ class Node:
     slot_forms: tuple[Form, ...]
     place_names: tuple[Words, ...]
     slot_names: tuple[Words, ...]
+    place_keys: tuple[str, ...]
+    """The names of the places as they are written."""
+    slot_keys: tuple[str, ...]
     gives: dict[str, tuple[Held, ...]]
     takes: dict[str, tuple[Held, ...]]
     vague: dict[str, list[int]]
@@ -74,16 +80,6 @@ class Node:
     mentions: tuple[Mention, ...]
     texts: frozenset[str]
     """The words of its description."""
-
-    @property
-    def tool(self) -> str:
-        """Its name in the catalogue."""
-        return self.ports.tool
-
-    @property
-    def server(self) -> str:
-        """Its server."""
-        return self.ports.server
 
     def keys_given(self) -> Iterator[str]:
         """Give the keys under which an index has it as one that gives something."""
@@ -119,12 +115,16 @@ def node_of(ports: Ports, number: int) -> Node:
     return Node(
         number=number,
         ports=ports,
+        tool=ports.tool,
+        server=ports.server,
         name=name,
         subject=subject,
         place_forms=place_forms,
         slot_forms=slot_forms,
         place_names=tuple(seen.own for seen in places),
         slot_names=tuple(seen.own for seen in slots),
+        place_keys=tuple(seen.name for seen in places),
+        slot_keys=tuple(seen.name for seen in slots),
         gives=gives,
         takes=takes,
         vague=vague,

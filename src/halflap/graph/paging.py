@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Evidence, Link
 from halflap.graph.fit import conflict
+from halflap.graph.node import PAGE_SLOTS
 from halflap.graph.words import Words, phrase
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def pages(node: Node) -> list[Link]:
     links = []
     for to, slot in enumerate(node.ports.slots):
         asked = phrase(node.slot_names[to])
+        if asked not in PAGE_SLOTS and asked != "start":
+            continue
         for at, place in enumerate(node.ports.places):
             # What is in a list is of an item, not of the page.
             if not place.path or any(step.kind != "key" for step in place.path):

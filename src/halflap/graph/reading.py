@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Path
     from halflap.graph.subject import Subject
 
-__all__ = ["Reading", "Where", "own_words", "place_readings", "slot_readings", "where"]
+__all__ = ["ASKED", "Reading", "Where", "own_words", "place_readings", "slot_readings", "where"]
 
 _WEAK = 0.7
 """A name that tells less than this needs something beside it."""
@@ -43,6 +43,8 @@ _SAME = 0.85
 _ADDRESS = 0.65
 _NAMED_AS_THING = 0.85
 _FORMATS = {"uri": "url", "url": "url", "email": "email", "uuid": "id"}
+ASKED = "!"
+"""Before the key of a bare result that a tool is for."""
 _LENGTH_OF_COLLECTION = 2
 _THING = 0.45
 
@@ -59,8 +61,10 @@ class Reading(NamedTuple):
 class Where(NamedTuple):
     """What a path says by itself."""
 
+    name: str
+    """The last name on it."""
     own: Words
-    """The words of the last name on it."""
+    """The words of that."""
     parents: tuple[Words, ...]
     """Those of the names before."""
     into_list: int
@@ -72,8 +76,10 @@ class Where(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def where(path: Path) -> Where:
     """Read a path."""
-    names = [words_of(step.key) for step in path if step.kind == "key"]
+    keys = [step.key for step in path if step.kind == "key"]
+    names = [words_of(key) for key in keys]
     return Where(
+        keys[-1] if keys else "",
         names[-1] if names else (),
         tuple(names[:-1]),
         next((at + 1 for at, step in enumerate(path) if step.kind != "key"), 0),
@@ -119,6 +125,8 @@ def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> 
     _add(found, own, 1.0, own=True)
     if kind == "object":
         return tuple(found.values())
+    if len(own) == 1 and own[0] in KINDS:
+        found[ASKED + own[0]] = Reading(ASKED + own[0], 1.0)
     _said(found, own, description)
     shortened = _shortened(own)
     if telling(own) < _WEAK or len(own) == 1:
@@ -273,6 +281,8 @@ def _whole(found: dict[str, Reading], subject: Subject, kind: str, form: str | N
         _add(found, said, 1.0, own=True)
         for start in range(1, len(said)):
             _add(found, said[start:], _HEAD)
+        # To tell this is all that the tool is for, so that even a name that says little says enough.
+        found[ASKED + said[-1]] = Reading(ASKED + said[-1], 1.0)
     if form in _FORMATS:
         for words, weight in _variants(subject.thing, elide=False):
             _add(found, (*words, _FORMATS[form]), weight)

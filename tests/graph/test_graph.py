@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph.catalogues import ALL
+from graph.making import graph_of, pair, tool
+from halflap.graph.fit import conflict, form_of
+from halflap.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from halflap.graph.edge import Edge, Ports
+
+NAMES = st.sampled_from(
+    "id name customer_id customerId customers order order_ids url email path start end status cursor next_cursor limit "
+    "flight_number date user user_id owner".split()
+)
+SCALARS = st.sampled_from([str, int, float, "email", "uri", "date", {"open", "closed"}])
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        inner.map(lambda one: [one]),
+        st.dictionaries(NAMES, inner, min_size=1, max_size=4),
+        inner.map(lambda one: {...: one}),
+    ),
+    max_leaves=6,
+)
+TOOL_NAMES = st.sampled_from(
+    "list_customers get_order search delete_customer create_order update_user fetch users_list get_user_id".split()
+)
+TEXTS = st.sampled_from(
+    ["", "Use with get_order.", "From list_customers or search.", "Finds customers and users."]
+)
+
+
+@st.composite
+def catalogues(draw: st.DrawFn, most: int = 6) -> list[Ports]:
+    made = {}
+    for _ in range(draw(st.integers(2, most))):
+        server, name = draw(st.sampled_from("ab")), draw(TOOL_NAMES)
+        takes = {
+            f"{one}{draw(st.sampled_from(['', '!']))}": draw(VALUES)
+            for one in draw(st.lists(NAMES, max_size=4, unique=True))
+        }
+        gives = draw(VALUES)
+        ports = tool(server, name, takes, gives if draw(st.booleans()) else {"rows": [gives]}, draw(TEXTS))
+        made[ports.tool] = ports
+    return list(made.values())
+
+
+def edges(graph: Graph) -> dict[tuple[str, str], Edge]:
+    return {(edge.source, edge.target): edge for edge in graph.edges()}
+
+
+@settings(max_examples=150, deadline=None)
+@given(catalogues(), st.data())
+def test_tools_that_come_and_go_in_any_order_leave_the_same_edges(
+    ports: list[Ports], data: st.DataObject
+) -> None:
+    graph = Graph()
+    for step in range(data.draw(st.integers(0, 12))):
+        one = data.draw(st.sampled_from(ports))
+        if data.draw(st.booleans()):
+            graph.put(one)
+        elif step % 2:
+            graph.put(replace(one, places=one.places[1:], description="Another."))
+        else:
+            graph.remove(one.tool)
+        if data.draw(st.booleans()):
+            # So that there is something to be forgotten.
+            list(graph.edges())
+            graph.out_of(one.tool)
+    for one in data.draw(st.permutations(ports)):
+        graph.put(one)
+    anew = Graph(ports)
+    assert edges(graph) == edges(anew)
+    assert graph.tools == anew.tools
+
+
+@settings(max_examples=150, deadline=None)
+@given(catalogues())
+def test_an_edge_is_found_from_its_source_from_its_target_and_by_itself(ports: list[Ports]) -> None:
+    graph = Graph(ports)
+    into = edges(graph)
+    out = {(edge.source, edge.target): edge for one in ports for edge in graph.out_of(one.tool)}
+    alone = {
+        (one.tool, other.tool): edge
+        for one in ports
+        for other in ports
+        if (edge := graph.edge(one.tool, other.tool)) is not None
+    }
+    assert into == out == alone
+
+
+def test_so_it_is_in_the_judged_catalogues() -> None:
+    graph = Graph(ALL)
+    into = edges(graph)
+    assert into == {(edge.source, edge.target): edge for one in ALL for edge in graph.out_of(one.tool)}
+    alone = [graph.edge(one.tool, other.tool) for one in ALL for other in ALL]
+    assert into == {(edge.source, edge.target): edge for edge in alone if edge is not None}
+
+
+@settings(max_examples=150, deadline=None)
+@given(catalogues())
+def test_a_type_conflict_is_never_an_edge(ports: list[Ports]) -> None:
+    by_name = {one.tool: one for one in ports}
+    for edge in Graph(ports).edges():
+        places = {place.path: place.type for place in by_name[edge.source].places}
+        slots = {slot.path: slot.type for slot in by_name[edge.target].slots}
+        for link in edge.links:
+            assert not conflict(form_of(places[link.source]), form_of(slots[link.target]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(catalogues())
+def test_renaming_all_tools_changes_nothing_but_names(ports: list[Ports]) -> None:
+    renamed = [replace(one, tool=f"zz_{one.tool[::-1]}") for one in ports]
+    before = {
+        (f"zz_{source[::-1]}", f"zz_{target[::-1]}"): edge.links
+        for (source, target), edge in edges(Graph(ports)).items()
+    }
+    assert before == {pair: edge.links for pair, edge in edges(Graph(renamed)).items()}
+
+
+@settings(max_examples=100, deadline=None)
+@given(catalogues())
+def test_coverage_is_what_it_says(ports: list[Ports]) -> None:
+    by_name = {one.tool: one for one in ports}
+    for edge in Graph(ports).edges():
+        required = by_name[edge.target].required
+        touched = {link.target[0].key for link in edge.links}
+        assert (edge.coverage == "optional") == (not required & touched)
+        if edge.coverage == "strict":
+            assert required
+            assert required <= touched
+
+
+@settings(max_examples=100, deadline=None)
+@given(catalogues())
+def test_confidences_are_between_0_and_1_and_edges_are_as_sure_as_their_surest_link(
+    ports: list[Ports],
+) -> None:
+    for edge in Graph(ports).edges():
+        assert 0 < edge.confidence <= 1
+        assert edge.confidence == max(link.confidence for link in edge.links)
+        assert all(0 < one.weight < 1 for link in edge.links for one in link.evidence)
+
+
+@settings(max_examples=100, deadline=None)
+@given(catalogues())
+def test_every_pair_is_explained(ports: list[Ports]) -> None:
+    graph = Graph(ports)
+    for one in ports:
+        for other in ports:
+            told = graph.explain(one.tool, other.tool)
+            assert told.edge == graph.edge(one.tool, other.tool)
+            assert bool(told.near) == (told.edge is None)
+            assert told.to_json()["from"] == one.tool
+
+
+class TestExplain:
+    def reason(self, source: Ports, target: Ports, *others: Ports) -> str:
+        return graph_of(source, target, *others).explain(source.tool, target.tool).near[0].reason
+
+    def test_a_name_that_says_nothing(self) -> None:
+        assert self.reason(tool("s", "a", "", {"name": str}), tool("s", "b", "name!")) == "says nothing"
+
+    def test_a_type_conflict(self) -> None:
+        assert (
+            self.reason(tool("s", "a", "", {"customer_id": int}), tool("s", "b", "customer_id!"))
+            == "type conflict"
+        )
+
+    def test_a_name_that_is_too_common(self) -> None:
+        others = [tool(f"s{number}", "t", "gadget") for number in range(300)]
+        assert (
+            self.reason(tool("s", "a", "", {"gadget": str}), tool("s", "b", "gadget!"), *others)
+            == "too common"
+        )
+
+    def test_another_servers(self) -> None:
+        assert self.reason(tool("s", "a", "", {"user_id": str}), tool("t", "b", "user_id!")) == "other server"
+
+    def test_an_optional_parameter(self) -> None:
+        source = tool("s", "get_ticket", "", {"priority": {"low", "high"}})
+        assert pair(source, tool("s", "sla", {"priority!": {"low", "high"}})) is not None
+        assert pair(source, tool("s", "sla", {"priority": {"low", "high"}})) is None
+
+    def test_nothing_known_of_the_output(self) -> None:
+        assert self.reason(tool("s", "a"), tool("s", "b", "customer_id!")) == "no output"
+
+    def test_nothing_taken(self) -> None:
+        assert self.reason(tool("s", "a", "", {"x": str}), tool("s", "b")) == "no input"
+
+    def test_nothing_alike(self) -> None:
+        assert (
+            self.reason(tool("s", "a", "", {"x": str}), tool("s", "b", "flight_number!")) == "nothing alike"
+        )
+
+    def test_no_such_tool(self) -> None:
+        assert graph_of(tool("s", "a")).explain("mcp__s__a", "nope").near[0].reason == "unknown tool"
+
+    def test_an_edge_with_its_evidence(self) -> None:
+        source, target = tool("s", "a", "", {"customer_id": str}), tool("s", "b", "customer_id!")
+        told = graph_of(source, target).explain(source.tool, target.tool).to_json()
+        assert told["edge"]["mappings"][0]["evidence"] == [
+            {"kind": "name", "weight": 0.88, "detail": "customer id"}
+        ]
+
+
+def test_a_changed_tool_has_other_edges_and_the_rest_stays() -> None:
+    source, target = tool("s", "a", "", {"customer_id": str}), tool("s", "b", "customer_id!")
+    other = tool("s", "c", "", {"order_id": str})
+    graph = graph_of(source, target, other)
+    assert len(graph.into(target.tool)) == 1
+    graph.put(replace(other, places=source.places))
+    assert len(graph.into(target.tool)) == 2
+    assert [edge.target for edge in graph.out_of(other.tool)] == [target.tool]
+    graph.remove(source.tool)
+    assert [edge.source for edge in graph.into(target.tool)] == [other.tool]

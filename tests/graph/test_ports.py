@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from typing import Any
+
+from graph.making import tool
+from halflap.graph.edge import path_text
+from halflap.graph.ports import ports_of
+from halflap.schema import parse_schema
+from halflap.schema.types import read_type
+from halflap.values import Tool
+
+
+def places(ports: Any) -> set[str]:
+    return {path_text(place.path) for place in ports.places}
+
+
+def slots(ports: Any) -> set[str]:
+    return {path_text(slot.path) for slot in ports.slots}
+
+
+def test_fields_are_found_wherever_they_are() -> None:
+    made = tool(
+        "s",
+        "t",
+        "",
+        {"page": {"customers": [{"customer_id": str, "tags": [str]}]}, "by_name": {...: {"n": int}}},
+    )
+    assert places(made) >= {
+        "page.customers[].customer_id",
+        "page.customers[].tags[]",
+        "by_name.{key}",
+        "by_name.{}.n",
+    }
+
+
+def test_array_roots_count() -> None:
+    assert places(tool("s", "t", "", [{"id": str}])) == {"[]", "[].id"}
+
+
+def test_of_an_envelope_only_the_data_are_places() -> None:
+    made = tool(
+        "s",
+        "t",
+        "",
+        {"success": bool, "data": {"id": str}, "metadata": {"source": str}, "error": {"code": str}},
+    )
+    assert places(made) == {"data", "data.id"}
+
+
+def test_data_without_success_are_no_envelope() -> None:
+    assert "total" in places(tool("s", "t", "", {"data": [{"id": str}], "total": int}))
+
+
+def test_an_envelope_of_two_kinds_is_one() -> None:
+    output = {
+        "oneOf": [
+            {"type": "object", "properties": {"success": {"const": True}, "data": {"type": "object", "properties": {"id": {"type": "string"}}}}},
+            {"type": "object", "properties": {"success": {"const": False}, "error": {"type": "object", "properties": {"code": {"type": "string"}}}}},
+        ]
+    }  # fmt: skip
+    made = Tool(
+        name="t", server="s", original_name="t", description="", input_schema={}, output_schema=output
+    )
+    assert places(ports_of(made, parse_schema(made))) == {"data", "data.id"}
+
+
+def test_a_declaration_that_names_no_field_counts_as_none() -> None:
+    made = Tool(
+        name="t",
+        server="s",
+        original_name="t",
+        description="",
+        input_schema={},
+        output_schema={"type": "object"},
+    )
+    learned = read_type({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]})
+    ports = ports_of(made, parse_schema(made), learned)
+    assert [(path_text(one.path), one.declared) for one in ports.places] == [("$", False), ("id", False)]
+
+
+def test_what_was_learned_stands_beside_what_is_declared() -> None:
+    made = tool(
+        "s", "t", "", {"id": str, "extra": Any}, learned={"id": "uuid", "extra": {"n": int}, "more": str}
+    )
+    by_path = {path_text(place.path): place for place in made.places}
+    assert by_path["id"].declared
+    assert by_path["id"].type.format == "uuid"
+    assert not by_path["extra.n"].declared
+    assert not by_path["more"].declared
+
+
+def test_what_was_learned_does_not_overrule_a_declared_type() -> None:
+    made = tool("s", "t", "", {"id": str}, learned={"id": int})
+    assert {path_text(place.path): place.type.kind for place in made.places}["id"] == "string"
+
+
+def test_what_is_not_always_there_is_present_less() -> None:
+    made = tool("s", "t", "", learned={"always": str, "seldom?": str})
+    by_path = {path_text(place.path): place.presence for place in made.places}
+    assert by_path["always"] == 1
+    assert by_path["seldom"] < 1
+
+
+def test_a_wrapper_is_no_place() -> None:
+    assert places(tool("s", "t", "", [str])) == {"[]"}
+
+
+def test_slots_are_found_wherever_they_are() -> None:
+    made = tool(
+        "s", "t", {"flights!": [{"flight_number": str, "date?": str}], "ids": [str], "who!": {"id": str}}
+    )
+    assert slots(made) == {"flights[]", "flights[].flight_number", "flights[].date", "ids[]", "who", "who.id"}
+    assert made.required == {"flights", "who"}
+    required = {path_text(slot.path): slot.required for slot in made.slots}
+    assert required["flights[].flight_number"]
+    assert not required["flights[].date"]
+
+
+def test_a_parameter_with_a_default_has_not_to_be_given() -> None:
+    made = tool("s", "t", {"limit!": {"type": "integer", "default": 5}, "id!": str})
+    assert made.required == {"id"}
+
+
+def test_a_parameter_that_is_one_or_many_takes_both() -> None:
+    takes = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+    made = Tool(
+        name="t", server="s", original_name="t", description="",
+        input_schema={"type": "object", "properties": {"id": takes}, "required": ["id"]},
+    )  # fmt: skip
+    assert slots(ports_of(made, parse_schema(made))) == {"id", "id[]"}
+
+
+def test_a_type_that_contains_itself_ends() -> None:
+    tree = {
+        "$ref": "#/$defs/Node",
+        "$defs": {
+            "Node": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string"},
+                    "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+                },
+            }
+        },
+    }
+    made = Tool(
+        name="t", server="s", original_name="t", description="", input_schema=tree, output_schema=tree
+    )
+    ports = ports_of(made, parse_schema(made))
+    assert "id" in places(ports)
+    assert "id" in slots(ports)
+
+
+def test_a_schema_of_very_many_fields_is_bounded_and_the_outermost_are_kept() -> None:
+    wide = {f"f{number}": {"g": [{f"h{inner}": str for inner in range(20)}]} for number in range(40)}
+    made = tool(
+        "s", "t", {**{f"{name}": inner for name, inner in wide.items()}, "last!": str}, {**wide, "last": str}
+    )
+    assert len(made.places) <= 400
+    assert len(made.slots) <= 400
+    assert "last" in slots(made)
