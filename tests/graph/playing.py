@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import builtins
 import contextlib
 import inspect
 import io
@@ -56,7 +57,8 @@ def play(
             made.together = max(made.together, open_calls)
             await asyncio.sleep(0)
             open_calls -= 1
-            answer = (answers or {}).get(one.original_name)
+            known = answers or {}
+            answer = known.get(one.tool) or known.get(one.original_name)
             return answer(**arguments) if answer is not None else _made(one, numbers)
 
         return call
@@ -67,7 +69,11 @@ def play(
         return await names[name](**arguments)
 
     code = compile(program, "program.py", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    space: dict[str, Any] = {**names, "call_tool": call_tool, **more}
+    space: dict[str, Any] = {
+        **{name: one for name, one in names.items() if not hasattr(builtins, name)},
+        "call_tool": call_tool,
+        **more,
+    }
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         ended = eval(code, space)

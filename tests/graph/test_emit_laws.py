@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,9 @@ from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.workflow import Target
 
+if TYPE_CHECKING:
+    from halflap.graph.edge import Edge, Link, Ports
+
 PLACES = ("id", "one.id", "items[].id", "items[].name", "items[].sub[].id", "items[].sub[].name", "by.{key}", "per.{}.id",
           "per.{}.name", "maybe?", "items[].maybe?", "bare[]", "seldom.id?")  # fmt: skip
 ROOTS = ("[].id", "[].name", "[].sub[].id", "[].maybe?")
@@ -24,8 +28,8 @@ SLOTS = ("x", "y", "in.x", "in.deep.y", "xs[]", "rows[].x rows[].y", "rows[].in.
 def worlds(draw: st.DrawFn) -> Made:
     """Make tools of any structure, each supplied by those before it from any place, one or many."""
     count = draw(st.integers(2, 5))
-    tools = []
-    edges = []
+    tools: list[Ports] = []
+    edges: list[Edge] = []
     for at in range(count):
         shape = draw(st.sampled_from([PLACES, ROOTS]))
         gives = draw(st.lists(st.sampled_from(shape), min_size=1, max_size=4, unique=True))
@@ -44,7 +48,7 @@ def worlds(draw: st.DrawFn) -> Made:
                     if draw(st.booleans()):
                         edges.append(edge(source, one, link(path_text(inner.path), path_text(other.path))))
         tools.append(one)
-    merged = {}
+    merged: dict[tuple[str, str], tuple[Link, ...]] = {}
     for one_edge in edges:
         key = one_edge.source, one_edge.target
         merged[key] = (*merged.get(key, ()), *one_edge.links)

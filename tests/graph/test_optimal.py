@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from graph.made import Made, edge, link, ports
 from halflap.graph.plan import plan
-from halflap.graph.search import AIMLESS, SLACK, TOOL
+from halflap.graph.search import SLACK
 from halflap.graph.supply import CROSSING
+from halflap.graph.terms import AIMLESS, TOOL
 from halflap.graph.workflow import Target
 
 if TYPE_CHECKING:

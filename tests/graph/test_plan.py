@@ -262,12 +262,17 @@ class TestWhatIsMissing:
             ("mcp__shop__notify", "text", "string")
         ]
 
-    def test_who_could_provide_it_is_said_with_what_it_needs_itself(self) -> None:
+    def test_what_nobody_has_is_asked_for_before_what_a_tool_would_find(self) -> None:
         planned = asked(Made.of(ports("search_orders", "query", "order_id"), ORDER), "get_order")
-        assert tools(planned) == [["get_order"], ["search_orders", "get_order"]]
-        assert planned.missing[0].could == (
-            {"tool": "mcp__shop__search_orders", "path": "order_id", "needs": ["query"]},
-        )
+        assert tools(planned) == [["search_orders", "get_order"], ["get_order"]]
+        assert [(one.tool, one.name) for one in planned.missing] == [("mcp__shop__search_orders", "query")]
+
+    def test_who_could_provide_it_is_said_with_what_it_needs_itself(self) -> None:
+        """To get to what would provide it takes more than to be asked for it."""
+        far = [ports(f"far{at}", f"step{at}", f"step{at + 1}", latency=60_000) for at in range(4)]
+        planned = asked(Made.of(*far, ports("goal_x", "step4")), "goal_x")
+        assert tools(planned)[0] == ["goal_x"]
+        assert planned.missing[0].could == ({"tool": "mcp__shop__far3", "path": "step4", "needs": ["step3"]},)
 
     def test_who_comes_near_is_said_and_why_not(self) -> None:
         near = ports("count_orders", "", "order_id", types={"order_id": Type("integer")})
@@ -297,6 +302,23 @@ class TestSuggestions:
         planned = asked(graph, "get_order", limit=4)
         assert len({one.tools for one in planned.suggestions}) == 4
         assert [one.cost for one in planned.suggestions] == sorted(one.cost for one in planned.suggestions)
+
+    def test_others_may_begin_alike(self) -> None:
+        begin = ports("begin", "", "seed")
+        ways = [ports(f"way{at}", "seed", "order_id") for at in range(3)]
+        assert tools(asked(Made.of(begin, *ways, ORDER), "get_order")) == [
+            ["begin", f"way{at}", "get_order"] for at in range(3)
+        ]
+
+    def test_a_longer_way_over_sure_links_is_cheaper_than_a_short_one_over_a_doubtful_link(self) -> None:
+        doubtful, seed, sure = (
+            ports("doubtful", "", "x"),
+            ports("begin", "", "seed"),
+            ports("sure", "seed", "order_id"),
+        )
+        edges = [edge(doubtful, ORDER, link("x", "order_id", 0.05))]
+        planned = asked(Made.of(doubtful, seed, sure, ORDER, edges=edges), "get_order")
+        assert tools(planned) == [["begin", "sure", "get_order"], ["doubtful", "get_order"]]
 
     def test_a_tool_that_supplies_several_arguments_is_paid_once(self) -> None:
         one = ports("one", "", "alpha beta")

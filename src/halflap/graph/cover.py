@@ -2,86 +2,173 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Chosen", "Cover"]
+__all__ = ["Choice", "Chosen", "Cover", "cover_of"]
 
-_MOST_STATES = 4_096
-"""What up to twelve units can be supplied in part; beyond that, the cheapest of them are gone on from."""
+_EXACT = 8
+"""So many units have 256 parts that can be supplied so far: all are kept in mind."""
 
 
 class Chosen(NamedTuple):
-    """A tool that was chosen, the units (by number) that it supplies, and who was chosen before."""
+    """A tool that was chosen, the units (as bits) that it supplies, and who was chosen before."""
 
     source: str
     units: int
     before: Chosen | None
 
 
-class Cover:
-    """Grows as tools become available, the cheaper ones first; never dearer than the best choice among them."""
+class Choice(NamedTuple):
+    """A choice of tools: what it costs, who is in it, and which units (as bits) nobody supplies."""
 
-    def __init__(self, size: int, missing: Sequence[float] | None = None) -> None:
-        """`missing`: what it costs to leave each unit open, if that is possible."""
+    cost: float
+    chosen: Chosen | None
+    missing: int
+
+
+class Cover(Protocol):
+    """Grows as tools become available, the cheaper ones first."""
+
+    def add(self, source: str, cost: float, units: Sequence[tuple[int, float]]) -> Choice | None:
+        """Take a tool into account: what it costs itself, and for each unit what it costs to take it from there.
+
+        Gives the best choice if that may be another now.
+        """
+        ...
+
+
+def cover_of(size: int, missing: Sequence[float] | None = None) -> Cover:
+    """Give what covers so many units; `missing` is what it costs to leave each of them open, if that is possible.
+
+    Of up to eight units the choice is the cheapest that there is. Of more, it is one that no single tool makes
+    cheaper: to find the cheapest would take longer than anybody waits.
+    """
+    return _Exact(size, missing) if size <= _EXACT else _Near(size, missing)
+
+
+class _Exact:
+    """Knows for each set of units the cheapest choice that supplies it."""
+
+    def __init__(self, size: int, missing: Sequence[float] | None) -> None:
         self._full = (1 << size) - 1
         self._missing = missing
         self._states: dict[int, tuple[float, Chosen | None]] = {0: (0.0, None)}
         self._seen: list[dict[int, float]] = []
 
-    def add(self, source: str, cost: float, units: Sequence[tuple[int, float]]) -> bool:
-        """Take a tool into account: what it costs itself, and for each unit what it costs to take it from there.
-
-        Says whether it can be of use: not if another, no dearer, supplies the same at no more.
-        """
-        if self._full == 1:
-            return self._add_only(source, cost + units[0][1])
+    def add(self, source: str, cost: float, units: Sequence[tuple[int, float]]) -> Choice | None:
         prices = {1 << at: price for at, price in units}
+        # Of no use, if another that is no dearer supplies the same at no more.
         if any(all(one.get(bit, price + 1) <= price for bit, price in prices.items()) for one in self._seen):
-            return False
+            return None
         self._seen.append(prices)
         states = self._states
         with_it = {mask: (sum_ + cost, 0, before) for mask, (sum_, before) in states.items()}
         for bit, price in prices.items():
-            for mask, (sum_, units_, before) in list(with_it.items()):
+            for mask, (sum_, taken, before) in list(with_it.items()):
                 if not mask & bit:
-                    grown = mask | bit
-                    known = with_it.get(grown)
+                    known = with_it.get(mask | bit)
                     if known is None or sum_ + price < known[0]:
-                        with_it[grown] = (sum_ + price, units_ | bit, before)
-        for mask, (sum_, units_, before) in with_it.items():
-            if units_ and (mask not in states or sum_ < states[mask][0]):
-                states[mask] = (sum_, Chosen(source, units_, before))
-        if len(states) > _MOST_STATES:
-            self._cut()
-        return True
+                        with_it[mask | bit] = (sum_ + price, taken | bit, before)
+        for mask, (sum_, taken, before) in with_it.items():
+            if taken and (mask not in states or sum_ < states[mask][0]):
+                states[mask] = (sum_, Chosen(source, taken, before))
+        return self._best()
 
-    def _add_only(self, source: str, cost: float) -> bool:
-        """Take a tool into account where there is one unit: who is cheapest has it."""
-        known = self._states.get(1)
-        if known is not None and known[0] <= cost:
-            return False
-        self._states[1] = (cost, Chosen(source, 1, None))
-        return True
-
-    def best(self) -> tuple[float, Chosen | None, int] | None:
-        """Give the cheapest choice, who is in it, and which units nobody supplies; None where some are and may not be."""
+    def _best(self) -> Choice | None:
         if self._missing is None:
             found = self._states.get(self._full)
-            return None if found is None else (*found, 0)
+            return None if found is None else Choice(*found, 0)
         return min(
             (
-                (sum_ + self._left_open(mask), chosen, self._full & ~mask)
+                Choice(sum_ + _left_open(self._missing, self._full & ~mask), chosen, self._full & ~mask)
                 for mask, (sum_, chosen) in self._states.items()
             ),
-            key=lambda one: (one[0], one[2]),
+            key=lambda one: (one.cost, one.missing),
         )
 
-    def _left_open(self, mask: int) -> float:
-        return sum(price for at, price in enumerate(self._missing or ()) if not mask >> at & 1)
 
-    def _cut(self) -> None:
-        kept = sorted(self._states.items(), key=lambda one: (one[1][0] - one[0].bit_count() * 10, one[0]))
-        self._states = dict(kept[:_MOST_STATES]) | {0: (0.0, None)}
+class _Near:
+    """Keeps one choice, and makes it better by each tool that comes."""
+
+    def __init__(self, size: int, missing: Sequence[float] | None) -> None:
+        self._full = (1 << size) - 1
+        self._missing = missing
+        self._tools: list[tuple[str, float, dict[int, float]]] = []
+        self._covered = 0
+        self._taken: list[int] = []
+        self._cost = float("inf")
+
+    def add(self, source: str, cost: float, units: Sequence[tuple[int, float]]) -> Choice | None:
+        self._tools.append((source, cost, dict(units)))
+        new = len(self._tools) - 1
+        fresh = any(not self._covered >> at & 1 for at, _ in units)
+        for at, _ in units:
+            self._covered |= 1 << at
+        if self._missing is None and self._covered != self._full:
+            return None
+        # The first time that it works out, and whenever there is something new, from the beginning.
+        return self._better(self._greedy() if fresh else [*self._taken, new])
+
+    def _greedy(self) -> list[int]:
+        """Take the tool that supplies what is open at the least for each, until nothing is."""
+        taken: list[int] = []
+        open_ = self._covered
+        while open_:
+            best, least = -1, float("inf")
+            for at, (_, cost, prices) in enumerate(self._tools):
+                fitting = [price for unit, price in prices.items() if open_ >> unit & 1]
+                if fitting and (cost + sum(fitting)) / len(fitting) < least:
+                    best, least = at, (cost + sum(fitting)) / len(fitting)
+            taken.append(best)
+            for unit in self._tools[best][2]:
+                open_ &= ~(1 << unit)
+        return taken
+
+    def _better(self, taken: list[int]) -> Choice | None:
+        """Do without every tool without which it is cheaper; keep what is found if it is better than what was."""
+        cost = self._sum(taken)
+        for one in sorted(taken, key=lambda at: -self._tools[at][1]):
+            rest = [at for at in taken if at != one]
+            without = self._sum(rest)
+            if without <= cost:
+                taken, cost = rest, without
+        if cost >= self._cost:
+            return None
+        self._taken, self._cost = taken, cost
+        return self._choice()
+
+    def _sum(self, taken: Sequence[int]) -> float:
+        least: dict[int, float] = {}
+        for at in taken:
+            for unit, price in self._tools[at][2].items():
+                least[unit] = min(price, least.get(unit, price))
+        open_ = self._full & ~sum(1 << unit for unit in least)
+        if open_ and self._missing is None:
+            return float("inf")
+        return (
+            sum(self._tools[at][1] for at in taken)
+            + sum(least.values())
+            + _left_open(self._missing or (), open_)
+        )
+
+    def _choice(self) -> Choice:
+        units: dict[int, int] = {}
+        open_ = 0
+        for unit in range(self._full.bit_length()):
+            fitting = [at for at in self._taken if unit in self._tools[at][2]]
+            if fitting:
+                best = min(fitting, key=lambda at: self._tools[at][2][unit])
+                units[best] = units.get(best, 0) | 1 << unit
+            else:
+                open_ |= 1 << unit
+        chosen: Chosen | None = None
+        for at, bits in sorted(units.items()):
+            chosen = Chosen(self._tools[at][0], bits, chosen)
+        return Choice(self._cost, chosen, open_)
+
+
+def _left_open(prices: Sequence[float], units: int) -> float:
+    return sum(price for at, price in enumerate(prices) if units >> at & 1)

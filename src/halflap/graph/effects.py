@@ -26,7 +26,9 @@ _CHANGING = _DESTROYING | frozenset(
      "restart", "run", "execute", "deploy", "install", "register", "invite", "schedule", "save", "store", "upsert"}
 )  # fmt: skip
 
-_THINGS = frozenset({"order", "open", "store", "post", "schedule", "set", "commit", "run", "charge", "refund", "push"})
+_THINGS = frozenset(
+    {"order", "open", "store", "post", "schedule", "set", "commit", "run", "charge", "refund", "push"}
+)
 """What is a thing as well, where it comes last."""
 
 

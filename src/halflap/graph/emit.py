@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["program"]
 
 _MOST_CALLS = 200
-_MOST_PAGES = 50
+_MOST_PAGES = 200
 _LONGEST = 80
 
 
@@ -36,6 +36,7 @@ class _Program:
         self._workflow = workflow
         self._names = Names(one.ports.tool for one in workflow.tasks)
         self._most_calls = self._names.make("most_calls")
+        self._most_pages = self._names.make("most_pages")
         self._loops = Loops(workflow, self._names)
         self._arguments = Arguments(workflow, self._loops, self._names)
         self._pages: dict[str, str] = {}
@@ -54,6 +55,8 @@ class _Program:
             # How often a step may be called, before anybody notices.
             given.append(_set(self._most_calls, constant(_MOST_CALLS)))
         pages = list(self._page_functions())
+        if pages:
+            given.append(_set(self._most_pages, constant(_MOST_PAGES)))
         imports: list[ast.stmt] = [ast.Import([ast.alias(one)]) for one in sorted(self._modules)]
         body = [self._docstring(), *imports, *given, *pages, *steps, last]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
@@ -158,7 +161,9 @@ class _Program:
         if task.paginates is None:
             return _tool_call(task.ports.tool, arguments)
         if task.id not in self._pages:
-            self._pages[task.id] = self._names.make(f"all_{self._loops.results[task.id]}")
+            self._pages[task.id] = self._names.make(
+                f"all_{self._loops.results[task.id].removesuffix('_results')}"
+            )
         return call(self._pages[task.id], *arguments.values())
 
     # Pages.
@@ -181,18 +186,19 @@ class _Program:
 
         def next_of(value: str) -> ast.stmt:
             inner = into(load(value), path[:-1], (), presence)
-            if not all(presence.is_sure(path[:size]) for size in range(1, len(path))):
+            if presence.may_be_nothing(path[:-1]):
                 inner = ast.BoolOp(ast.Or(), [inner, ast.Dict([], [])])
             return _set(cursor, call(attribute(inner, "get"), constant(path[-1].key)))
 
         grown = [
             self._grow(array, result, page, task.id)
             for array in task.collects
-            if all(presence.is_sure(array[:size]) for size in range(1, len(array)))
+            if not presence.may_be_nothing(array[:-1])
         ]
+        message = f"{visible(task.ports.tool, _LONGEST)} has more pages than {self._most_pages} allows."
         loop = ast.For(
             store(turn),
-            call("range", constant(_MOST_PAGES - 1)),
+            call("range", load(self._most_pages)),
             [
                 ast.If(ast.UnaryOp(ast.Not(), load(cursor)), [ast.Break()], []),
                 _set(page, ast.Await(_tool_call(task.ports.tool, again))),
@@ -205,6 +211,7 @@ class _Program:
             _set(result, ast.Await(_tool_call(task.ports.tool, first))),
             next_of(result),
             loop,
+            ast.If(load(cursor), [ast.Raise(call("ValueError", constant(message)))], []),
             ast.Return(load(result)),
         ]
         parameters = ast.arguments(
@@ -238,9 +245,13 @@ class _Program:
             value,
             ensure_ascii=constant(False),
             separators=ast.Tuple([constant(","), constant(":")], ast.Load()),
-            default=load("str"),
         )
-        return ast.Expr(call("print", text))
+        said: ast.stmt = ast.Expr(call("print", text))
+        if all(self._workflow.order[one.step].ports.places for one in wanted):
+            return said
+        # Of what nothing is known it may be a picture, which JSON has not.
+        plain: ast.stmt = ast.Expr(call("print", value))
+        return ast.Try([said], [ast.ExceptHandler(load("TypeError"), None, [plain])], [], [])
 
     def _wanted(self, wanted: Wanted) -> ast.expr:
         task = self._workflow.order[wanted.step]
@@ -249,7 +260,7 @@ class _Program:
             return load(loops.results[task.id])
         frame = Frame()
         if task.axes:
-            one = self._names.make(f"each_{loops.results[task.id]}")
+            one = self._names.make(loops.results[task.id].removesuffix("s"))
             frame.results[task.id] = one
             frame.generators.append(ast.comprehension(store(one), load(loops.results[task.id]), [], 0))
         for at, step in enumerate(wanted.path):

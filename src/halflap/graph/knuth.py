@@ -5,14 +5,14 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from halflap.graph.cover import Cover
+from halflap.graph.cover import Choice, cover_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from halflap.graph.cover import Chosen
+    from halflap.graph.cover import Cover
     from halflap.graph.supply import Offer
 
 __all__ = ["GOAL", "Found", "Known", "Knuth"]
@@ -70,12 +70,6 @@ class Known(Protocol):
         ...
 
 
-class _Reached(NamedTuple):
-    cost: float
-    chosen: Chosen | None
-    missing: int
-
-
 class Knuth:
     """One search, without some tools, and without leaving some units of some tools open.
 
@@ -90,8 +84,8 @@ class Knuth:
         self._filled = filled
         self._queue: list[tuple[float, str]] = []
         self._covers: dict[str, Cover] = {}
-        self._settled: dict[str, _Reached] = {}
-        self._reached: dict[str, _Reached] = {}
+        self._settled: dict[str, Choice] = {}
+        self._reached: dict[str, Choice] = {}
 
     def way(self, most: float) -> Found | None:
         """Give the cheapest way to the goal, if it costs no more than this."""
@@ -115,9 +109,9 @@ class Knuth:
     def _begin(self, tool: str) -> None:
         size = self._known.open(tool)
         if not size:
-            self._reach(tool, _Reached(self._known.own(tool), None, 0))
+            self._reach(tool, Choice(self._known.own(tool), None, 0))
         elif prices := self._prices(tool):
-            self._reach(tool, _Reached(self._known.own(tool) + sum(prices), None, (1 << size) - 1))
+            self._reach(tool, Choice(self._known.own(tool) + sum(prices), None, (1 << size) - 1))
 
     def _prices(self, tool: str) -> Sequence[float] | None:
         prices = self._known.prices(tool)
@@ -127,14 +121,13 @@ class Knuth:
 
     def _feed(self, target: str, source: str, cost: float) -> None:
         if target not in self._covers:
-            self._covers[target] = Cover(self._known.open(target), self._prices(target))
-        cover = self._covers[target]
+            self._covers[target] = cover_of(self._known.open(target), self._prices(target))
         offered = [(at, offer.cost) for at, offer in self._known.offers[target][source]]
-        best = cover.best() if cover.add(source, cost, offered) else None
+        best = self._covers[target].add(source, cost, offered)
         if best is not None:
-            self._reach(target, _Reached(best[0] + self._known.own(target), best[1], best[2]))
+            self._reach(target, best._replace(cost=best.cost + self._known.own(target)))
 
-    def _reach(self, tool: str, reached: _Reached) -> None:
+    def _reach(self, tool: str, reached: Choice) -> None:
         if reached.cost < (self._reached[tool].cost if tool in self._reached else math.inf):
             self._reached[tool] = reached
             heapq.heappush(self._queue, (reached.cost, tool))

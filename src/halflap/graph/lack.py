@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.edge import Ports, Slot
-    from halflap.graph.have import Have
-    from halflap.graph.search import Flows, Search
-    from halflap.graph.supply import Unit
+    from halflap.graph.supply import Need, Unit
+    from halflap.graph.terms import Flows, Terms
     from halflap.graph.workflow import Target
     from halflap.schema import Type
 
 __all__ = ["Lack", "lack_of", "lack_of_target"]
 
 _MOST = 5
+_LAST = 100.0
 _PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
 
 
@@ -50,12 +50,13 @@ class Lack:
         return told | ({"note": self.note} if self.note else {})
 
 
-def lack_of(search: Search, have: Have, tool: str, unit: Unit) -> Lack:
+def lack_of(terms: Terms, need: Need, at: int) -> Lack:
     """Say what is known of a parameter that nothing supplies."""
+    tool, unit, have = need.ports.tool, need.open[at], terms.have
     path = unit.path[:-1] if unit.is_array else unit.path
-    could = list(_could(search, tool, unit))
+    could = list(_could(terms, tool, at, unit))
     known = {tool, *(one["tool"] for one in could)}
-    near = [one for slot in unit.slots if have.slot(slot) is None for one in _near(search.graph, slot, known)]
+    near = [one for slot in unit.slots if have.slot(slot) is None for one in _near(terms.graph, slot, known)]
     refused = [(found, slot) for slot in unit.slots if (found := have.refused(slot))]
     return Lack(
         tool,
@@ -89,34 +90,24 @@ def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack
     return Lack("", target.name, could=could[:_MOST], near=near, note="No tool is known to return it.")
 
 
-def _could(search: Search, tool: str, unit: Unit) -> Iterator[dict[str, Any]]:
+def _could(terms: Terms, tool: str, at: int, unit: Unit) -> Iterator[dict[str, Any]]:
     """Give those who would supply it, the surest first, with what each lacks itself."""
-    need = search.need(tool)
-    if need is None:
-        return
-    at = need.open.index(unit)
     ranked: list[tuple[float, str, dict[str, Any]]] = []
-    for source, made in search.offers.get(tool, {}).items():
+    for source, made in terms.offers(tool).items():
         offer = next((offer for one, offer in made if one == at), None)
-        inner = search.need(source)
-        if offer is None or inner is None:
-            continue
-        told = {
-            "tool": source,
-            "path": ", ".join(path_text(one.source) for one in offer.given if one.origin == "step"),
-            "needs": [slot_text(one.path[:-1] if one.is_array else one.path) for one in inner.open],
-        }
-        ranked.append((offer.cost + len(inner.open), source, told))
-    for edge in search.graph.into(tool):
-        ports = search.graph.tools.get(edge.source)
-        links = [one for one in edge.links if one.target in {slot.path for slot in unit.slots}]
-        if ports is not None and search.need(edge.source) is None and links:
-            told = {
-                "tool": edge.source,
-                "path": path_text(links[0].source),
-                "why": "it is destructive, and not what is wanted",
-            }
-            ranked.append((100.0, edge.source, told))
+        inner = terms.need(source)
+        if offer is not None and inner is not None:
+            paths = [path_text(one.source) for one in offer.given if one.origin == "step"]
+            needs = [slot_text(one.path[:-1] if one.is_array else one.path) for one in inner.open]
+            told = {"tool": source, "path": ", ".join(paths), "needs": needs}
+            ranked.append((offer.cost + len(inner.open), source, told))
+    slots = {slot.path for slot in unit.slots}
+    for edge in terms.graph.into(tool):
+        link = next((one for one in edge.links if one.target in slots), None)
+        if link is not None and terms.need(edge.source) is None:
+            why = "it is destructive, and not what is wanted"
+            told = {"tool": edge.source, "path": path_text(link.source), "why": why}
+            ranked.append((_LAST, edge.source, told))
     yield from (told for _, _, told in sorted(ranked, key=lambda one: one[:2]))
 
 

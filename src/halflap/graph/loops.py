@@ -161,7 +161,8 @@ class Loops:
 
     def _item(self, axis: Axis) -> str:
         if axis not in self._items:
-            self._items[axis] = self._names.of_item(axis.path)
+            ports = self._workflow.order[axis.step].ports
+            self._items[axis] = self._names.of_item(axis.path, ports.original_name)
         return self._items[axis]
 
     def _one(self, step: str) -> str:

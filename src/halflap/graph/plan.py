@@ -12,7 +12,8 @@ from halflap.graph.have import Have
 from halflap.graph.knuth import GOAL
 from halflap.graph.lack import Lack, lack_of, lack_of_target
 from halflap.graph.picture import workflow_mermaid
-from halflap.graph.search import Flows, Search
+from halflap.graph.search import Search
+from halflap.graph.terms import Terms
 from halflap.graph.want import goal_of
 from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
     from halflap.graph.supply import Unit
+    from halflap.graph.terms import Flows
 
 __all__ = ["Planned", "plan", "workflow_json"]
 
@@ -47,17 +49,16 @@ def plan(graph: Flows, *, want: Sequence[Target], have: Mapping[str, Any], limit
     No two of them use the same tools: each does without some tool of each before it. Where nothing gets all the way,
     they are those that lack the fewest parameters, and what is missing is said.
     """
-    held = Have(have)
     goal = goal_of(graph, want)
-    allowed = frozenset(one.name for one in want if one.kind == "tool")
-    search = Search(graph, held, goal, len(want), allowed=allowed)
+    terms = Terms(graph, Have(have), frozenset(one.name for one in want if one.kind == "tool"))
+    search = Search(terms, goal, len(want))
     found = search.best(limit) if want else []
     if found:
-        return Planned(tuple(_workflow(graph, search, want, one) for one in found))
-    search = Search(graph, held, goal, len(want), allowed=allowed, partial=True)
+        return Planned(tuple(_workflow(search, want, one) for one in found))
+    search = Search(terms, goal, len(want), partial=True)
     found = [one for one in search.best(limit) if one.tools] if want else []
-    made = tuple(_workflow(graph, search, want, one) for one in found)
-    return Planned(made, tuple(_lacks(search, held, want, found[0] if found else None)))
+    made = tuple(_workflow(search, want, one) for one in found)
+    return Planned(made, tuple(_lacks(search, want, found[0] if found else None)))
 
 
 def workflow_json(workflow: Workflow) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
     }
 
 
-def _workflow(graph: Flows, search: Search, want: Sequence[Target], found: Found) -> Workflow:
+def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     order = _ordered(found.choices)
     ids = {tool: f"s{at}" for at, tool in enumerate(order, 1)}
     wanted = _wanted(search, want, found, ids)
@@ -106,7 +107,7 @@ def _workflow(graph: Flows, search: Search, want: Sequence[Target], found: Found
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, one.target.kind == "tool" or bool(many(one.path))) for one in wanted}
     for at, task in tasks.items():
-        cursor = _cursor(graph.into(task.ports.tool))
+        cursor = _cursor(search.terms.graph.into(task.ports.tool))
         collects = _arrays(task) if (at, True) in looped and cursor is not None else ()
         if cursor is not None and collects:
             tasks[at] = replace(task, paginates=cursor, collects=collects)
@@ -126,7 +127,7 @@ def _ordered(choices: Mapping[str, Mapping[str, object]]) -> list[str]:
 
 
 def _task(search: Search, found: Found, tool: str, ids: Mapping[str, str]) -> Task:
-    need = search.need(tool)
+    need = search.terms.need(tool)
     assert need is not None, "a tool that may not be called is on no way"
     arguments = list(need.given)
     for source, units in found.choices[tool].items():
@@ -194,20 +195,15 @@ def _arrays(task: Task) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _lacks(
-    search: Search,
-    have: Have,
-    want: Sequence[Target],
-    found: Found | None,
-) -> list[Lack]:
+def _lacks(search: Search, want: Sequence[Target], found: Found | None) -> list[Lack]:
     lacks: list[Lack] = []
+    terms = search.terms
     missing = {GOAL: tuple(range(len(want)))} if found is None else found.missing
     for tool, units in sorted(missing.items()):
-        if tool == GOAL:
-            refused = sorted(one for one in search.offers[GOAL] if search.need(one) is None)
-            lacks += [lack_of_target(search.graph, want[at], refused) for at in units]
+        need = terms.need(tool) if tool != GOAL else None
+        if need is not None:
+            lacks += [lack_of(terms, need, at) for at in units]
         else:
-            need = search.need(tool)
-            assert need is not None, "it is on the way"
-            lacks += [lack_of(search, have, tool, need.open[at]) for at in units]
+            refused = sorted(one for one in search.offers[GOAL] if terms.need(one) is None)
+            lacks += [lack_of_target(terms.graph, want[at], refused) for at in units]
     return lacks

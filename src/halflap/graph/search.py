@@ -10,45 +10,41 @@ cycles can't be part of what is found.
 
 **How much is looked at.** From what is wanted, backwards, the nearest first: a tool can only be part of a plan that
 costs at least as much as the chain from it to the goal. So once a plan is found that costs less than the chain to
-everything not yet looked at, it is the cheapest of all.
+everything not yet looked at, it is the cheapest of all. At most some hundred tools are looked at, so that the answer
+comes soon: where that is not enough to be sure, it is the cheapest over those that are nearest to the goal.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.knuth import GOAL, Found, Knuth
-from halflap.graph.supply import need_of, offers
+from halflap.graph.terms import TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from halflap.graph.edge import Edge, Ports
-    from halflap.graph.have import Have
-    from halflap.graph.supply import Need, Offer
+    from halflap.graph.supply import Offer
+    from halflap.graph.terms import Terms
 
-__all__ = ["Flows", "Search"]
+__all__ = ["MISSING", "SLACK", "Search"]
 
-TOOL = 1.0
-_SECOND = 0.2
-"""What a second of waiting costs; no more than a tool does, however slow one is."""
-AIMLESS = 0.5
-"""What it costs to begin with a call that uses nothing of what is at hand, where something is."""
-CHANGING = 2.0
-"""What it costs to change something on the way: two more calls that only read are preferred."""
 MISSING = 1_000.0
 """What it costs to leave a parameter to the reader: more than any plan that does without."""
+GIVEN_UP = 5.0
+"""What it costs more to leave open what some tool has: what nobody has is the reader's to give."""
 _NOTHING = 1_000_000.0
 """What it costs not to get what is wanted at all: only where nobody has it."""
 SLACK = 2.0
 """How much more than the best another suggestion may cost."""
 _FIRST_BOUND = 3.0
 _GROWTH = 1.6
-_MOST_LOOKED_AT = 250
-_MOST_FOR_OTHERS = 60
+_MOST_LOOKED_AT = 150
+_MOST_FOR_OTHERS = 40
+_MOST_FOR_PARTIAL = 60
+"""How many tools are looked at: for the best, for others beside it, for those that lack something."""
 _MOST_TRIED = 60
 
 
@@ -56,65 +52,49 @@ _Without = tuple[frozenset[str], frozenset[tuple[str, int]]]
 """Tools that are not to be used, and units of tools that are not to be left open."""
 
 
-class Flows(Protocol):
-    """What is asked of a graph."""
-
-    @property
-    def tools(self) -> Mapping[str, Ports]:
-        """All tools, by name."""
-        ...
-
-    def into(self, tool: str) -> Sequence[Edge]:
-        """Give the edges to a tool."""
-        ...
-
-
 class Search:
     """Looks for the cheapest ways to one goal, over the part of the graph that it needs to see."""
 
     def __init__(
         self,
-        graph: Flows,
-        have: Have,
+        terms: Terms,
         goal: Mapping[str, Sequence[tuple[int, Offer]]],
         size: int,
         *,
-        allowed: frozenset[str] = frozenset(),
         partial: bool = False,
     ) -> None:
-        self.graph = graph
-        self._have = have
+        """`partial`: parameters may be left open, at a price."""
+        self.terms = terms
         self._size = size
-        self._allowed = allowed
         self._partial = partial
-        self._needs: dict[str, Need | None] = {}
-        self._owns: dict[str, float] = {}
         self.offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {GOAL: goal}
         """Of each tool that was looked at, what each other tool offers it."""
         self._distance: dict[str, float] = {GOAL: 0.0}
         self._frontier: list[tuple[float, str]] = []
         self._feeds: dict[str, list[str]] = {}
+        self._prices: dict[str, list[float]] = {}
         self._meet(GOAL, goal)
-
-    def need(self, tool: str) -> Need | None:
-        """Say what a tool needs; None of one that may not be called."""
-        if tool not in self._needs:
-            ports = self.graph.tools.get(tool)
-            refused = ports is None or (tool not in self._allowed and seems_to_destroy(ports))
-            self._needs[tool] = None if ports is None or refused else need_of(ports, self._have)
-        return self._needs[tool]
 
     def best(self, limit: int) -> list[Found]:
         """Give the cheapest ways, the best first; each lacks some tool of each before it."""
         first = self._first()
         if first is None:
             return []
+        if self._partial:
+            return self._sorted(first.total + GIVEN_UP + SLACK, limit)
         self._look(first.total + SLACK, min(_MOST_LOOKED_AT, len(self.offers) + _MOST_FOR_OTHERS))
-        return list(self._several(first.total + SLACK, limit))
+        return self._sorted(first.total + SLACK, limit)
+
+    def _sorted(self, most: float, limit: int) -> list[Found]:
+        # Where a tool needs very much, what is found without some other may turn out cheaper.
+        return sorted(self._several(most, limit), key=lambda one: one.total)
 
     def _first(self) -> Found | None:
-        # Of plans that lack something, the best is known only when all are seen.
-        bound = math.inf if self._partial else _FIRST_BOUND
+        if self._partial:
+            # Of plans that lack something, the best is known only when all are seen: those nearby are.
+            self._look(math.inf, _MOST_FOR_PARTIAL)
+            return self._way((frozenset(), frozenset()))
+        bound = _FIRST_BOUND
         while True:
             done = self._look(bound)
             found = self._way((frozenset(), frozenset()))
@@ -145,7 +125,7 @@ class Search:
                 given.append(found.tools)
                 yield found
             if len(given) < limit:
-                for tool in sorted(found.tools - self._allowed):
+                for tool in sorted(found.tools - self.terms.wanted):
                     push((banned | {tool}, filled))
                 for tool, units in found.missing.items():
                     for at in units:
@@ -165,17 +145,9 @@ class Search:
         return True
 
     def _look_at(self, tool: str) -> None:
-        need = self.need(tool)
-        assert need is not None, "only tools that may be called are met"
-        found: dict[str, list[tuple[int, Offer]]] = {}
-        for edge in self.graph.into(tool):
-            if edge.source == tool or self.need(edge.source) is None:
-                continue
-            made = list(offers(need, edge, self.graph.tools[edge.source], self._have))
-            if made:
-                found[edge.source] = made
+        need, found = self.terms.need(tool), self.terms.offers(tool)
         supplied = {at for made in found.values() for at, _ in made}
-        if not self._partial and len(supplied) < len(need.open):
+        if not self._partial and need is not None and len(supplied) < len(need.open):
             # Nobody has what it needs: nothing before it matters.
             found = {}
         self.offers[tool] = found
@@ -184,7 +156,7 @@ class Search:
     def _meet(self, tool: str, found: Mapping[str, Sequence[tuple[int, Offer]]]) -> None:
         so_far = self._distance[tool] + self.own(tool)
         for source, made in found.items():
-            need = self.need(source)
+            need = self.terms.need(source)
             if need is None:
                 continue
             self._feeds.setdefault(source, []).append(tool)
@@ -196,19 +168,8 @@ class Search:
                     heapq.heappush(self._frontier, (distance + self.own(source) + TOOL, source))
 
     def own(self, tool: str) -> float:
-        """Give what a call costs itself."""
-        if tool not in self._owns:
-            self._owns[tool] = self._own(tool)
-        return self._owns[tool]
-
-    def _own(self, tool: str) -> float:
-        need = self.need(tool) if tool != GOAL else None
-        if need is None:
-            return 0.0
-        waits = min(1.0, _SECOND * (need.ports.latency_ms or 0.0) / 1_000)
-        aimless = AIMLESS if self._have and not need.open and not need.uses_have else 0.0
-        changes = CHANGING if tool not in self._allowed and seems_to_change(need.ports) else 0.0
-        return TOOL + waits + aimless + changes
+        """Say what a call costs itself."""
+        return 0.0 if tool == GOAL else self.terms.cost(tool)
 
     def _way(self, without: _Without, most: float = math.inf) -> Found | None:
         """Give the cheapest way that does without some tools, and does not leave some units open."""
@@ -225,11 +186,17 @@ class Search:
 
     def open(self, tool: str) -> int:
         """Say how many units a tool needs from others."""
-        need = self.need(tool) if tool != GOAL else None
+        need = self.terms.need(tool) if tool != GOAL else None
         return self._size if need is None else len(need.open)
 
     def prices(self, tool: str) -> Sequence[float] | None:
         """Say what it costs to leave each of them open, if that is possible."""
         if not self._partial:
             return None
-        return [_NOTHING if tool == GOAL else MISSING] * self.open(tool)
+        if tool not in self._prices:
+            offered = {at for made in self.offers.get(tool, {}).values() for at, _ in made}
+            price = _NOTHING if tool == GOAL else MISSING
+            self._prices[tool] = [
+                price + (GIVEN_UP if at in offered else 0.0) for at in range(self.open(tool))
+            ]
+        return self._prices[tool]

@@ -11,6 +11,8 @@ import re
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+from halflap.graph.edge import key
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -73,9 +75,9 @@ class Names:
             parts = parts[1:]
         return self.make("_".join([*parts, "results"] if several else parts), "result")
 
-    def of_item(self, path: Path) -> str:
-        """Name one of the things that a path goes through."""
-        keys = [step.key for step in path if step.kind == "key"]
+    def of_item(self, path: Path, tool: str) -> str:
+        """Name one of the things that a path of a tool's result goes through."""
+        keys = [step.key for step in path if step.kind == "key"] or tool.split("_")[-1:]
         own = _NO_LETTER.sub("_", keys[-1].lower()).strip("_") if keys else ""
         if path[-1].kind == "name":
             return self.make(f"{own}_key" if own else "key")
@@ -90,23 +92,42 @@ class Presence:
     """Says what is always there in a tool's result, as far as that is known."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self._most: dict[Path, float] = {}
+        self._seldom: dict[Path, bool] = {}
         self._null: set[Path] = set()
         for place in places:
             for size in range(len(place.path) + 1):
                 part = place.path[:size]
-                self._most[part] = max(self._most.get(part, 0.0), place.presence)
-            if any(one.kind == "null" for one in place.type.members):
-                self._null.add(place.path)
+                self._seldom[part] = self._seldom.get(part, True) and place.presence < 1
+            self._read(place)
+
+    def _read(self, place: Place) -> None:
+        """Take from an object's type which of its keys may be missing or null."""
+        if any(one.kind == "null" for one in place.type.members):
+            self._null.add(place.path)
+        for one in place.type.members or (place.type,):
+            # Where nothing is said to be required, that everything is optional is no news.
+            tells = any(field.required for field in one.fields)
+            for field in one.fields:
+                path = (*place.path, key(field.name))
+                if field.type.kind == "null" or any(part.kind == "null" for part in field.type.members):
+                    self._null.add(path)
+                if tells and not field.required:
+                    self._seldom[path] = True
 
     def is_sure(self, path: Path) -> bool:
         """Say whether a key is there wherever what it is in is there."""
-        return self._most.get(path, 1.0) >= 1.0
+        return not self._seldom.get(path, False)
+
+    def is_null(self, path: Path) -> bool:
+        """Say whether what is there may be null."""
+        return path in self._null
 
     def may_be_nothing(self, path: Path) -> bool:
-        """Say whether a value may be missing, or null."""
-        return path in self._null or not all(
-            self.is_sure(path[: at + 1]) for at, step in enumerate(path) if step.kind == "key"
+        """Say whether a value may be missing, or null, or what it is in."""
+        return any(
+            self.is_null(path[: at + 1]) or not self.is_sure(path[: at + 1])
+            for at, step in enumerate(path)
+            if step.kind == "key"
         )
 
 
@@ -139,19 +160,21 @@ def attribute(value: ast.expr, name: str) -> ast.expr:
 def into(value: ast.expr, keys: Path, before: Path, presence: Presence, *, empty: bool = False) -> ast.expr:
     """Write the way from a value, which stands at a path, along keys; with care where one may not be there.
 
-    `empty`: what is found is gone through, so where there is nothing, that is an empty list or map.
+    `empty`: what is found is gone through, so where there is nothing, that is an empty list.
     """
     path = before
+    careful = False
     for at, step in enumerate(keys):
         path = (*path, step)
-        last = at == len(keys) - 1
-        if presence.is_sure(path):
+        here = careful or not presence.is_sure(path)
+        if here:
+            value = call(attribute(value, "get"), ast.Constant(step.key))
+        else:
             value = ast.Subscript(value, ast.Constant(step.key), ast.Load())
-            continue
-        value = call(attribute(value, "get"), ast.Constant(step.key))
-        if not last:
+        if at < len(keys) - 1 and (here or presence.is_null(path)):
             value = ast.BoolOp(ast.Or(), [value, ast.Dict([], [])])
-    if empty and keys and not presence.is_sure(path):
+            careful = True
+    if empty and keys and (careful or presence.is_null(path) or not presence.is_sure(path)):
         value = ast.BoolOp(ast.Or(), [value, ast.List([], ast.Load())])
     return value
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.edge import Path, Place, Ports
-    from halflap.graph.search import Flows
+    from halflap.graph.terms import Flows
 
 __all__ = ["field_places", "goal_of", "target_of"]
 

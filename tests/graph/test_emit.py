@@ -1,0 +1,291 @@
+"""From a workflow to a program: what it calls, in which order, and what it prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.made import Made, edge, link, ports
+from graph.playing import play
+from halflap.graph.emit import program
+from halflap.graph.plan import plan
+from halflap.graph.want import target_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graph.playing import Play
+
+FIND = ports("find_customers", "email", "customers[].customer_id")
+ORDERS = ports("list_orders", "customer_id cursor?", "orders[].order_id next_cursor?")
+ORDER = ports("get_order", "order_id customer_id", "sku note?")
+NEXT = edge(ORDERS, ORDERS, link("next_cursor", "cursor"), pages=True)
+
+
+def written(graph: Made, want: str, have: Mapping[str, Any] | None = None) -> str:
+    found = plan(graph, want=[target_of(graph, one) for one in want.split()], have=have or {})
+    return program(found.suggestions[0])
+
+
+def played(graph: Made, want: str, have: Mapping[str, Any] | None = None, **answers: Any) -> Play:
+    return play(written(graph, want, have), graph.tools.values(), answers)
+
+
+class TestLoops:
+    def test_each_item_is_called_for_with_what_belongs_to_it(self) -> None:
+        made = played(
+            Made.of(FIND, ORDERS, ORDER),
+            "get_order",
+            {"email": "a@b"},
+            find_customers=lambda email: {"customers": [{"customer_id": f"{email}{at}"} for at in range(2)]},
+            list_orders=lambda customer_id: {
+                "orders": [{"order_id": f"{customer_id}-{at}"} for at in range(2)]
+            },
+            get_order=lambda order_id, customer_id: f"{customer_id}:{order_id}",
+        )
+        assert made.value == ["a@b0:a@b0-0", "a@b0:a@b0-1", "a@b1:a@b1-0", "a@b1:a@b1-1"]
+
+    def test_values_of_two_lists_that_do_not_belong_together_are_combined(self) -> None:
+        graph = Made.of(
+            ports("cities", "", "cities[].town"),
+            ports("days", "", "days[].day"),
+            ports("weather", "town day"),
+        )
+        made = played(
+            graph,
+            "weather",
+            cities=lambda: {"cities": [{"town": "A"}, {"town": "B"}]},
+            days=lambda: {"days": [{"day": 1}, {"day": 2}]},
+            weather=lambda town, day: f"{town}{day}",
+        )
+        assert made.value == ["A1", "A2", "B1", "B2"]
+
+    def test_results_for_the_same_item_stay_together(self) -> None:
+        users = ports("users", "", "[].user_id")
+        graph = Made.of(
+            users,
+            ports("mail", "user_id", "email"),
+            ports("phone", "user_id", "number"),
+            ports("card", "email number"),
+        )
+        made = played(
+            graph,
+            "card",
+            users=lambda: [{"user_id": "a"}, {"user_id": "b"}, {"user_id": "a"}],
+            mail=lambda user_id: {"email": f"{user_id}@"},
+            phone=lambda user_id: {"number": f"{user_id}1"},
+            card=lambda email, number: f"{email} {number}",
+        )
+        assert set(made.value) == {"a@ a1", "b@ b1"}
+        assert len(made.of("mail")) == 3
+
+    def test_lists_within_what_a_loop_gave_are_joined_by_the_item_that_they_belong_to(self) -> None:
+        graph = Made.of(
+            ports("teams", "", "teams[].team_id"),
+            ports("people", "team_id", "people[].person_id"),
+            ports("rooms", "team_id", "rooms[].room_id"),
+            ports("seat", "person_id room_id"),
+        )
+        made = played(
+            graph,
+            "seat",
+            teams=lambda: {"teams": [{"team_id": "x"}, {"team_id": "y"}]},
+            people=lambda team_id: {"people": [{"person_id": f"{team_id}p"}]},
+            rooms=lambda team_id: {"rooms": [{"room_id": f"{team_id}r"}, {"room_id": f"{team_id}s"}]},
+            seat=lambda person_id, room_id: person_id + room_id,
+        )
+        assert made.value == ["xpxr", "xpxs", "ypyr", "ypys"]
+
+    def test_the_keys_of_a_map_are_gone_through(self) -> None:
+        graph = Made.of(
+            ports("profile", "", "cards.{key}"),
+            ports("pay", "card_id"),
+            edges=[edge(ports("profile"), ports("pay"), link("cards.{key}", "card_id"))],
+        )
+        made = played(graph, "pay", profile=lambda: {"cards": {"a": 1, "b": 2}}, pay=lambda card_id: card_id)
+        assert made.value == ["a", "b"]
+
+    def test_one_value_of_each_call_goes_into_one_array(self) -> None:
+        people = ports("people", "", "people[].person_id")
+        mail = ports("mail", "person_id", "email")
+        send = ports("letter", "emails[]")
+        graph = Made.of(people, mail, send, edges=[edge(mail, send, link("email", "emails[]"))])
+        made = played(
+            graph,
+            "letter",
+            people=lambda: {"people": [{"person_id": 1}, {"person_id": 2}]},
+            mail=lambda person_id: {"email": f"{person_id}@"},
+            letter=lambda emails: emails,
+        )
+        assert made.value == ["1@", "2@"]
+        assert len(made.of("letter")) == 1
+
+    def test_items_become_items_with_what_is_the_same_for_all(self) -> None:
+        graph = Made.of(
+            ports("offers", "", "[].flight_no [].day"),
+            ports("trip", "flights[].flight_no flights[].day flights[].seat_class"),
+        )
+        made = played(
+            graph,
+            "trip",
+            {"seat_class": "x"},
+            offers=lambda: [{"flight_no": 1, "day": 2}, {"flight_no": 3, "day": 4}],
+            trip=lambda flights: flights,
+        )
+        assert made.value == [
+            {"flight_no": 1, "day": 2, "seat_class": "x"},
+            {"flight_no": 3, "day": 4, "seat_class": "x"},
+        ]
+
+    def test_steps_that_do_not_need_each_other_wait_together(self) -> None:
+        graph = Made.of(ports("one", "", "alpha"), ports("two", "", "beta"), ports("both", "alpha beta"))
+        assert played(graph, "both").together == 2
+
+    def test_a_loop_waits_for_all_its_calls_together(self) -> None:
+        graph = Made.of(ports("rows", "", "rows[].row_id"), ports("row", "row_id"))
+        many = {"rows": [{"row_id": at} for at in range(9)]}
+        assert played(graph, "row", rows=lambda: many, row=lambda row_id: row_id).together == 9
+
+    def test_more_calls_than_anybody_expects_are_not_begun(self) -> None:
+        graph = Made.of(ports("rows", "", "rows[].row_id"), ports("row", "row_id"))
+        with pytest.raises(
+            ValueError, match="mcp__shop__row would be called more often than most_calls allows: 201"
+        ):
+            played(graph, "row", rows=lambda: {"rows": [{"row_id": at} for at in range(201)]})
+
+
+class TestPages:
+    def graph(self) -> Made:
+        return Made.of(ORDERS, ports("get_order", "order_id", "sku"), edges=[NEXT])
+
+    def test_all_pages_are_gone_through(self) -> None:
+        def pages(customer_id: str, cursor: str = "0") -> dict[str, Any]:
+            at = int(cursor)
+            return {"orders": [{"order_id": f"{customer_id}{at}"}]} | (
+                {"next_cursor": str(at + 1)} if at < 3 else {}
+            )
+
+        made = played(
+            self.graph(),
+            "get_order",
+            {"customer_id": "c"},
+            list_orders=pages,
+            get_order=lambda order_id: order_id,
+        )
+        assert made.value == ["c0", "c1", "c2", "c3"]
+
+    def test_the_wanted_list_has_what_all_pages_have(self) -> None:
+        made = played(
+            self.graph(),
+            "list_orders",
+            {"customer_id": "c"},
+            list_orders=lambda customer_id, cursor=None: {
+                "orders": [customer_id, cursor],
+                "next_cursor": None if cursor else "more",
+            },
+        )
+        assert made.value["orders"] == ["c", None, "c", "more"]
+
+    def test_a_cursor_that_never_ends_is_no_result(self) -> None:
+        with pytest.raises(ValueError, match="mcp__shop__list_orders has more pages than most_pages allows"):
+            played(
+                self.graph(),
+                "list_orders",
+                {"customer_id": "c"},
+                list_orders=lambda customer_id, cursor=None: {"orders": [1], "next_cursor": "again"},  # noqa: ARG005
+            )
+
+    def test_as_many_pages_as_are_allowed_are_a_result(self) -> None:
+        def pages(customer_id: str, cursor: int = 0) -> dict[str, Any]:
+            return {"orders": [customer_id], "next_cursor": cursor + 1 if cursor < 200 else None}
+
+        made = played(self.graph(), "list_orders", {"customer_id": "c"}, list_orders=pages)
+        assert len(made.value["orders"]) == 201
+
+    def test_a_cursor_at_hand_is_where_it_begins(self) -> None:
+        made = played(
+            self.graph(),
+            "list_orders",
+            {"customer_id": "c", "cursor": "x"},
+            list_orders=lambda customer_id, cursor: {
+                "orders": [customer_id],
+                "next_cursor": "y" if cursor == "x" else None,
+            },
+        )
+        assert [one["cursor"] for one in made.of("list_orders")] == ["x", "y"]
+
+
+class TestWhatMayNotBeThere:
+    def test_items_that_lack_what_is_needed_are_left_out(self) -> None:
+        graph = Made.of(ports("rows", "", "rows[].row_id?"), ports("row", "row_id"))
+        made = played(
+            graph,
+            "row",
+            rows=lambda: {"rows": [{"row_id": 1}, {}, {"row_id": None}]},
+            row=lambda row_id: row_id,
+        )
+        assert made.value == [1]
+
+    def test_a_single_value_that_is_not_there_ends_the_program_with_its_name(self) -> None:
+        graph = Made.of(ports("last", "", "order.order_id?"), ports("get_order", "order_id"))
+        with pytest.raises(ValueError, match=r"mcp__shop__last returned no order\.order_id"):
+            played(graph, "get_order", last=lambda: {"order": None})
+
+    def test_what_is_always_there_is_not_guarded(self) -> None:
+        text = written(
+            Made.of(ports("last", "", "order.order_id"), ports("get_order", "order_id")), "get_order"
+        )
+        assert ".get(" not in text
+        assert "last['order']['order_id']" in text
+
+    def test_a_list_that_is_not_there_is_empty(self) -> None:
+        graph = Made.of(ports("rows", "", "rows[].row_id?"), ports("row", "row_id"))
+        assert played(graph, "row", rows=dict).value == []
+
+
+class TestWhatIsAtHand:
+    def test_what_is_only_known_to_exist_has_to_be_filled_in_before_any_call(self) -> None:
+        graph = Made.of(FIND, ORDERS)
+        text = written(graph, "list_orders", {"email": None})
+        assert "Fill in before it is run:\n    email: email of mcp__shop__find_customers" in text
+        with pytest.raises(ValueError, match="Fill in email"):
+            play(text, graph.tools.values())
+        filled = text.replace("email = None", "email = 'a@b'", 1)
+        assert play(filled, graph.tools.values()).of("find_customers") == [{"email": "a@b"}]
+
+    def test_what_is_missing_has_to_be_filled_in_too(self) -> None:
+        graph = Made.of(ports("notify", "text"))
+        with pytest.raises(ValueError, match="Fill in text: text of mcp__shop__notify"):
+            played(graph, "notify")
+
+    def test_nothing_is_made_up_for_a_default(self) -> None:
+        assert played(Made.of(ports("tool_x", "size= page?")), "tool_x").calls == [("mcp__shop__tool_x", {})]
+
+
+class TestWhatIsPrinted:
+    def test_a_field_of_one_result(self) -> None:
+        assert (
+            played(
+                Made.of(ports("me", "", "profile.email")), "email", me=lambda: {"profile": {"email": "ä"}}
+            ).printed
+            == '"ä"\n'
+        )
+
+    def test_a_field_of_all_items_of_all_results(self) -> None:
+        graph = Made.of(ports("teams", "", "teams[].team_id"), ports("people", "team_id", "people[].email"))
+        made = played(
+            graph,
+            "email",
+            teams=lambda: {"teams": [{"team_id": 1}, {"team_id": 2}]},
+            people=lambda team_id: {"people": [{"email": f"{team_id}@"}]},
+        )
+        assert made.printed == '["1@","2@"]\n'
+
+    def test_several_things_by_their_names(self) -> None:
+        graph = Made.of(ports("one", "", "alpha"), ports("two", "", "beta"))
+        made = played(graph, "alpha two", one=lambda: {"alpha": 1}, two=lambda: {"beta": 2})
+        assert made.value == {"alpha": 1, "mcp__shop__two": {"beta": 2}}
+
+    def test_what_json_has_not_is_printed_as_it_is(self) -> None:
+        assert played(Made.of(ports("picture")), "picture", picture=lambda: {1, 2}).printed == "{1, 2}\n"

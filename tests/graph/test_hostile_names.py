@@ -1,0 +1,192 @@
+"""Names that were chosen to break out of a program or a picture: they stay names."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph.made import Made
+from graph.playing import play
+from halflap.graph.edge import EACH, Edge, Link, Place, Ports, Slot, key
+from halflap.graph.emit import program
+from halflap.graph.picture import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
+from halflap.graph.plan import plan
+from halflap.graph.svg import edges_svg, workflow_svg
+from halflap.graph.workflow import Target, Workflow
+from halflap.schema import Type
+
+HOSTILE = [
+    "class", "__class__", "__import__", "None", "print", "asyncio", "json", "call_tool", "most_calls", "len", "zip",
+    "self", "await", "match", "_", "", " ", "1st", "日本語", "ﬁ", "é", "a-b", "a.b", "a b", "x\ny", "x\r\ny", "'", '"',
+    "\\", '"""', "'''", "\\'", "{}", "{0}", "%s", "); import os; (", "'; print(1); '", "#", "\x00", "\ud800", "\u202e",
+    "]-->", "--> x", "<script>alert(1)</script>", "</text>", "&amp;", "|", "end", "click", "]]>", "a" * 500, "mcp__shop__x",
+    "result", "whole", "cursor", "page", "turn", "ValueError", "str", "mcp__x__source", "$", "@", "\t",
+]  # fmt: skip
+TEXT = st.sampled_from(HOSTILE) | st.text(max_size=12)
+SOURCE, TARGET = "mcp__x__source", "mcp__x__target"
+
+
+def world(tool: str, server: str, field: str, parameter: str, inner: str) -> Made:
+    """Make a tool that returns a list, and one that takes an item of it, both with names of somebody else's choice."""
+    source = Ports(
+        SOURCE,
+        server,
+        (
+            Place((key(field), EACH, key(inner)), Type("string")),
+            Place((key("next"),), Type("string"), presence=0.5),
+        ),
+        (
+            Slot((key(field),), Type("any"), required=True),
+            Slot((key("cursor"),), Type("any"), required=False),
+        ),
+        frozenset({field}),
+        original_name=tool,
+    )
+    target = Ports(
+        TARGET,
+        server + "2",
+        (),
+        (Slot((key(parameter),), Type("string"), required=True),),
+        frozenset({parameter}),
+        original_name=inner,
+    )
+    link = Link((key(field), EACH, key(inner)), (key(parameter),), 0.9)
+    pages = Link((key("next"),), (key("cursor"),), 0.9)
+    edges = [
+        Edge(SOURCE, TARGET, "strict", 0.9, (link,)),
+        Edge(SOURCE, SOURCE, "optional", 0.9, (pages,), True),
+    ]
+    return Made.of(source, target, edges=edges, by_name=False)
+
+
+def workflow(graph: Made, have: dict[str, Any]) -> Workflow:
+    return plan(graph, want=[Target("tool", TARGET)], have=have).suggestions[0]
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXT, TEXT, TEXT.filter(lambda one: one not in {"next", "cursor"}), TEXT, TEXT)
+def test_a_program_passes_names_as_they_are(
+    tool: str, server: str, field: str, parameter: str, inner: str
+) -> None:
+    graph = world(tool, server, field, parameter, inner)
+    made = workflow(graph, {field: "x"})
+
+    def source(**arguments: Any) -> Any:
+        return {field: [{inner: "one"}, {inner: "two"}]} | ({} if "cursor" in arguments else {"next": "more"})
+
+    text = program(made)
+    # A source file is UTF-8: half of a pair has no place in it but as an escape.
+    text.encode()
+    if made.missing:
+        # A name without words is no name that anything can be at hand under.
+        compile(text, "program.py", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        return
+    done = play(text, graph.tools.values(), {SOURCE: source, TARGET: lambda **arguments: arguments})
+    if SOURCE in made.tools:
+        assert done.value == [{parameter: "one"}, {parameter: "two"}] * 2
+        assert done.of(SOURCE) == [{field: "x"}, {field: "x", "cursor": "more"}]
+    else:
+        assert done.calls == [(TARGET, {parameter: "x"})]
+
+
+@pytest.mark.parametrize("tool", ["a-b", "class", "print", "x y", "__x", "ﬁ", "'); evil('"])
+def test_a_tool_whose_name_is_no_name_in_python_is_called_by_its_text(tool: str) -> None:
+    one = Ports(tool, "x", (), (), original_name="tool")
+    text = program(plan(Made.of(one), want=[Target("tool", tool)], have={}).suggestions[0])
+    assert play(text, [replace(one, tool=tool)]).calls == [(tool, {})]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES.filter(lambda one: one is not None))
+def test_a_value_at_hand_arrives_as_it_is(value: Any) -> None:
+    one = Ports("mcp__x__t", "x", (), (Slot((key("v"),), Type("any"), required=True),), frozenset({"v"}))
+    text = program(plan(Made.of(one), want=[Target("tool", one.tool)], have={"v": value}).suggestions[0])
+    text.encode()
+    ((_, arguments),) = play(text, [one]).calls
+    # By its text: True is 1 to Python, and 1 is 1.0.
+    assert json.dumps(arguments["v"]) == json.dumps(value)
+
+
+ODD = {
+    "long": 10**5_000,
+    "long and negative": -(10**5_000),
+    "negative zero": -0.0,
+    "infinite": math.inf,
+    "deep": json.loads("[" * 300 + "]" * 300),
+    "large": 1e308,
+    "negative": -1,
+    "much": "a" * 100_000,
+    "whole": 2**63,
+}
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD.keys())
+def test_a_value_that_python_could_not_read_back_is_written_in_another_way(value: Any) -> None:
+    one = Ports("mcp__x__t", "x", (), (Slot((key("v"),), Type("any"), required=True),), frozenset({"v"}))
+    text = program(plan(Made.of(one), want=[Target("tool", one.tool)], have={"v": value}).suggestions[0])
+    ((_, arguments),) = play(text, [one]).calls
+    assert arguments["v"] == value
+    assert type(arguments["v"]) is type(value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXT, TEXT, TEXT, TEXT, TEXT)
+def test_a_picture_shows_names_and_is_nothing_else(
+    tool: str, server: str, field: str, parameter: str, inner: str
+) -> None:
+    graph = world(tool, server, field, parameter, inner)
+    made = workflow(graph, {field: "x"})
+    for text in (workflow_svg(made), edges_svg(graph.edges, graph.tools)):
+        found = ET.fromstring(text)
+        tags = {one.tag.rpartition("}")[2] for one in found.iter()}
+        assert tags <= {"svg", "defs", "marker", "path", "rect", "text", "tspan"}
+    for text in (workflow_mermaid(made), edges_mermaid(graph.edges, graph.tools)):
+        check_mermaid(text)
+    for text in (workflow_dot(made), edges_dot(graph.edges, graph.tools)):
+        check_dot(text)
+
+
+def check_mermaid(text: str) -> None:
+    """Every line is one of ours: what is in quotes has no quote, no bracket and no line end."""
+    first, *lines = text.split("\n")
+    assert first == "flowchart LR"
+    for line in lines:
+        assert line.count('"') in {0, 2}, line
+        inside = line.split('"')[1] if '"' in line else ""
+        assert not set(inside.replace("<br/>", "")) & set("\"'<>[](){}|-`&\r"), line
+        outside = "".join(line.split('"')[::2])
+        assert set(outside) <= set(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 #,:=-.>|[](){}"
+        ), line
+
+
+def check_dot(text: str) -> None:
+    """Outside of quoted texts there is only what we write."""
+    assert "\n".join(text.split("\n")) == text
+    outside, quoted, escaped = "", False, False
+    for letter in text:
+        if quoted:
+            quoted = escaped or letter != '"'
+            escaped = not escaped and letter == "\\"
+            assert letter != "\n"
+        elif letter == '"':
+            quoted = True
+        else:
+            outside += letter
+    assert not quoted
+    assert set(outside) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n{}[],=->")

@@ -1,0 +1,80 @@
+"""Where there is no jail, a suggested program runs in monty, which knows a part of Python."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.made import Made, edge, link, ports
+from halflap.config import ExecutionConfig
+from halflap.execution.sandbox import Program
+from halflap.graph.emit import program
+from halflap.graph.plan import plan
+from halflap.graph.want import target_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+    from halflap.execution.sandbox import Ending
+
+ORDERS = ports("list_orders", "customer_id cursor?", "orders[].order_id next_cursor?")
+GRAPH = Made.of(
+    ports("find_customers", "email", "customers[].customer_id"),
+    ORDERS,
+    ports("get_order", "order_id customer_id", "sku note?"),
+    ports("rate", "", "rates.{key}"),
+    ports("quote", "sku note rate_id", "total"),
+    edges=[
+        edge(ORDERS, ORDERS, link("next_cursor", "cursor"), pages=True),
+        edge(ports("rate"), ports("quote"), link("rates.{key}", "rate_id")),
+    ],
+)
+ANSWERS: dict[str, Callable[..., Any]] = {
+    "find_customers": lambda email: {"customers": [{"customer_id": f"{email}{at}"} for at in "ab"]},
+    "list_orders": lambda customer_id, cursor="": {
+        "orders": [{"order_id": f"{customer_id}{cursor}"}],
+        **({} if cursor else {"next_cursor": "2"}),
+    },
+    "get_order": lambda order_id, customer_id: {"sku": f"{customer_id}/{order_id}", "note": "n" if "2" in order_id else None},
+    "rate": lambda: {"rates": {"x": 1, "y": 2}},
+    "quote": lambda **arguments: {"total": "-".join(arguments.values())},
+}  # fmt: skip
+
+
+class Shop:
+    """Answers a program's calls, and hears what it prints."""
+
+    def __init__(self) -> None:
+        self.printed = b""
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return ANSWERS[name.removeprefix("mcp__shop__")](**arguments)
+
+    def output(self, data: bytes) -> bool:
+        self.printed += data
+        return True
+
+    def show(self, block: Mapping[str, Any]) -> bool:
+        raise AssertionError(block)
+
+
+def test_loops_pages_guards_and_parallel_calls(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    pytest.importorskip("pydantic_monty", reason="monty is not installed: pip install 'halflap[monty]'")
+    from halflap.execution.monty.monty import Monty  # noqa: PLC0415 -- where it is there
+
+    found = plan(GRAPH, want=[target_of(GRAPH, "quote")], have={"email": "e"}).suggestions[0]
+    shop = Shop()
+
+    async def go() -> Ending:
+        monty = Monty(ExecutionConfig())
+        try:
+            return await monty.run(Program(program(found), dict.fromkeys(GRAPH.tools, "")), shop)
+        finally:
+            await monty.close()
+
+    ended = run(go())
+    assert ended.failure is None, f"{program(found)}\n{ended.failure}"
+    expected = [f"e{one}/e{one}2-n-{rate}" for one in "ab" for rate in "xy"]
+    assert [one["total"] for one in json.loads(shop.printed)] == expected
