@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from halflap.errors import StoreError
 from halflap.gateway import Gateway
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.observe import Knowledge, Learning
+from halflap.observe import learning as module
 from halflap.store import LIVE, ToolKey, open_store
 from observe.answers import called, structured
 
@@ -102,6 +104,30 @@ def test_a_store_that_fails_loses_nothing_once_it_works_again(
         learning.take(called("get", {}, 3, id="NO6JO3"))
         await learning.close()
         assert (await store.lineage())[LIVE].counts == {FLOW: Count(2, 1)}
+        await store.close()
+
+    run(main())
+
+
+def test_of_a_run_that_is_over_nothing_is_held_for_long(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        learning = Learning(store, Knowledge(store))
+        learning.take(called("find", {"ids": ["NO6JO3"]}, 1))
+        await learning.flush()
+        trails = learning._watch._trails
+        assert trails is not None
+        assert len(trails._runs) == 1
+        assert learning._forgetting is not None
+        learning._forgetting.cancel()
+        monkeypatch.setattr(module, "_IDLE_SECONDS", 0.01)
+        learning._forget_later()
+        async with asyncio.timeout(10):
+            while trails._runs:
+                await asyncio.sleep(0.02)
+        assert trails._held == 0
+        assert learning._forgetting is None
+        await learning.close()
         await store.close()
 
     run(main())

@@ -132,7 +132,7 @@ def test_wrong_arguments_are_an_error_that_says_which(talk: Talk) -> None:
 def test_an_unknown_tool_is_a_protocol_error_that_names_the_known(talk: Talk) -> None:
     assert talk.unknown.code == -32602
     assert talk.unknown.message.endswith(
-        "There are: execute_program, inspect_tool, list_callable_tools, search_tools."
+        "There are: execute_program, inspect_tool, list_callable_tools, search_tools, suggest_workflow."
     )
 
 

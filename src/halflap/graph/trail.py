@@ -70,6 +70,8 @@ class _Trail:
     """Those that were counted for this run."""
     orders: set[Hashable] = field(default_factory=set)
     answers: int = 0
+    last: float = 0.0
+    """When something of it was last seen."""
 
 
 class Trails:
@@ -91,6 +93,12 @@ class Trails:
             return NO_LINEAGE
         counts, self._counts = self._counts, {}
         return Lineage(counts)
+
+    def forget_idle(self, since: float) -> bool:
+        """Let go of the runs of which nothing was seen since then; says whether there are others."""
+        for run in [name for name, trail in self._runs.items() if trail.last < since]:
+            self._held -= len(self._runs.pop(run).values)
+        return bool(self._runs)
 
     def forget(self) -> None:
         """Let go of all runs."""
@@ -128,6 +136,7 @@ class Trails:
         `order` is the call's number, where it has one: a number that comes again is another run of that name.
         """
         trail = self._trail(run, order)
+        trail.last = max(trail.last, at)
         held = len(trail.values)
         for flow in self._arguments(trail, tool, self._of(tool)[0].leaves(arguments), at):
             is_new = flow not in trail.flows
@@ -144,6 +153,7 @@ class Trails:
             return
         trail = self._trail(run, None)
         trail.answers += 1
+        trail.last = max(trail.last, at)
         held = len(trail.values)
         self._result(trail, tool, self._of(tool)[1].leaves(result), at)
         self._make_room(run, trail, held)

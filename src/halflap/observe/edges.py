@@ -1,4 +1,7 @@
-"""Keep the graph of what feeds what up to date: built when it is first asked for, then changed where something changed."""
+"""Keep the graph of what feeds what up to date: built when it is first asked for, then changed where something changed.
+
+What it is built with is loaded then, too: most who learn never ask for it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import StoreError
-from halflap.graph.graph import Graph
 from halflap.graph.lineage import NO_LINEAGE, Lineage
-from halflap.graph.ports import ports_of
 from halflap.observe.knowledge import key_of
 from halflap.schema import parse_schema
 from halflap.store import StoredEdge
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Snapshot
     from halflap.graph.edge import Edge, Ports
+    from halflap.graph.graph import Graph
     from halflap.observe.knowledge import Knowledge
     from halflap.observe.known import Known
     from halflap.store import Store, ToolKey
@@ -152,9 +154,9 @@ class Edges:
         self._new_flows = NO_LINEAGE
         known = await self._known(tools)
         await self._read()
-        flows = await asyncio.to_thread(self._named, snapshot)
         ports = await asyncio.to_thread(self._ports, tools, known)
-        self._graph = await asyncio.to_thread(Graph, ports, flows)
+        flows = await asyncio.to_thread(self._named, snapshot, {one.tool: one for one in ports})
+        self._graph = await asyncio.to_thread(_made, ports, flows)
         self._seen = snapshot
         self._versions = {tool.name: _version(tool, known.get(tool.name)) for tool in tools}
         self._unkept = None
@@ -214,7 +216,7 @@ class Edges:
         moved = {tool.server for tool in tools} | ({""} if gone else set())
         if flows.counts or moved:
             self._flows = self._flows.merge(flows)
-            named = await asyncio.to_thread(self._named, snapshot)
+            named = await asyncio.to_thread(self._named, snapshot, dict(self._graph.tools))
             self._graph.follow(named)
             ends = flows.named(_names(snapshot).get)
             names |= {str(tool) for pair in ends.pairs for tool in pair}
@@ -241,12 +243,15 @@ class Edges:
             names |= {tool.name for tool in tools if _took(tool, took) != _took(tool, self._latencies)}
             await self._put(snapshot, names, NO_LINEAGE)
             if self._graph is not None and self._flows != before:
-                self._graph.follow(await asyncio.to_thread(self._named, snapshot))
+                ports = dict(self._graph.tools)
+                self._graph.follow(await asyncio.to_thread(self._named, snapshot, ports))
 
     async def _known(self, tools: Sequence[Tool]) -> Mapping[str, Known]:
         return {} if self._knowledge is None or not tools else await self._knowledge.of_all(tools)
 
     def _ports(self, tools: Iterable[Tool], known: Mapping[str, Known]) -> list[Ports]:
+        from halflap.graph.ports import ports_of  # noqa: PLC0415 -- see the top
+
         found = []
         for tool in tools:
             learned = known.get(tool.name)
@@ -261,9 +266,13 @@ class Edges:
             found.append(one)
         return found
 
-    def _named(self, snapshot: Snapshot) -> Lineage | None:
-        """Give where values went, by the tools' names; of another definition of a tool it says nothing."""
-        return self._flows.named(_names(snapshot).get) if self._follows else None
+    def _named(self, snapshot: Snapshot, tools: Mapping[str, Ports]) -> Lineage | None:
+        """Give where values went, by the tools' names and places; of another definition of a tool it says nothing."""
+        if not self._follows:
+            return None
+        from halflap.graph.fitted import fitted  # noqa: PLC0415 -- see the top
+
+        return fitted(self._flows.named(_names(snapshot).get), tools)
 
     # The store ---------------------------------------------------------------------------------------
 
@@ -295,6 +304,12 @@ class Edges:
         """Give what tells one state of all that edges follow from apart from another."""
         parts = [*sorted(self._versions.items()), *(self._flows.to_json() if self._follows else ())]
         return sha256(repr(parts).encode(errors="replace")).hexdigest()
+
+
+def _made(ports: Iterable[Ports], flows: Lineage | None) -> Graph:
+    from halflap.graph.graph import Graph  # noqa: PLC0415 -- see the top
+
+    return Graph(ports, flows)
 
 
 def _callable(snapshot: Snapshot) -> list[Tool]:

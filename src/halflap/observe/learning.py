@@ -51,6 +51,8 @@ _REST = 19
 _WRITE_SECONDS = 3.0
 _WRITE_REST = 20
 _MOST_CALLS = 100_000
+_IDLE_SECONDS = 600.0
+"""Of a run that nothing was seen of for so long, the hashes of its values are let go of."""
 
 
 class Learning:
@@ -93,6 +95,7 @@ class Learning:
         self._took = 0.0
         self._taken = 0
         self._has_salt = False
+        self._forgetting: asyncio.TimerHandle | None = None
         self._overloaded = self._failing = self._closed = False
         self._meters: dict[str, float] = dict.fromkeys(METERS, 0.0)
         """What is to be added to the numbers in the store: see `METERS`."""
@@ -198,6 +201,19 @@ class Learning:
         self._meters["results"] += 1
         self._meters["look_seconds"] += time.perf_counter() - began
         self._ended += answered.at if answered.ended is None else answered.ended
+        if self._forgetting is None and answered.run is not None:
+            self._forget_later()
+
+    def _forget_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._forgetting = None if self._closed else loop.call_later(_IDLE_SECONDS, self._forget)
+
+    def _forget(self) -> None:
+        # While a thread looks at something, it is that one's.
+        if self._looking.locked() or self._watch.forget_idle(time.time() - _IDLE_SECONDS):
+            self._forget_later()
+        else:
+            self._forgetting = None
 
     async def _salt(self) -> bytes:
         try:
@@ -300,6 +316,8 @@ class Learning:
     async def close(self) -> None:
         """Write what is left."""
         self._closed = True
+        if self._forgetting is not None:
+            self._forgetting.cancel()
         async with self._writing, self._looking:
             # Not in the middle of anything: a thread would go on.
             for task in self._tasks:

@@ -73,6 +73,10 @@ class Watch:
         if self._trails is not None:
             self._trails.salt = salt
 
+    def forget_idle(self, since: float) -> bool:
+        """Let go of runs that nothing was seen of since then; says whether there are others."""
+        return self._trails is not None and self._trails.forget_idle(since)
+
     def take(self) -> Watched:
         """Give what was seen, and begin anew; runs that are under way are followed on."""
         seen, self._seen = self._seen, Watched()
