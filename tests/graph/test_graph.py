@@ -15,8 +15,29 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Ports
 
 NAMES = st.sampled_from(
-    "id name customer_id customerId customers order order_ids url email path start end status cursor next_cursor limit "
-    "flight_number date user user_id owner".split()
+    [
+        "id",
+        "name",
+        "customer_id",
+        "customerId",
+        "customers",
+        "order",
+        "order_ids",
+        "url",
+        "email",
+        "path",
+        "start",
+        "end",
+        "status",
+        "cursor",
+        "next_cursor",
+        "limit",
+        "flight_number",
+        "date",
+        "user",
+        "user_id",
+        "owner",
+    ]
 )
 SCALARS = st.sampled_from([str, int, float, "email", "uri", "date", {"open", "closed"}])
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -29,7 +50,17 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 TOOL_NAMES = st.sampled_from(
-    "list_customers get_order search delete_customer create_order update_user fetch users_list get_user_id".split()
+    [
+        "list_customers",
+        "get_order",
+        "search",
+        "delete_customer",
+        "create_order",
+        "update_user",
+        "fetch",
+        "users_list",
+        "get_user_id",
+    ]
 )
 TEXTS = st.sampled_from(
     ["", "Use with get_order.", "From list_customers or search.", "Finds customers and users."]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from halflap.graph.edge import path_text
 from halflap.graph.between import LEAST_OPTIONAL
+from halflap.graph.edge import path_text
 from halflap.graph.evidence import LEAST, candidates
 from halflap.graph.words import phrase
 

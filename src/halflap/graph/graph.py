@@ -9,7 +9,7 @@ from halflap.graph.between import edge_between
 from halflap.graph.evidence import Flows, may_lead
 from halflap.graph.explain import Explanation, explain
 from halflap.graph.index import Index, bits
-from halflap.graph.node import node_of, vague_key
+from halflap.graph.node import ANY_THING, node_of, vague_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -155,6 +155,9 @@ class Graph:
         """Give the tools from which there may be an edge to this one, itself too."""
         found = self._sharing(node, node.takes, self._index.gives)
         for name, thing in node.asked:
+            if not thing:
+                found |= self._index.gives.get(vague_key(node.server, name, ANY_THING), 0)
+                continue
             giving = self._index.gives.get(vague_key(node.server, name), 0)
             found |= giving & self._index.tells.get(vague_key(node.server, "", thing), 0)
         return self._nodes_of(found, node, self._sources)
@@ -165,6 +168,8 @@ class Graph:
         for name in node.vague:
             for word in node.texts:
                 found |= self._index.takes.get(vague_key(node.server, name, word), 0)
+        for name in node.offered:
+            found |= self._index.takes.get(vague_key(node.server, name), 0)
         return self._nodes_of(found, node, self._targets)
 
     def _sharing(self, node: Node, keys: Mapping[str, tuple[Held, ...]], others: Mapping[str, int]) -> int:

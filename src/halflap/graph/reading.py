@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.vocabulary import (
+    ADDRESSED,
     CHANGING,
     CONTAINERS,
     CONTENT,
@@ -42,6 +43,7 @@ _SAID = 0.8
 _SAME = 0.85
 _ADDRESS = 0.65
 _NAMED_AS_THING = 0.85
+_NAMING = (*IDENTIFYING.items(), ("email", _ADDRESS))
 _FORMATS = {"uri": "url", "url": "url", "email": "email", "uuid": "id"}
 ASKED = "!"
 """Before the key of a bare result that a tool is for."""
@@ -134,11 +136,10 @@ def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> 
             _add(found, _of(words, own), weight)
     if own[-2:] == ("user", "name"):
         _add(found, ("user", "login"), _SAME)
-    for words, weight in shortened:
-        _add(found, words, weight)
     for words, weight in [(own, 1.0), *shortened]:
+        _add(found, words, weight, own=words is own)
         if _is_thing(words, kind):
-            for attribute, sure in (*IDENTIFYING.items(), ("email", _ADDRESS)):
+            for attribute, sure in _NAMING:
                 _add(found, (*words, attribute), weight * sure)
     return tuple(found.values())
 
@@ -166,29 +167,8 @@ def _said(found: dict[str, Reading], own: Words, description: str) -> None:
         return
     said = words_in(description[:300])
     for kind in ("email", "url"):
-        if kind in said and kind not in own and (own[-1] in ROLES or own[-1] in _ADDRESSED):
+        if kind in said and kind not in own and (own[-1] in ROLES or own[-1] in ADDRESSED):
             _add(found, (kind,), _SAID)
-
-
-_ADDRESSED = frozenset(
-    [
-        "to",
-        "cc",
-        "bcc",
-        "recipient",
-        "attendee",
-        "invitee",
-        "participant",
-        "guest",
-        "source",
-        "target",
-        "image",
-        "file",
-        "page",
-        "website",
-        "site",
-    ]
-)
 
 
 def _named(found: dict[str, Reading], path: Path, subject: Subject, kind: str, *, is_only: bool) -> None:
@@ -205,20 +185,24 @@ def _named(found: dict[str, Reading], path: Path, subject: Subject, kind: str, *
         # `customer` is as often the customer's id, or its name.
         for attribute in ("id", "name"):
             _add(found, (*own, attribute), _NAMED_AS_THING * IDENTIFYING[attribute])
-    if telling(own) >= _WEAK and len(own) > 1:
-        return
+    if telling(own) < _WEAK or len(own) == 1:
+        _around(found, own, path, subject, is_only=is_only)
+
+
+def _around(found: dict[str, Reading], own: Words, path: Path, subject: Subject, *, is_only: bool) -> None:
+    """Read a name together with what it is of: what it is inside of, or what its tool is about."""
+    parents = where(path).parents
     weight = 1.0
-    for name in reversed(names[:-1]):
-        around = words_of(name)
+    for around in reversed(parents):
         for words, sure in _variants(around, elide=True):
             _add(found, _of(words, own), weight * sure)
-        if not around or not set(around) <= CONTAINERS:
+        if not around or not CONTAINERS.issuperset(around):
             break
         weight *= _CONTAINED
     else:
         _of_tool(found, own, subject, weight)
         return
-    is_collection = len(names) == _LENGTH_OF_COLLECTION and path[1].kind == "each"
+    is_collection = len(parents) == 1 and path[1].kind == "each"
     if is_collection and is_only and subject.is_many:
         # `members[].id` of `list_users`.
         _of_tool(found, own, subject, _BESIDE_TOOL)
@@ -233,42 +217,37 @@ def _bare(
     found: dict[str, Reading], path: Path, subject: Subject, kind: str, form: str | None, *, is_only: bool
 ) -> None:
     """Read a value that has no name of its own: an item of a list, a key or a value of a map, a whole result."""
-    name = own_words(path)
-    sure = 1.0
-    if (
-        name
-        and set(name) <= CONTAINERS
-        and all(step.kind != "key" or set(words_of(step.key)) <= CONTAINERS for step in path)
-    ):
+    seen = where(path)
+    name, sure = seen.own, 1.0
+    if name and all(CONTAINERS.issuperset(words) for words in (name, *seen.parents)):
         name, sure = (), _CONTAINED
-    if path and path[-1].kind == "value":
-        _add(found, name or subject.thing, _VALUE)
-        return
-    if not path or (not name and path[-1].kind == "key"):
+    if not path:
         _whole(found, subject, kind, form)
-        return
-    whose = [(name, 1.0)] if name else []
-    if (not name or (is_only and len(path) == _LENGTH_OF_COLLECTION)) and subject.thing:
-        whose.append((subject.thing, sure * _OF_TOOL))
-    for thing, weight in whose:
+    elif path[-1].kind == "value":
+        _add(found, name or subject.thing, _VALUE)
+    elif name and (name[-1] in IDENTIFYING or name[-1] in KINDS):
         # `objectIDs[]` says itself what its items are.
-        said = thing[-1] in IDENTIFYING or thing[-1] in KINDS
-        _add(found, thing, weight, own=not said and thing is name)
-        if said and thing is name:
-            _add(found, thing, weight, own=True)
-            for words, part in _shortened(thing):
-                _add(found, words, weight * part)
-            continue
-        if kind == "integer" and thing is not name:
-            continue
-        for words, part in _variants(thing, elide=True):
-            _add(found, words, weight * part)
-            for attribute, likely in IDENTIFYING.items():
-                _add(found, (*words, attribute), weight * part * likely)
-        if form in _FORMATS:
-            for words, part in _variants(thing, elide=False):
-                _add(found, (*words, _FORMATS[form]), weight * part)
-            _add(found, (_FORMATS[form],), weight * _SAID)
+        for words, weight in [(name, 1.0), *_shortened(name)]:
+            _add(found, words, weight, own=words is name)
+    elif name:
+        _one_of(found, name, 1.0, form)
+        _add(found, name, 1.0, own=True)
+    if path and subject.thing and kind != "integer":
+        beside = is_only and subject.is_many and len(path) == _LENGTH_OF_COLLECTION
+        if path[-1].kind != "value" and (not name or beside):
+            _one_of(found, subject.thing, sure * _OF_TOOL, form)
+
+
+def _one_of(found: dict[str, Reading], thing: Words, weight: float, form: str | None) -> None:
+    """Read a bare value as what one of some things is known by."""
+    for words, part in _variants(thing, elide=True):
+        _add(found, words, weight * part)
+        for attribute, likely in IDENTIFYING.items():
+            _add(found, (*words, attribute), weight * part * likely)
+    if form in _FORMATS:
+        for words, part in _variants(thing, elide=False):
+            _add(found, (*words, _FORMATS[form]), weight * part)
+        _add(found, (_FORMATS[form],), weight * _SAID)
 
 
 def _whole(found: dict[str, Reading], subject: Subject, kind: str, form: str | None) -> None:
@@ -336,5 +315,5 @@ def _of(thing: Words, own: Words) -> Words:
 def _add(found: dict[str, Reading], words: Words, weight: float, *, own: bool = False) -> None:
     key = phrase(words)
     known = found.get(key)
-    if key and (known is None or known.weight < weight):
+    if key and (known is None or known.weight < weight or (own and not known.own and known.weight == weight)):
         found[key] = Reading(key, weight, own)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABOUT",
+    "ADDRESSED",
     "ALSO_NOUNS",
     "AT_THE_END",
     "CHANGING",
@@ -51,7 +52,7 @@ CHOSEN = _set("alias code handle login name path slug symbol sku title")
 """Those that whoever makes a thing chooses."""
 
 KINDS = {
-    "url": 0.7, "email": 0.8, "path": 0.2, "latitude": 0.9, "longitude": 0.9, "city": 0.75, "address": 0.75,
+    "url": 0.7, "email": 0.8, "path": 0.2, "latitude": 0.9, "longitude": 0.9, "city": 0.75, "address": 0.78,
     "phone": 0.75, "domain": 0.75, "ip": 0.85, "country": 0.5, "currency": 0.5, "timezone": 0.65, "date": 0.38,
     "location": 0.65, "host": 0.4, "region": 0.45, "postcode": 0.6, "language": 0.35, "zone": 0.4, "coordinate": 0.8,
     "uuid": 0.3, "street": 0.5, "port": 0.25, "doi": 1.0, "isbn": 1.0,
@@ -106,6 +107,10 @@ ROLES = _set(
     "arrival pickup dropoff current selected given input initial home work"
 )
 """What a thing is to a tool, before the thing's own name: `from_account_id`."""
+ADDRESSED = _set(
+    "to cc bcc recipient attendee invitee participant guest source target image file page website site"
+)
+"""Parameters whose description may say that they take an e-mail address or one on the web."""
 CHANGING = _set(
     "min max total num number count avg average mean is has no not new old next previous prev sum delta minimum maximum "
     "include exclude enable disable allow show hide use sort order filter default except without before after since "
