@@ -173,11 +173,14 @@ def candidates(
             if source.server == target.server:
                 _same(source, target, key, others)
         elif key[0] != "+":
-            _names(source, target, key, weigh(key), named)
+            weight = weigh(key)
+            if weight * _worth(key).here >= least:
+                _names(source, target, key, weight, named)
     if source.server == target.server:
         _told(source, target, others)
-        for one in relations(source.mentions, source.name, target.mentions, target.name):
-            _declared(source, target, one, named, others)
+        if source.mentions or target.mentions:
+            for one in relations(source.mentions, source.name, target.mentions, target.name):
+                _declared(source, target, one, named, others)
     if seen is not None:
         _seen(source, target, seen, others)
     return [

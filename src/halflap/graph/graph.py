@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from halflap.graph.node import Held, Node
 
 __all__ = ["Explanation", "Flows", "Graph"]
+
+_AT_ONCE = 1_000
 
 
 class Graph:
@@ -42,8 +47,9 @@ class Graph:
         self._into: dict[int, tuple[Edge, ...]] = {}
         """What was worked out and holds, by the number of the target; and by that of the source."""
         self._out: dict[int, tuple[Edge, ...]] = {}
-        for one in ports:
-            self.put(one)
+        with _undisturbed():
+            for one in ports:
+                self.put(one)
 
     @property
     def tools(self) -> Mapping[str, Ports]:
@@ -52,52 +58,63 @@ class Graph:
 
     def put(self, ports: Ports) -> None:
         """Enter a tool that is new or was changed."""
-        self.remove(ports.tool)
-        number = self._free.pop() if self._free else len(self._by_number)
-        node = node_of(ports, number)
-        if number == len(self._by_number):
-            self._by_number.append(node)
+        old = self._nodes.get(ports.tool)
+        if old is not None:
+            self._leave(old)
+            number = old.number
         else:
-            self._by_number[number] = node
+            number = self._free.pop() if self._free else len(self._by_number)
+        if number == len(self._by_number):
+            self._by_number.append(None)
+        node = node_of(ports, number)
+        changed = self._index.change(old, node)
+        self._by_number[number] = node
         self._nodes[ports.tool] = node
         self._ports[ports.tool] = ports
         self._servers.setdefault(ports.server, {})[node.name] = number
         if node.mentions:
             self._telling.setdefault(ports.server, set()).add(number)
-        self._forget(node, self._index.add(node))
+        self._forget_keys(changed)
+        self._forget(node)
 
     def remove(self, tool: str) -> None:
         """Take a tool out; one that is not there is no matter."""
         node = self._nodes.get(tool)
         if node is None:
             return
-        # Who may have an edge with it is known only while it is there.
-        self._forget(node, frozenset())
-        changed = self._index.drop(node)
+        self._leave(node)
+        changed = self._index.change(node, None)
         del self._nodes[tool], self._ports[tool]
+        self._by_number[node.number] = None
+        self._free.append(node.number)
+        self._forget_keys(changed)
+
+    def _leave(self, node: Node) -> None:
+        # Who may have an edge with it is known only while it is there.
+        self._forget(node)
         names = self._servers[node.server]
         if names.get(node.name) == node.number:
             del names[node.name]
         if not names:
             del self._servers[node.server]
         self._telling.get(node.server, set()).discard(node.number)
-        self._by_number[node.number] = None
-        self._free.append(node.number)
-        self._forget_keys(changed)
 
-    def _forget(self, node: Node, changed: frozenset[str]) -> None:
-        """Forget what was worked out with a tool, and with names that weigh another thing since it came."""
-        if self._into or self._out:
+    def _forget(self, node: Node) -> None:
+        """Forget what was worked out with a tool."""
+        if self._into:
             for target in self._targets_of(node):
                 self._into.pop(target.number, None)
+            self._into.pop(node.number, None)
+        if self._out:
             for source in self._sources_of(node):
                 self._out.pop(source.number, None)
-            self._into.pop(node.number, None)
             self._out.pop(node.number, None)
-        self._forget_keys(changed)
 
-    def _forget_keys(self, changed: frozenset[str]) -> None:
-        if not (changed and (self._into or self._out)):
+    def _forget_keys(self, changed: frozenset[str] | None) -> None:
+        """Forget what was worked out with names that weigh another thing since; None stands for all."""
+        if changed is None:
+            self._into.clear()
+            self._out.clear()
             return
         givers = takers = 0
         for key in changed:
@@ -138,8 +155,11 @@ class Graph:
 
     def edges(self) -> Iterator[Edge]:
         """Give all edges."""
-        for tool in list(self._nodes):
-            yield from self.into(tool)
+        tools = list(self._nodes)
+        for start in range(0, len(tools), _AT_ONCE):
+            with _undisturbed():
+                found = [self.into(tool) for tool in tools[start : start + _AT_ONCE]]
+            yield from chain.from_iterable(found)
 
     def explain(self, source: str, target: str) -> Explanation:
         """Say why there is an edge, or what comes nearest to one and why that is none."""
@@ -209,6 +229,18 @@ class Graph:
             other = self._by_number[number]
             if other is not None and any(one.means(node.name) for one in other.mentions):
                 yield number
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Keep the collector of garbage away: all that is made here stays, and to look through it takes as long as to make it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:

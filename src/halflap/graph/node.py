@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.declared import Mention
-    from halflap.graph.edge import Path, Ports
+    from halflap.graph.edge import Coverage, Path, Ports
     from halflap.graph.reading import Where
 
 __all__ = ["ANY_THING", "PAGE_SLOTS", "Held", "Node", "node_of", "vague_key"]
@@ -54,7 +54,7 @@ class Held(NamedTuple):
     """Whether it is a slot that may be left empty."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
     """A tool, read."""
 
@@ -84,6 +84,8 @@ class Node:
     mentions: tuple[Mention, ...]
     texts: frozenset[str]
     """The words of its description."""
+    covered: dict[tuple[int, ...], Coverage] = field(default_factory=dict, compare=False, repr=False)
+    """What of its parameters these slots are, as it was worked out."""
 
     def keys_given(self) -> Iterator[str]:
         """Give the keys under which an index has it as one that gives something."""

@@ -18,6 +18,7 @@ from halflap.graph.vocabulary import (
     IDENTIFYING,
     KINDS,
     ROLES,
+    SHOWN,
     THINGS,
     telling,
 )
@@ -158,6 +159,8 @@ def _things_around(parents: list[str], own: Words, subject: Subject) -> list[tup
     found = [(subject.owner, _OF_TOOL)] if subject.owner else []
     if subject.thing and not (subject.owner and subject.is_many):
         found += [(words, weight * _OF_TOOL) for words, weight in _variants(subject.thing, elide=True)]
+        if subject.thing[-1] in SHOWN and len(subject.thing) > 1:
+            found.append((subject.thing[:-1], _OF_TOOL))
     return found
 
 

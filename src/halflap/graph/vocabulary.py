@@ -30,6 +30,7 @@ __all__ = [
     "LISTING",
     "PREPOSITIONS",
     "ROLES",
+    "SHOWN",
     "THINGS",
     "UPDATING",
     "VERBS",
@@ -113,10 +114,15 @@ ADDRESSED = _set(
 """Parameters whose description may say that they take an e-mail address or one on the web."""
 CHANGING = _set(
     "min max total num number count avg average mean is has no not new old next previous prev sum delta minimum maximum "
-    "include exclude enable disable allow show hide use sort order filter default except without before after since "
+    "output include exclude enable disable allow show hide use sort order filter default except without before after since "
     "until created updated deleted modified last first expected required max per"
 )
 """Words that make another value of the one that they stand before."""
+SHOWN = _set(
+    "avatar chart content icon image link page pdf photo picture preview price rating report score status text thumbnail "
+    "transcript tree weather"
+)
+"""What a tool shows of a thing: an id that it takes is that of the thing."""
 CONTAINERS = _set(
     "attribute body collection content data edge element entry found hit input item list match node object option output "
     "page param parameter payload record response result return row value values field change filter properties criterion "
