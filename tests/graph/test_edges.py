@@ -288,6 +288,14 @@ class TestLineage:
         weights = {one.kind: one.weight for one in sure[1].links[0].evidence}
         assert weights["lineage"] > weights["name"]
 
+    def test_news_of_it_take_the_place_of_what_was(self) -> None:
+        graph = Graph([self.A, self.B])
+        assert not graph.into(self.B.tool)
+        graph.follow(Seen({(self.A.tool, "blob.x", self.B.tool, "whatever"): (5, 3)}))
+        assert len(graph.into(self.B.tool)) == 1
+        graph.follow(None)
+        assert not graph.into(self.B.tool)
+
     def test_paths_that_are_no_more_are_no_edge(self) -> None:
         seen = Seen({(self.A.tool, "gone", self.B.tool, "whatever"): (5, 3)})
         assert Graph([self.A, self.B], seen).edge(self.A.tool, self.B.tool) is None

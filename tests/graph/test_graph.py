@@ -242,6 +242,21 @@ class TestExplain:
         ]
 
 
+def test_tools_written_to_be_much_work_are_not() -> None:
+    # Each could supply each from hundreds of places, and their descriptions say that they do.
+    names = [f"tool_{number}" for number in range(12)]
+    text = f"Use with {', '.join(names)}. " * 40
+    many = {f"part_{number}": {"customer_id": str, "id": str, "url": "uri"} for number in range(130)}
+    graph = graph_of(
+        *(
+            tool("evil", name, {f"{part}!": inner for part, inner in many.items()}, many, text)
+            for name in names
+        )
+    )
+    assert len(list(graph.edges())) == len(names) * (len(names) - 1)
+    assert all(len(edge.links) <= 3 * 400 for edge in graph.edges())
+
+
 def test_a_changed_tool_has_other_edges_and_the_rest_stays() -> None:
     source, target = tool("s", "a", "", {"customer_id": str}), tool("s", "b", "customer_id!")
     other = tool("s", "c", "", {"order_id": str})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from halflap.graph.declared import relations
@@ -12,7 +13,7 @@ from halflap.graph.vocabulary import CHOSEN, COMMON_THINGS, IDENTIFYING, KINDS, 
 from halflap.graph.words import words_in, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from halflap.graph.declared import Relation
     from halflap.graph.edge import EvidenceKind
@@ -26,6 +27,11 @@ _LEADING_NAME = 0.37
 _LEADING_OPTIONAL = 0.5
 _LEADING_FORMAT = 0.35
 """Less than these cannot come to be enough, whatever else two places have in common by themselves."""
+_MARKS = "{=#!+"
+"""What keys begin with that are no names."""
+_MOST_SAID = 8
+_MOST_MEANT = 5_000
+"""So many places and slots are looked at for one relation: a text can be written to mean all of them."""
 _NAME = 0.88
 _DECLARED = 0.8
 _MEANT = 0.75
@@ -59,8 +65,8 @@ class Flows(Protocol):
     """Which values were seen to go where: what the graph asks of a lineage."""
 
     @property
-    def counts(self) -> Mapping[tuple[str, str, str, str], tuple[int, int]]:
-        """How often, and in how many runs, a value went from one tool's path to another's."""
+    def counts(self) -> Iterable[tuple[str, str, str, str]]:
+        """The ways that values went: tool and path, tool and path."""
         ...
 
     def between(self, source: str, target: str) -> Sequence[tuple[str, str, int]]:
@@ -165,21 +171,17 @@ def candidates(
     named: dict[At, _Named] = {}
     others: dict[At, list[Evidence]] = {}
     for key in source.gives.keys() & target.takes.keys():
-        if key[0] == "{":
-            _shapes(source, target, key, others)
-        elif key[0] == "=":
-            _formats(source, target, key, weigh(key), others)
-        elif key[0] in "#!":
-            if source.server == target.server:
-                _same(source, target, key, others)
-        elif key[0] != "+":
-            weight = weigh(key)
-            if weight * _worth(key).here >= least:
-                _names(source, target, key, weight, named)
+        if key[0] in _MARKS:
+            _marked(source, target, key, weigh, others)
+            continue
+        weight = weigh(key)
+        if weight * _worth(key).here >= least:
+            _names(source, target, key, weight, named)
     if source.server == target.server:
         _told(source, target, others)
         if source.mentions or target.mentions:
-            for one in relations(source.mentions, source.name, target.mentions, target.name):
+            said = relations(source.mentions, source.name, target.mentions, target.name)
+            for one in islice(said, _MOST_SAID):
                 _declared(source, target, one, named, others)
     if seen is not None:
         _seen(source, target, seen, others)
@@ -188,6 +190,18 @@ def candidates(
         for at in {**named, **others}
         if at in others or named[at].weight >= least
     ]
+
+
+def _marked(
+    source: Node, target: Node, key: str, weigh: Callable[[str], float], others: dict[At, list[Evidence]]
+) -> None:
+    """Note what two have in common that is no name."""
+    if key[0] == "{":
+        _shapes(source, target, key, others)
+    elif key[0] == "=":
+        _formats(source, target, key, weigh(key), others)
+    elif key[0] != "+" and source.server == target.server:
+        _same(source, target, key, others)
 
 
 def _names(source: Node, target: Node, key: str, weight: float, named: dict[At, _Named]) -> None:
@@ -310,7 +324,7 @@ def _declared(
     source: Node, target: Node, one: Relation, named: dict[At, _Named], others: dict[At, list[Evidence]]
 ) -> None:
     """Find which places and slots a description means."""
-    meant = _meant(source, target, one)
+    meant = islice(_meant(source, target, one), _MOST_MEANT)
     pairs = [at for at in meant if not conflict(source.place_forms[at[0]], target.slot_forms[at[1]])]
     best = max((named[at].weight for at in pairs if at in named), default=0.0)
     weight = _DECLARED

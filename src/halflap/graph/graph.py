@@ -29,7 +29,7 @@ class Graph:
     """Tools, and the edges between them."""
 
     def __init__(self, ports: Iterable[Ports] = (), lineage: Flows | None = None) -> None:
-        self._lineage = lineage
+        self._lineage: Flows | None
         self._index = Index()
         self._nodes: dict[str, Node] = {}
         self._ports: dict[str, Ports] = {}
@@ -41,15 +41,24 @@ class Graph:
         """Those of each server whose descriptions name others."""
         self._sources: dict[str, set[str]] = {}
         self._targets: dict[str, set[str]] = {}
-        for source, _, target, _ in lineage.counts if lineage is not None else ():
-            self._sources.setdefault(target, set()).add(source)
-            self._targets.setdefault(source, set()).add(target)
         self._into: dict[int, tuple[Edge, ...]] = {}
         """What was worked out and holds, by the number of the target; and by that of the source."""
         self._out: dict[int, tuple[Edge, ...]] = {}
+        self.follow(lineage)
         with _undisturbed():
             for one in ports:
                 self.put(one)
+
+    def follow(self, lineage: Flows | None) -> None:
+        """Take what is known now of where values went, in the place of what was."""
+        self._lineage = lineage
+        self._sources.clear()
+        self._targets.clear()
+        for source, _, target, _ in lineage.counts if lineage is not None else ():
+            self._sources.setdefault(target, set()).add(source)
+            self._targets.setdefault(source, set()).add(target)
+        for known in (self._into, self._out):
+            known.clear()
 
     @property
     def tools(self) -> Mapping[str, Ports]:

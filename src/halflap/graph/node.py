@@ -40,6 +40,8 @@ _FEWEST_FIELDS = 2
 ANY_THING = "*"
 _LITTLE = 0.2
 _MOST_BESIDE = 8
+_MOST_HELD = 12
+"""A key leads to no more places of one tool: where they are more, each is as good as the others."""
 _OUTERMOST = 2
 
 
@@ -159,7 +161,10 @@ def _hold(
 ) -> None:
     known = keys.get(key)
     one = _held(at, weight, own, optional)
-    keys[key] = one if known is None else known + one
+    if known is None:
+        keys[key] = one
+    elif len(known) < _MOST_HELD:
+        keys[key] = known + one
 
 
 def _given(
