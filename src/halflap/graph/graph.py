@@ -41,9 +41,8 @@ class Graph:
         """Those of each server whose descriptions name others."""
         self._sources: dict[str, set[str]] = {}
         self._targets: dict[str, set[str]] = {}
-        self._into: dict[int, tuple[Edge, ...]] = {}
-        """What was worked out and holds, by the number of the target; and by that of the source."""
-        self._out: dict[int, tuple[Edge, ...]] = {}
+        self._into = _Known()
+        self._out = _Known()
         self.follow(lineage)
         with _undisturbed():
             for one in ports:
@@ -57,8 +56,8 @@ class Graph:
         for source, _, target, _ in lineage.counts if lineage is not None else ():
             self._sources.setdefault(target, set()).add(source)
             self._targets.setdefault(source, set()).add(target)
-        for known in (self._into, self._out):
-            known.clear()
+        self._into.forget_all()
+        self._out.forget_all()
 
     @property
     def tools(self) -> Mapping[str, Ports]:
@@ -110,29 +109,29 @@ class Graph:
 
     def _forget(self, node: Node) -> None:
         """Forget what was worked out with a tool."""
+        self._into.forget(node.number)
+        self._out.forget(node.number)
         if self._into:
             for target in self._targets_of(node):
-                self._into.pop(target.number, None)
-            self._into.pop(node.number, None)
+                self._into.forget(target.number)
         if self._out:
             for source in self._sources_of(node):
-                self._out.pop(source.number, None)
-            self._out.pop(node.number, None)
+                self._out.forget(source.number)
 
     def _forget_keys(self, changed: frozenset[str] | None) -> None:
         """Forget what was worked out with names that weigh another thing since; None stands for all."""
         if changed is None:
-            self._into.clear()
-            self._out.clear()
+            self._into.forget_all()
+            self._out.forget_all()
             return
         givers = takers = 0
         for key in changed:
             givers |= self._index.gives.get(key, 0)
             takers |= self._index.takes.get(key, 0)
         for number in bits(givers):
-            self._out.pop(number, None)
+            self._out.forget(number)
         for number in bits(takers):
-            self._into.pop(number, None)
+            self._into.forget(number)
 
     def into(self, tool: str) -> Sequence[Edge]:
         """Give the edges to a tool, the surest first."""
@@ -142,7 +141,8 @@ class Graph:
         found = self._into.get(node.number)
         if found is None:
             edges = (self._edge(source, node) for source in self._sources_of(node))
-            found = self._into[node.number] = _sorted(edge for edge in edges if edge is not None)
+            found = _sorted(edge for edge in edges if edge is not None)
+            self._into.keep(node.number, found)
         return found
 
     def out_of(self, tool: str) -> Sequence[Edge]:
@@ -153,7 +153,8 @@ class Graph:
         found = self._out.get(node.number)
         if found is None:
             edges = (self._edge(node, target) for target in self._targets_of(node))
-            found = self._out[node.number] = _sorted(edge for edge in edges if edge is not None)
+            found = _sorted(edge for edge in edges if edge is not None)
+            self._out.keep(node.number, found)
         return found
 
     def edge(self, source: str, target: str) -> Edge | None:
@@ -238,6 +239,33 @@ class Graph:
             other = self._by_number[number]
             if other is not None and any(one.means(node.name) for one in other.mentions):
                 yield number
+
+
+class _Known:
+    """What was worked out of tools, by their numbers.
+
+    What is forgotten is only marked: to give back thousands of edges at once would take longer than the change did.
+    """
+
+    def __init__(self) -> None:
+        self._edges: dict[int, tuple[Edge, ...]] = {}
+        self._valid: set[int] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._valid)
+
+    def get(self, number: int) -> tuple[Edge, ...] | None:
+        return self._edges[number] if number in self._valid else None
+
+    def keep(self, number: int, edges: tuple[Edge, ...]) -> None:
+        self._edges[number] = edges
+        self._valid.add(number)
+
+    def forget(self, number: int) -> None:
+        self._valid.discard(number)
+
+    def forget_all(self) -> None:
+        self._valid.clear()
 
 
 @contextmanager
