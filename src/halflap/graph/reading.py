@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.graph.edge import EACH
 from halflap.graph.vocabulary import (
     ADDRESSED,
     CHANGING,
@@ -17,6 +18,7 @@ from halflap.graph.vocabulary import (
     ELIDED,
     IDENTIFYING,
     KINDS,
+    PERSONS,
     ROLES,
     SHOWN,
     THINGS,
@@ -36,6 +38,8 @@ _HEAD = 0.9
 _PART = 0.75
 _ROLE = 0.95
 _CONTAINED = 0.9
+_INSIDE = 0.6
+_PERSON = 0.7
 _OF_TOOL = 0.9
 _BESIDE_TOOL = 0.85
 _VALUE = 0.6
@@ -166,7 +170,7 @@ def _things_around(parents: list[str], own: Words, subject: Subject) -> list[tup
 
 def _said(found: dict[str, Reading], own: Words, description: str) -> None:
     """Read of what kind a value is, where the description says it and the name does not."""
-    if telling(own) >= _WEAK or not description:
+    if not description or (telling(own) >= _WEAK and own[-1] not in ADDRESSED):
         return
     said = words_in(description[:300])
     for kind in ("email", "url"):
@@ -184,6 +188,8 @@ def _named(found: dict[str, Reading], path: Path, subject: Subject, kind: str, *
         _add(found, words, weight)
     if own == ("login",):
         _add(found, ("user", "login"), _SAME)
+    if len(own) > 1 and own[-2] in PERSONS and own[-1] in IDENTIFYING:
+        _add(found, ("user", own[-1]), _PERSON)
     if kind in {"string", "integer"} and len(own) == 1 and _is_thing(own, kind):
         # `customer` is as often the customer's id, or its name.
         for attribute in ("id", "name"):
@@ -199,9 +205,12 @@ def _around(found: dict[str, Reading], own: Words, path: Path, subject: Subject,
     for around in reversed(parents):
         for words, sure in _variants(around, elide=True):
             _add(found, _of(words, own), weight * sure)
+        if around and around[-1] in PERSONS and own[-1] in IDENTIFYING:
+            _add(found, ("user", *own), weight * _PERSON)
         if not around or not CONTAINERS.issuperset(around):
             break
-        weight *= _CONTAINED
+        # The items of an order are other things than orders.
+        weight *= _CONTAINED if subject.is_many or EACH not in path else _INSIDE
     else:
         _of_tool(found, own, subject, weight)
         return
