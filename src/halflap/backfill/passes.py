@@ -206,11 +206,12 @@ class Pass:
         step = min(_LONGEST_RANGE, max(_SHORTEST_RANGE, share))
         cuts = deque(await asyncio.to_thread(lambda: list(ranges(path, self._position, size, step))))
         waiting: deque[tuple[int, asyncio.Task[Found]]] = deque()
+        rules = work.rules.of_size(size)
         try:
             while (cuts or waiting) and not (work.stopped and not waiting):
                 while cuts and len(waiting) <= work.workers.jobs and not work.stopped:
                     start, end = cuts.popleft()
-                    task = asyncio.create_task(work.workers.run(learn_range, path, start, end, work.rules))
+                    task = asyncio.create_task(work.workers.run(learn_range, path, start, end, rules))
                     waiting.append((end - start, task))
                 length, task = waiting.popleft()
                 found = await task
@@ -245,8 +246,9 @@ class Pass:
         self._sha = sha
 
     async def _in_order(self, *, document: bool) -> None:
+        rules = self._work.rules.of_size(self._source.size)
         stretch = await self._work.workers.run(
-            learn_stream, self._source.name, self._work.rules, document=document, counted=self._position
+            learn_stream, self._source.name, rules, document=document, counted=self._position
         )
         self._take_stretch(stretch)
         if len(self._head) < min(self._position, HEAD):
