@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from backfill.logs import backfill, found_in, lines
 from halflap.backfill import Rules, following
+from halflap.backfill import rules as at_rules
 from halflap.backfill.found import NOTHING_FOUND, Found
 from halflap.backfill.kernel import learn_range
 from halflap.backfill.opening import ranges
@@ -166,12 +167,12 @@ def _log(runs: list[list[tuple[bool, int]]]) -> bytes:
     )
 
 
-def in_ranges(data: bytes, step: int, start: int = 0) -> Lineage:
+def in_ranges(data: bytes, step: int, start: int = 0, rules: Rules = SHOP) -> Lineage:
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
         cuts = ranges(file.name, start, len(data), step)
-        parts = [learn_range(file.name, begin, end, SHOP) for begin, end in cuts]
+        parts = [learn_range(file.name, begin, end, rules) for begin, end in cuts]
     return reduce(Found.merge, parts, NOTHING_FOUND).lineage
 
 
@@ -194,6 +195,20 @@ def test_runs_that_are_told_by_turns_are_followed_over_a_cut_as_far_as_is_looked
     noise = [_trace(f"n{number}", 1, "other", {}, {"text": "x" * 100}) for number in range(50)]
     data = lines(found("r", 1), found("s", 1), *noise, got("r", 2), got("s", 2))
     assert in_ranges(data, 3_000) == Lineage({FLOW: Count(2, 2)})
+
+
+def test_of_a_very_large_log_some_runs_are_followed_the_same_however_it_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(at_rules, "FOLLOWED", 5_000)
+    data = lines(*(one for number in range(200) for one in (found(f"r{number}", 1), got(f"r{number}", 2))))
+    rules = SHOP.of_size(len(data))
+    assert rules.every == len(data) // 5_000 + 1
+    whole = found_in(data, rules, document=False).lineage
+    (count,) = whole.counts.values()
+    assert count.times == count.runs
+    assert 200 / rules.every / 3 < count.runs < 3 * 200 / rules.every
+    assert in_ranges(data, 700, rules=rules) == whole
 
 
 async def stored(store: Store) -> Lineage:

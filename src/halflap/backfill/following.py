@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from halflap.graph.trail import Trails
 
@@ -37,10 +38,15 @@ def run_of(record: Any) -> str | int | None:
 class Following:
     """Follows the runs of one log after the other."""
 
-    def __init__(self, salt: bytes) -> None:
+    def __init__(self, salt: bytes, every: int = 1) -> None:
         self._trails = Trails(salt)
+        self._every = every
         self._log = 0
         self._now = 0
+
+    def takes(self, run: Hashable) -> bool:
+        """Say whether a run is one of those that are followed: the same ones, wherever a log is cut."""
+        return self._every == 1 or crc32(repr(run).encode(errors="replace")) % self._every == 0
 
     def next_log(self) -> None:
         """Go on with another log: a run of the same name is another one."""

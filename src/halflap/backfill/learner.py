@@ -119,7 +119,7 @@ class Learner:
         self._hashes = rules.hashes()
         self._records = Records(self, alone=alone)
         self._tools: dict[tuple[str | None, str], _Tool] = {}
-        self._following = Following(rules.salt) if rules.lineage else None
+        self._following = Following(rules.salt, rules.every) if rules.lineage else None
         self._counting = True
         self._recalling = False
         self._start()
@@ -259,11 +259,14 @@ class Learner:
         order: int | None = None,
     ) -> Call:
         call = Call(server, name_of(name), digest_of(arguments, self._rules.salt), side, run, order)
-        if run is not None and self._following is not None:
-            tool = self._tool(call)
-            if tool.key is not None:
-                counting = self._counting or self._is_caught_up(tool)
-                self._following.asked(run, tool.key, arguments, order, counting=counting)
+        if run is None or self._following is None:
+            return call
+        if not self._following.takes(run):
+            return call._replace(run=None)
+        tool = self._tool(call)
+        if tool.key is not None:
+            counting = self._counting or self._is_caught_up(tool)
+            self._following.asked(run, tool.key, arguments, order, counting=counting)
         return call
 
     def unpaired(self, count: int) -> None:

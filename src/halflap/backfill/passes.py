@@ -199,11 +199,12 @@ class Pass:
         step = min(_LONGEST_RANGE, max(_SHORTEST_RANGE, share))
         cuts = deque(await asyncio.to_thread(lambda: list(ranges(path, start, end, step))))
         waiting: deque[tuple[int, asyncio.Task[Found]]] = deque()
+        rules = self._rules.of_size(self._source.size)
         try:
             while (cuts or waiting) and not (work.stopped and not waiting):
                 while cuts and len(waiting) <= work.workers.jobs and not work.stopped:
                     begin, stop = cuts.popleft()
-                    reading = work.workers.run(learn_range, path, begin, stop, self._rules, again=again)
+                    reading = work.workers.run(learn_range, path, begin, stop, rules, again=again)
                     waiting.append((stop - begin, asyncio.create_task(reading)))
                 length, task = waiting.popleft()
                 found = await task
@@ -254,8 +255,9 @@ class Pass:
         self._sha = sha
 
     async def _in_order(self, *, document: bool) -> None:
+        rules = self._rules.of_size(self._source.size)
         stretch = await self._work.workers.run(
-            learn_stream, self._source.name, self._rules, document=document, counted=self._position
+            learn_stream, self._source.name, rules, document=document, counted=self._position
         )
         self._take_stretch(stretch)
         if len(self._head) < min(self._position, HEAD):

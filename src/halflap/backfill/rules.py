@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.schema import Reading, reading_of
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
     from halflap.values import Tool
 
-__all__ = ["LONGEST_NAME", "Rules", "is_bare", "rules_for", "server_and_tool"]
+__all__ = ["FOLLOWED", "LONGEST_NAME", "Rules", "is_bare", "rules_for", "server_and_tool"]
 
 LONGEST_NAME = 500
+FOLLOWED = 100_000_000
+"""So many bytes of a log are read for where values went: to follow them takes as long as all else together."""
 _PREFIX = "mcp__"
 
 
@@ -42,6 +44,12 @@ class Rules:
     the server is empty for tools that the log names without one."""
     lineage: bool = True
     """Whether values are followed: `graph.lineage`."""
+    every: int = 1
+    """Of so many runs, one is followed; which, their names say."""
+
+    def of_size(self, size: int) -> Rules:
+        """Give the same for a log of so many bytes: of very many runs, some tell as much as all."""
+        return replace(self, every=1 + max(0, size - 1) // FOLLOWED)
 
     def key_of(self, server: str | None, name: str, hashes: Mapping[tuple[str, str], str]) -> ToolKey | None:
         """Say which tool is meant; None where nobody knows whose it is."""
