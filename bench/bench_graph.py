@@ -33,9 +33,33 @@ UPDATES = 50
 PAIRS = 20_000
 ROUNDS = 3
 
-COMMON_THINGS = "user project file message event task account document order ticket".split()
-EVERYWHERE = "query limit cursor name path text status type url date title description".split()
-VERBS = "get list search create update delete export".split()
+COMMON_THINGS = [
+    "user",
+    "project",
+    "file",
+    "message",
+    "event",
+    "task",
+    "account",
+    "document",
+    "order",
+    "ticket",
+]
+EVERYWHERE = [
+    "query",
+    "limit",
+    "cursor",
+    "name",
+    "path",
+    "text",
+    "status",
+    "type",
+    "url",
+    "date",
+    "title",
+    "description",
+]
+VERBS = ["get", "list", "search", "create", "update", "delete", "export"]
 SYLLABLES = [a + b for a in "bcdfgklmnprstvz" for b in "aeiou"]
 
 

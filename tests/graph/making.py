@@ -11,7 +11,7 @@ from halflap.schema.types import read_type
 from halflap.values import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from halflap.graph.edge import Edge, Ports
 
@@ -19,7 +19,7 @@ PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 NOTHING: Any = object()
 
 
-def schema(template: Any) -> dict[str, Any]:
+def schema(template: Any) -> dict[str, Any]:  # noqa: PLR0911 -- one for each kind of template
     """Give the schema of values like this: `{"users": [{"id": int}]}`; a text is a format, a set an enum, `...` a map's key."""
     if template is Any:
         return {}
@@ -107,6 +107,6 @@ def pair(source: Ports, target: Ports, *others: Ports) -> Edge | None:
     return Graph([source, target, *others]).edge(source.tool, target.tool)
 
 
-def graph_of(*ports: Ports | Iterable[Ports]) -> Graph:
+def graph_of(*ports: Ports) -> Graph:
     """Make a graph of tools."""
-    return Graph(one for each in ports for one in ([each] if hasattr(each, "tool") else each))
+    return Graph(ports)

@@ -288,6 +288,14 @@ class TestLineage:
         weights = {one.kind: one.weight for one in sure[1].links[0].evidence}
         assert weights["lineage"] > weights["name"]
 
+    def test_news_of_it_take_the_place_of_what_was(self) -> None:
+        graph = Graph([self.A, self.B])
+        assert not graph.into(self.B.tool)
+        graph.follow(Seen({(self.A.tool, "blob.x", self.B.tool, "whatever"): (5, 3)}))
+        assert len(graph.into(self.B.tool)) == 1
+        graph.follow(None)
+        assert not graph.into(self.B.tool)
+
     def test_paths_that_are_no_more_are_no_edge(self) -> None:
         seen = Seen({(self.A.tool, "gone", self.B.tool, "whatever"): (5, 3)})
         assert Graph([self.A, self.B], seen).edge(self.A.tool, self.B.tool) is None
@@ -328,6 +336,51 @@ class TestLives:
         users = tool("chat", "list_users", "", {"users": [{"user_id": str, "email": "email"}]})
         assert pair(users, tool("git", "get_profile", "user_id!")) is None
         assert pair(users, tool("git", "get_member", {"email!": "email"})) is not None
+
+
+class TestWhose:
+    def test_the_items_of_an_order_are_no_orders(self) -> None:
+        order = tool("s", "get_order", "order_id!", {"items": [{"id": str, "product_id": str}]})
+        assert pair(order, tool("s", "refund_order", "order_id!")) is None
+        assert pair(order, tool("s", "get_product", "product_id!")) is not None
+
+    def test_those_of_a_search_are(self) -> None:
+        found = tool("s", "search_orders", "query!", {"items": [{"id": str}]})
+        assert pair(found, tool("s", "refund_order", "order_id!")) is not None
+
+    @pytest.mark.parametrize(
+        "gives", [{"author_id": str}, {"assignee": {"id": str}}, {"messages": [{"sender_id": str}]}]
+    )
+    def test_who_wrote_it_is_a_user(self, gives: Any) -> None:
+        assert pair(tool("s", "read_it", "", gives), tool("s", "get_user", "user_id!")) is not None
+        assert pair(tool("s", "read_it", "", gives), tool("t", "get_user", "user_id!")) is None
+
+    @pytest.mark.parametrize("name", ["to", "attendees", "recipients"])
+    def test_a_description_says_that_it_takes_an_address(self, name: str) -> None:
+        takes = {
+            f"{name}!": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "E-mail addresses, such as an email of a contact",
+            }
+        }
+        assert (
+            pair(
+                tool("crm", "find_contacts", "", {"contacts": [{"email": str}]}), tool("mail", "send", takes)
+            )
+            is not None
+        )
+
+    def test_an_id_of_one_thing_is_none_of_another(self) -> None:
+        orders = tool(
+            "s",
+            "list_orders",
+            "customer_id!",
+            {"orders": [{"id": str, "total": int}]},
+            "List the orders of a customer.",
+        )
+        assert pair(orders, tool("s", "get_customer", "customer_id!")) is None
+        assert pair(orders, tool("s", "get_order", "order_id!")) is not None
 
 
 def test_edges_are_in_order_of_confidence() -> None:

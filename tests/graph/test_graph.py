@@ -15,8 +15,29 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Ports
 
 NAMES = st.sampled_from(
-    "id name customer_id customerId customers order order_ids url email path start end status cursor next_cursor limit "
-    "flight_number date user user_id owner".split()
+    [
+        "id",
+        "name",
+        "customer_id",
+        "customerId",
+        "customers",
+        "order",
+        "order_ids",
+        "url",
+        "email",
+        "path",
+        "start",
+        "end",
+        "status",
+        "cursor",
+        "next_cursor",
+        "limit",
+        "flight_number",
+        "date",
+        "user",
+        "user_id",
+        "owner",
+    ]
 )
 SCALARS = st.sampled_from([str, int, float, "email", "uri", "date", {"open", "closed"}])
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -29,7 +50,17 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 TOOL_NAMES = st.sampled_from(
-    "list_customers get_order search delete_customer create_order update_user fetch users_list get_user_id".split()
+    [
+        "list_customers",
+        "get_order",
+        "search",
+        "delete_customer",
+        "create_order",
+        "update_user",
+        "fetch",
+        "users_list",
+        "get_user_id",
+    ]
 )
 TEXTS = st.sampled_from(
     ["", "Use with get_order.", "From list_customers or search.", "Finds customers and users."]
@@ -209,6 +240,21 @@ class TestExplain:
         assert told["edge"]["mappings"][0]["evidence"] == [
             {"kind": "name", "weight": 0.88, "detail": "customer id"}
         ]
+
+
+def test_tools_written_to_be_much_work_are_not() -> None:
+    # Each could supply each from hundreds of places, and their descriptions say that they do.
+    names = [f"tool_{number}" for number in range(12)]
+    text = f"Use with {', '.join(names)}. " * 40
+    many = {f"part_{number}": {"customer_id": str, "id": str, "url": "uri"} for number in range(130)}
+    graph = graph_of(
+        *(
+            tool("evil", name, {f"{part}!": inner for part, inner in many.items()}, many, text)
+            for name in names
+        )
+    )
+    assert len(list(graph.edges())) == len(names) * (len(names) - 1)
+    assert all(len(edge.links) <= 3 * 400 for edge in graph.edges())
 
 
 def test_a_changed_tool_has_other_edges_and_the_rest_stays() -> None:

@@ -54,7 +54,7 @@ def test_a_name_of_any_length_is_read() -> None:
         ("customer", False),
     ],
 )
-def test_the_plural_is_seen(name: str, many: bool) -> None:  # noqa: FBT001 -- pytest passes it
+def test_the_plural_is_seen(name: str, many: bool) -> None:
     assert is_plural(name) is many
 
 

@@ -37,7 +37,10 @@ def edge_between(
     """Give the edge from one tool to another, if there is one; from a tool to itself, only by pagination."""
     if source is target:
         links = pages(source)
-        return _edge(source, target, links, is_pagination=True) if links else None
+        if not links:
+            return None
+        covered = coverage({link.target for link in links}, target.ports)
+        return _edge(source, target, links, covered, is_pagination=True)
     kept: dict[int, list[Found]] = {}
     leads = False
     for one in candidates(source, target, weigh, seen, _LEAST_NAMED):
@@ -57,10 +60,15 @@ def edge_between(
         found.sort(key=lambda pair: (-pair[0], len(source.ports.places[pair[1].place].path), pair[1].place))
         best = found[0][0]
         links += [_link(source, target, one, sure) for sure, one in found[:_PER_SLOT] if sure >= best * _NEAR]
-    return _edge(source, target, links)
+    slots = tuple(kept)
+    if slots not in target.covered:
+        target.covered[slots] = coverage({link.target for link in links}, target.ports)
+    return _edge(source, target, links, target.covered[slots])
 
 
-def _edge(source: Node, target: Node, links: Sequence[Link], *, is_pagination: bool = False) -> Edge:
+def _edge(
+    source: Node, target: Node, links: Sequence[Link], covered: Coverage, *, is_pagination: bool = False
+) -> Edge:
     ordered = (
         links
         if len(links) == 1
@@ -71,7 +79,7 @@ def _edge(source: Node, target: Node, links: Sequence[Link], *, is_pagination: b
     return Edge(
         source.tool,
         target.tool,
-        coverage({link.target for link in ordered}, target.ports),
+        covered,
         ordered[0].confidence,
         tuple(ordered),
         is_pagination,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from halflap.graph.declared import relations
@@ -26,6 +27,11 @@ _LEADING_NAME = 0.37
 _LEADING_OPTIONAL = 0.5
 _LEADING_FORMAT = 0.35
 """Less than these cannot come to be enough, whatever else two places have in common by themselves."""
+_MARKS = "{=#!+"
+"""What keys begin with that are no names."""
+_MOST_SAID = 8
+_MOST_MEANT = 5_000
+"""So many places and slots are looked at for one relation: a text can be written to mean all of them."""
 _NAME = 0.88
 _DECLARED = 0.8
 _MEANT = 0.75
@@ -46,6 +52,7 @@ _OTHERS_WORD = 0.8
 _GUESSED_OF_OTHERS = 0.78
 _ITS_OWN = 0.4
 _CHANGED = 0.5
+_LEFT_OVER = 0.6
 _SILENT = 0.15
 _NEAR = 0.75
 _COMPANION = 0.3
@@ -164,19 +171,18 @@ def candidates(
     named: dict[At, _Named] = {}
     others: dict[At, list[Evidence]] = {}
     for key in source.gives.keys() & target.takes.keys():
-        if key[0] == "{":
-            _shapes(source, target, key, others)
-        elif key[0] == "=":
-            _formats(source, target, key, weigh(key), others)
-        elif key[0] in "#!":
-            if source.server == target.server:
-                _same(source, target, key, others)
-        elif key[0] != "+":
-            _names(source, target, key, weigh(key), named)
+        if key[0] in _MARKS:
+            _marked(source, target, key, weigh, others)
+            continue
+        weight = weigh(key)
+        if weight * _worth(key).here >= least:
+            _names(source, target, key, weight, named)
     if source.server == target.server:
         _told(source, target, others)
-        for one in relations(source.mentions, source.name, target.mentions, target.name):
-            _declared(source, target, one, named, others)
+        if source.mentions or target.mentions:
+            said = relations(source.mentions, source.name, target.mentions, target.name)
+            for one in islice(said, _MOST_SAID):
+                _declared(source, target, one, named, others)
     if seen is not None:
         _seen(source, target, seen, others)
     return [
@@ -186,16 +192,32 @@ def candidates(
     ]
 
 
+def _marked(
+    source: Node, target: Node, key: str, weigh: Callable[[str], float], others: dict[At, list[Evidence]]
+) -> None:
+    """Note what two have in common that is no name."""
+    if key[0] == "{":
+        _shapes(source, target, key, others)
+    elif key[0] == "=":
+        _formats(source, target, key, weigh(key), others)
+    elif key[0] != "+" and source.server == target.server:
+        _same(source, target, key, others)
+
+
 def _names(source: Node, target: Node, key: str, weight: float, named: dict[At, _Named]) -> None:
     worth = _worth(key)
     same_server = source.server == target.server
     damped = _damping(source, target, worth) if source.subject.deletes or target.subject.creates else 1.0
-    updates = target.subject.updates
+    again = target.subject.creates and source.subject.thing[-1:] == target.subject.thing[-1:] != ()
+    updates = target.subject.updates or (again and same_server)
     for place, give_weight, give_own, _ in source.gives[key]:
         for slot, take_weight, take_own, _ in target.takes[key]:
             is_own = give_own and take_own
             whole = worth.here if same_server else worth.elsewhere if is_own else worth.guessed
             whole *= give_weight * take_weight * damped
+            if give_weight < 1 > take_weight and not worth.thing:
+                # What is left of two names where each has lost a word: a hiring date is no end date.
+                whole *= _LEFT_OVER
             if updates and _is_changed(target, slot, worth.last):
                 whole *= _CHANGED
             sure = whole * weight
@@ -218,9 +240,10 @@ def _damping(source: Node, target: Node, worth: _Worth) -> float:
 
 
 def _is_changed(target: Node, at: int, last: str) -> bool:
-    """Say whether a slot is what is to be changed, rather than what says which one."""
+    """Say whether a slot is what is to be changed or made, rather than what says which one."""
     slot = target.ports.slots[at]
-    return not (slot.required and slot.parameter in target.ports.required) and last not in IDENTIFYING
+    needed = slot.required and slot.parameter in target.ports.required
+    return not needed and (last not in IDENTIFYING or last in CHOSEN)
 
 
 def _shapes(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
@@ -258,12 +281,28 @@ def _same(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]
 def _told(source: Node, target: Node, others: dict[At, list[Evidence]]) -> None:
     """Look whether one tool tells of the things of which the other takes an id, a name or a path."""
     for (name, thing), slots in target.asked.items():
+        if not thing:
+            _told_of(source, target, name, slots, others)
+            continue
         if name not in source.vague or thing not in source.texts or source.subject.deletes:
             continue
         if target.subject.creates and source.subject.thing == target.subject.thing:
             continue
         evidence = Evidence("entity", _TOLD, f"its description tells of {thing!r}")
         for place in source.vague[name]:
+            for slot in slots:
+                others.setdefault((place, slot), []).append(evidence)
+
+
+def _told_of(
+    source: Node, target: Node, name: str, slots: list[int], others: dict[At, list[Evidence]]
+) -> None:
+    """Look whether a tool whose name says nothing tells of the things of which the other gives an id or a key."""
+    if source.subject.deletes:
+        return
+    for place, thing in source.offered.get(name, ()):
+        if thing in target.texts:
+            evidence = Evidence("entity", _TOLD, f"{target.name} tells of {thing!r}")
             for slot in slots:
                 others.setdefault((place, slot), []).append(evidence)
 
@@ -285,7 +324,7 @@ def _declared(
     source: Node, target: Node, one: Relation, named: dict[At, _Named], others: dict[At, list[Evidence]]
 ) -> None:
     """Find which places and slots a description means."""
-    meant = _meant(source, target, one)
+    meant = islice(_meant(source, target, one), _MOST_MEANT)
     pairs = [at for at in meant if not conflict(source.place_forms[at[0]], target.slot_forms[at[1]])]
     best = max((named[at].weight for at in pairs if at in named), default=0.0)
     weight = _DECLARED

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from halflap.graph.edge import path_text
 from halflap.graph.between import LEAST_OPTIONAL
+from halflap.graph.edge import path_text
 from halflap.graph.evidence import LEAST, candidates
 from halflap.graph.words import phrase
 
@@ -146,9 +146,10 @@ def _why(source: Node, target: Node, one: Candidate) -> Near:
 
 def _bare_names(source: Node, target: Node) -> Iterator[Near]:
     """Give names that both have and that are not even compared, since they say nothing: cursors, booleans."""
+    compared = {held.at for found in target.takes.values() for held in found}
     for to, slot in enumerate(target.ports.slots):
         name = target.slot_names[to]
-        if not name or any(held.at == to for found in target.takes.values() for held in found):
+        if not name or to in compared:
             continue
         for at, place in enumerate(source.ports.places):
             if source.place_names[at] == name:

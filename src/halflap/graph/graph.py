@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -9,7 +12,7 @@ from halflap.graph.between import edge_between
 from halflap.graph.evidence import Flows, may_lead
 from halflap.graph.explain import Explanation, explain
 from halflap.graph.index import Index, bits
-from halflap.graph.node import node_of, vague_key
+from halflap.graph.node import ANY_THING, node_of, vague_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from halflap.graph.node import Held, Node
 
 __all__ = ["Explanation", "Flows", "Graph"]
+
+_AT_ONCE = 1_000
 
 
 class Graph:
@@ -36,12 +41,12 @@ class Graph:
         """Those of each server whose descriptions name others."""
         self._sources: dict[str, set[str]] = {}
         self._targets: dict[str, set[str]] = {}
-        self._into: dict[int, tuple[Edge, ...]] = {}
-        """What was worked out and holds, by the number of the target; and by that of the source."""
-        self._out: dict[int, tuple[Edge, ...]] = {}
+        self._into = _Known()
+        self._out = _Known()
         self.follow(lineage)
-        for one in ports:
-            self.put(one)
+        with _undisturbed():
+            for one in ports:
+                self.put(one)
 
     def follow(self, lineage: Flows | None) -> None:
         """Take what is known now of where values went, in the place of what was."""
@@ -51,8 +56,8 @@ class Graph:
         for source, _, target, _ in lineage.counts if lineage is not None else ():
             self._sources.setdefault(target, set()).add(source)
             self._targets.setdefault(source, set()).add(target)
-        for known in (self._into, self._out):
-            known.clear()
+        self._into.forget_all()
+        self._out.forget_all()
 
     @property
     def tools(self) -> Mapping[str, Ports]:
@@ -61,61 +66,72 @@ class Graph:
 
     def put(self, ports: Ports) -> None:
         """Enter a tool that is new or was changed."""
-        self.remove(ports.tool)
-        number = self._free.pop() if self._free else len(self._by_number)
-        node = node_of(ports, number)
-        if number == len(self._by_number):
-            self._by_number.append(node)
+        old = self._nodes.get(ports.tool)
+        if old is not None:
+            self._leave(old)
+            number = old.number
         else:
-            self._by_number[number] = node
+            number = self._free.pop() if self._free else len(self._by_number)
+        if number == len(self._by_number):
+            self._by_number.append(None)
+        node = node_of(ports, number)
+        changed = self._index.change(old, node)
+        self._by_number[number] = node
         self._nodes[ports.tool] = node
         self._ports[ports.tool] = ports
         self._servers.setdefault(ports.server, {})[node.name] = number
         if node.mentions:
             self._telling.setdefault(ports.server, set()).add(number)
-        self._forget(node, self._index.add(node))
+        self._forget_keys(changed)
+        self._forget(node)
 
     def remove(self, tool: str) -> None:
         """Take a tool out; one that is not there is no matter."""
         node = self._nodes.get(tool)
         if node is None:
             return
-        # Who may have an edge with it is known only while it is there.
-        self._forget(node, frozenset())
-        changed = self._index.drop(node)
+        self._leave(node)
+        changed = self._index.change(node, None)
         del self._nodes[tool], self._ports[tool]
+        self._by_number[node.number] = None
+        self._free.append(node.number)
+        self._forget_keys(changed)
+
+    def _leave(self, node: Node) -> None:
+        # Who may have an edge with it is known only while it is there.
+        self._forget(node)
         names = self._servers[node.server]
         if names.get(node.name) == node.number:
             del names[node.name]
         if not names:
             del self._servers[node.server]
         self._telling.get(node.server, set()).discard(node.number)
-        self._by_number[node.number] = None
-        self._free.append(node.number)
-        self._forget_keys(changed)
 
-    def _forget(self, node: Node, changed: frozenset[str]) -> None:
-        """Forget what was worked out with a tool, and with names that weigh another thing since it came."""
-        if self._into or self._out:
+    def _forget(self, node: Node) -> None:
+        """Forget what was worked out with a tool."""
+        self._into.forget(node.number)
+        self._out.forget(node.number)
+        if self._into:
             for target in self._targets_of(node):
-                self._into.pop(target.number, None)
+                self._into.forget(target.number)
+        if self._out:
             for source in self._sources_of(node):
-                self._out.pop(source.number, None)
-            self._into.pop(node.number, None)
-            self._out.pop(node.number, None)
-        self._forget_keys(changed)
+                self._out.forget(source.number)
 
-    def _forget_keys(self, changed: frozenset[str]) -> None:
-        if not (changed and (self._into or self._out)):
+    def _forget_keys(self, changed: frozenset[str] | None) -> None:
+        """Forget what was worked out with names that weigh another thing since; None stands for all."""
+        if changed is None:
+            self._into.forget_all()
+            self._out.forget_all()
             return
         givers = takers = 0
         for key in changed:
             givers |= self._index.gives.get(key, 0)
             takers |= self._index.takes.get(key, 0)
         for number in bits(givers):
-            self._out.pop(number, None)
+            self._out.forget(number)
         for number in bits(takers):
-            self._into.pop(number, None)
+            self._into.forget(number)
 
     def into(self, tool: str) -> Sequence[Edge]:
         """Give the edges to a tool, the surest first."""
@@ -125,7 +141,8 @@ class Graph:
         found = self._into.get(node.number)
         if found is None:
             edges = (self._edge(source, node) for source in self._sources_of(node))
-            found = self._into[node.number] = _sorted(edge for edge in edges if edge is not None)
+            found = _sorted(edge for edge in edges if edge is not None)
+            self._into.keep(node.number, found)
         return found
 
     def out_of(self, tool: str) -> Sequence[Edge]:
@@ -136,7 +153,8 @@ class Graph:
         found = self._out.get(node.number)
         if found is None:
             edges = (self._edge(node, target) for target in self._targets_of(node))
-            found = self._out[node.number] = _sorted(edge for edge in edges if edge is not None)
+            found = _sorted(edge for edge in edges if edge is not None)
+            self._out.keep(node.number, found)
         return found
 
     def edge(self, source: str, target: str) -> Edge | None:
@@ -147,8 +165,11 @@ class Graph:
 
     def edges(self) -> Iterator[Edge]:
         """Give all edges."""
-        for tool in list(self._nodes):
-            yield from self.into(tool)
+        tools = list(self._nodes)
+        for start in range(0, len(tools), _AT_ONCE):
+            with _undisturbed():
+                found = [self.into(tool) for tool in tools[start : start + _AT_ONCE]]
+            yield from chain.from_iterable(found)
 
     def explain(self, source: str, target: str) -> Explanation:
         """Say why there is an edge, or what comes nearest to one and why that is none."""
@@ -164,6 +185,9 @@ class Graph:
         """Give the tools from which there may be an edge to this one, itself too."""
         found = self._sharing(node, node.takes, self._index.gives)
         for name, thing in node.asked:
+            if not thing:
+                found |= self._index.gives.get(vague_key(node.server, name, ANY_THING), 0)
+                continue
             giving = self._index.gives.get(vague_key(node.server, name), 0)
             found |= giving & self._index.tells.get(vague_key(node.server, "", thing), 0)
         return self._nodes_of(found, node, self._sources)
@@ -174,6 +198,8 @@ class Graph:
         for name in node.vague:
             for word in node.texts:
                 found |= self._index.takes.get(vague_key(node.server, name, word), 0)
+        for name in node.offered:
+            found |= self._index.takes.get(vague_key(node.server, name), 0)
         return self._nodes_of(found, node, self._targets)
 
     def _sharing(self, node: Node, keys: Mapping[str, tuple[Held, ...]], others: Mapping[str, int]) -> int:
@@ -213,6 +239,45 @@ class Graph:
             other = self._by_number[number]
             if other is not None and any(one.means(node.name) for one in other.mentions):
                 yield number
+
+
+class _Known:
+    """What was worked out of tools, by their numbers.
+
+    What is forgotten is only marked: to give back thousands of edges at once would take longer than the change did.
+    """
+
+    def __init__(self) -> None:
+        self._edges: dict[int, tuple[Edge, ...]] = {}
+        self._valid: set[int] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._valid)
+
+    def get(self, number: int) -> tuple[Edge, ...] | None:
+        return self._edges[number] if number in self._valid else None
+
+    def keep(self, number: int, edges: tuple[Edge, ...]) -> None:
+        self._edges[number] = edges
+        self._valid.add(number)
+
+    def forget(self, number: int) -> None:
+        self._valid.discard(number)
+
+    def forget_all(self) -> None:
+        self._valid.clear()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Keep the collector of garbage away: all that is made here stays, and to look through it takes as long as to make it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:

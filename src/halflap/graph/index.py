@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -32,23 +33,33 @@ class Index:
         self.servers: dict[str, int] = {}
         """The tools of each server."""
         self._weights: dict[str, int] = {}
-        self._levels: dict[str, int] = {}
-        """How common the keys are that are common at all."""
         self._count = 0
         self._sized = 0
+        self._few = 0
 
-    def add(self, node: Node) -> frozenset[str]:
-        """Enter a tool; gives the keys that weigh another thing since."""
-        return self._change(node, 1)
+    def change(self, old: Node | None, new: Node | None) -> frozenset[str] | None:
+        """Take a tool out, enter one, or both at once.
 
-    def drop(self, node: Node) -> frozenset[str]:
-        """Take a tool out again; gives the keys that weigh another thing since."""
-        return self._change(node, -1)
+        Gives the keys that weigh another thing since; None if all may, since there are many more tools, or many fewer.
+        """
+        held = {key for node in (old, new) if node is not None for key in (*node.gives, *node.takes)}
+        before = {key: level for key in held if (level := self._level(key))}
+        if old is not None:
+            self._enter(old, -1)
+        if new is not None:
+            self._enter(new, 1)
+        # In steps: a tool more or less does not change what all names weigh.
+        size = 1 << (self._count - 1).bit_length() if self._count else 0
+        if size != self._sized:
+            self._sized = size
+            self._few = int(_COMMON * _SCALE * (size + _FEW))
+            return None
+        return frozenset(key for key in held if self._level(key) != before.get(key, 0))
 
-    def _change(self, node: Node, change: int) -> frozenset[str]:
+    def _enter(self, node: Node, change: int) -> None:
         bit = 1 << node.number
         # While its names are counted, it is one of its server's.
-        self.servers[node.server] = self.servers.get(node.server, 0) | bit
+        ours = self.servers.get(node.server, 0) | bit
         for bitsets, keys in (
             (self.gives, node.keys_given()),
             (self.takes, node.keys_taken()),
@@ -60,35 +71,20 @@ class Index:
                     bitsets[key] = bitset
                 else:
                     del bitsets[key]
-        held = {*node.gives, *node.takes}
-        before = {key: self._levels.get(key, 0) for key in held}
+        for key in node.gives.keys() | node.takes.keys():
+            self._hold(key, ours, change)
         self._count += change
-        for key in held:
-            self._hold(key, node.server, change)
         if change < 0:
-            self._leave(node.server, bit)
-        if self._size() != self._sized:
-            self._sized = self._size()
-            self._levels = {key: level for key in self._weights if (level := self._level(key))}
-            return frozenset(self._weights)
-        for key in held:
-            level = self._level(key)
-            if level:
-                self._levels[key] = level
-            else:
-                self._levels.pop(key, None)
-        return frozenset(key for key in held if self._levels.get(key, 0) != before[key])
+            ours ^= bit
+        if ours:
+            self.servers[node.server] = ours
+        else:
+            del self.servers[node.server]
 
-    def _leave(self, server: str, bit: int) -> None:
-        self.servers[server] ^= bit
-        if not self.servers[server]:
-            del self.servers[server]
-
-    def _hold(self, key: str, server: str, change: int) -> None:
+    def _hold(self, key: str, ours: int, change: int) -> None:
         # Of one server, many tools that share a name make it that server's word; of many servers, everybody's. In
         # whole numbers, so that what was added and taken away again leaves nothing.
-        having = (self.gives.get(key, 0) | self.takes.get(key, 0)) & self.servers[server]
-        now = having.bit_count()
+        now = ((self.gives.get(key, 0) | self.takes.get(key, 0)) & ours).bit_count()
         weight = self._weights.get(key, 0) + _root(now) - _root(now - change)
         if weight:
             self._weights[key] = weight
@@ -97,20 +93,18 @@ class Index:
 
     def weight(self, key: str) -> float:
         """Say what a name weighs here: 1, or less where many have it."""
-        return _LEVELS[self._levels.get(key, 0)]
+        return _LEVELS[self._level(key)]
 
     def _level(self, key: str) -> int:
         """Say how common a name is, in a few steps."""
-        share = self._weights.get(key, 0) / (_SCALE * (self._sized + _FEW))
+        weight = self._weights.get(key, 0)
+        if weight <= self._few:
+            return 0
         level = 0
-        while share > _COMMON and level < len(_LEVELS) - 1:
-            share /= 2
+        while weight > self._few and level < len(_LEVELS) - 1:
+            weight //= 2
             level += 1
         return level
-
-    def _size(self) -> int:
-        # In steps: a tool more or less does not change what all names weigh.
-        return 1 << max(0, self._count - 1).bit_length() if self._count else 0
 
 
 def bits(bitset: int) -> Iterator[int]:
@@ -121,5 +115,6 @@ def bits(bitset: int) -> Iterator[int]:
         bitset ^= low
 
 
+@lru_cache(maxsize=1 << 12)
 def _root(count: int) -> int:
     return isqrt(count * _SCALE * _SCALE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.declared import Mention
-    from halflap.graph.edge import Path, Ports
+    from halflap.graph.edge import Coverage, Path, Ports
     from halflap.graph.reading import Where
 
-__all__ = ["PAGE_SLOTS", "Held", "Node", "node_of", "vague_key"]
+__all__ = ["ANY_THING", "PAGE_SLOTS", "Held", "Node", "node_of", "vague_key"]
 
 PAGE_SLOTS = frozenset(
     {
@@ -35,9 +35,13 @@ PAGE_SLOTS = frozenset(
 _FORMATS = frozenset({"email", "ipv4", "ipv6", "uri"})
 _GENERIC = 0.7
 _YES_OR_NO = frozenset({"boolean"})
+_OBJECT = frozenset({"object"})
 _FEWEST_FIELDS = 2
+ANY_THING = "*"
 _LITTLE = 0.2
 _MOST_BESIDE = 8
+_MOST_HELD = 12
+"""A key leads to no more places of one tool: where they are more, each is as good as the others."""
 _OUTERMOST = 2
 
 
@@ -52,7 +56,7 @@ class Held(NamedTuple):
     """Whether it is a slot that may be left empty."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
     """A tool, read."""
 
@@ -76,15 +80,20 @@ class Node:
     vague: dict[str, list[int]]
     """The places whose names say little, such as `id`, by that name; what they are of, the description may tell."""
     asked: dict[tuple[str, str], list[int]]
-    """The slots that take such a value, by its name and what it is to be of."""
+    """The slots that take such a value, by its name and what it is to be of; nothing, where no name says that."""
+    offered: dict[str, list[tuple[int, str]]]
+    """The places whose names say little, by that name, each with what it is of."""
     mentions: tuple[Mention, ...]
     texts: frozenset[str]
     """The words of its description."""
+    covered: dict[tuple[int, ...], Coverage] = field(default_factory=dict, compare=False, repr=False)
+    """What of its parameters these slots are, as it was worked out."""
 
     def keys_given(self) -> Iterator[str]:
         """Give the keys under which an index has it as one that gives something."""
         yield from self.gives
         yield from (vague_key(self.server, name) for name in self.vague)
+        yield from (vague_key(self.server, name, ANY_THING) for name in self.offered)
 
     def keys_taken(self) -> Iterator[str]:
         """Give the keys under which an index has it as one that takes something."""
@@ -110,7 +119,7 @@ def node_of(ports: Ports, number: int) -> Node:
     slot_forms = tuple(form_of(slot.type) for slot in ports.slots)
     places = [where(place.path) for place in ports.places]
     slots = [where(slot.path) for slot in ports.slots]
-    gives, vague = _given(ports, subject, place_forms, places)
+    gives, vague, offered = _given(ports, subject, place_forms, places)
     takes, asked = _taken(ports, subject, slot_forms, slots)
     return Node(
         number=number,
@@ -128,6 +137,7 @@ def node_of(ports: Ports, number: int) -> Node:
         gives=gives,
         takes=takes,
         vague=vague,
+        offered=offered,
         asked=asked,
         mentions=mentions_of(ports),
         texts=words_in(ports.description),
@@ -151,14 +161,18 @@ def _hold(
 ) -> None:
     known = keys.get(key)
     one = _held(at, weight, own, optional)
-    keys[key] = one if known is None else known + one
+    if known is None:
+        keys[key] = one
+    elif len(known) < _MOST_HELD:
+        keys[key] = known + one
 
 
 def _given(
     ports: Ports, subject: Subject, forms: tuple[Form, ...], wheres: list[Where]
-) -> tuple[dict[str, tuple[Held, ...]], dict[str, list[int]]]:
+) -> tuple[dict[str, tuple[Held, ...]], dict[str, list[int]], dict[str, list[tuple[int, str]]]]:
     gives: dict[str, tuple[Held, ...]] = {}
     vague: dict[str, list[int]] = {}
+    offered: dict[str, list[tuple[int, str]]] = {}
     lists = {
         place.path[: at.into_list] for place, at in zip(ports.places, wheres, strict=True) if at.into_list
     }
@@ -169,17 +183,16 @@ def _given(
         only = len(lists) == 1 and bool(seen.into_list)
         for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):
             _hold(gives, key, at, weight, own=own)
-        if form.format in _FORMATS:
-            _hold(gives, f"={form.format}", at)
-        for name, _, _ in form.fields:
-            _hold(gives, f"{{{name}}}", at)
-        if form.values:
-            _hold(gives, _choice(ports.server, seen.own, form), at)
-        if _is_open(seen, subject):
-            vague.setdefault(seen.own[0], []).append(at)
+        for key in _typed(ports.server, seen, form):
+            _hold(gives, key, at)
+        if seen.is_named and len(seen.own) == 1 and _is_vague(seen.own[0]):
+            if _is_open(seen, subject):
+                vague.setdefault(seen.own[0], []).append(at)
+            for thing in _thing(seen, subject):
+                offered.setdefault(seen.own[0], []).append((at, thing))
     for key in _beside([place.path for place in ports.places], wheres):
         _hold(gives, key, 0)
-    return gives, vague
+    return gives, vague, offered
 
 
 def _taken(
@@ -195,16 +208,11 @@ def _taken(
         is_needed = slot.required and slot.parameter in ports.required
         for key, weight, own in slot_readings(slot.path, subject, form.kind, slot.description):
             _hold(takes, key, at, weight, own=own, optional=not is_needed)
-        if form.format in _FORMATS:
-            _hold(takes, f"={form.format}", at)
-        shape = _shape(form) if form.fields else ""
-        if shape:
-            _hold(takes, shape, at)
-        if form.values and is_needed:
-            _hold(takes, _choice(ports.server, own_name, form), at)
-        thing = own_name[:-1] or (() if subject.creates else subject.thing)
-        if thing and len(slot.path) <= _OUTERMOST and _is_vague(own_name[-1]):
-            asked.setdefault((own_name[-1], thing[-1]), []).append(at)
+        for key in _typed_slot(ports.server, seen, form, is_needed=is_needed):
+            _hold(takes, key, at)
+        if len(slot.path) <= _OUTERMOST and _is_vague(own_name[-1]):
+            for thing in _asked(own_name, subject):
+                asked.setdefault((own_name[-1], thing), []).append(at)
         if is_needed:
             needed.append(at)
     for key in _beside([ports.slots[at].path for at in needed], [wheres[at] for at in needed]):
@@ -212,10 +220,44 @@ def _taken(
     return takes, asked
 
 
+def _typed(server: str, seen: Where, form: Form) -> Iterator[str]:
+    """Give the keys of what a place is by its type: its format, its fields, the few values that it may have."""
+    if form.format in _FORMATS:
+        yield f"={form.format}"
+    for name, _, _ in form.fields:
+        yield f"{{{name}}}"
+    if form.values:
+        yield _choice(server, seen.own, form)
+
+
+def _typed_slot(server: str, seen: Where, form: Form, *, is_needed: bool) -> Iterator[str]:
+    """Give the keys of what a slot takes by its type; of its fields, the one that tells most finds the objects."""
+    if form.format in _FORMATS:
+        yield f"={form.format}"
+    required = [name for name, needed, _ in form.fields if needed]
+    if form.kinds == _OBJECT and len(required) >= _FEWEST_FIELDS:
+        yield f"{{{max(required, key=lambda name: (telling(words_of(name)), len(name), name))}}}"
+    if form.values and is_needed:
+        yield _choice(server, seen.own, form)
+
+
+def _asked(own: Words, subject: Subject) -> Words:
+    """Give of what a slot takes an id or a name, in a word; an empty one where the names leave it open."""
+    if len(own) > 1:
+        return own[-2:-1]
+    if subject.creates:
+        return ()
+    return (*subject.thing[-1:], "") if subject.is_vague else subject.thing[-1:]
+
+
+def _thing(seen: Where, subject: Subject) -> Words:
+    """Give what a place is of, in a word."""
+    inside = (words[-1:] for words in reversed(seen.parents) if not CONTAINERS.issuperset(words))
+    return next(inside, subject.thing[-1:])
+
+
 def _is_open(seen: Where, subject: Subject) -> bool:
     """Say whether it is open of what a place is: an id of what the tool is about, whatever that may be."""
-    if not seen.is_named or len(seen.own) != 1 or not _is_vague(seen.own[0]):
-        return False
     if not subject.is_vague and seen.own[0] not in KINDS:
         return False
     return all(CONTAINERS.issuperset(words) for words in seen.parents)
@@ -243,11 +285,3 @@ def _beside(paths: Sequence[Path], wheres: Sequence[Where]) -> Iterator[str]:
 def _is_vague(name: str) -> bool:
     """Say whether a name is that of an attribute by which things are known, but not of which."""
     return (name in IDENTIFYING or name in KINDS) and telling((name,)) < _GENERIC
-
-
-def _shape(form: Form) -> str:
-    """Give the key by which objects are found that this slot takes as they are: the field that tells most."""
-    required = [name for name, needed, _ in form.fields if needed]
-    if form.kinds != {"object"} or len(required) < _FEWEST_FIELDS:
-        return ""
-    return f"{{{max(required, key=lambda name: (telling(words_of(name)), len(name), name))}}}"

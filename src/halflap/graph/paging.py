@@ -16,17 +16,19 @@ __all__ = ["pages"]
 
 _SURE = 0.9
 _NEXT = frozenset({"next", "end", "continuation"})
-_CURSORS = frozenset(
-    (
-        "cursor|next|next cursor|end cursor|page token|next page token|next token|continuation token|page cursor|marker|"
-        "next page cursor|next marker|next page id|scroll id|next start cursor|next continuation token|start cursor"
-    ).split("|")
+
+
+def _phrases(text: str) -> frozenset[str]:
+    return frozenset(text.split("|"))
+
+
+_CURSORS = _phrases(
+    "cursor|next|next cursor|end cursor|page token|next page token|next token|continuation token|page cursor|marker|"
+    "next page cursor|next marker|next page id|scroll id|next start cursor|next continuation token|start cursor"
 )
-_TAKEN = frozenset(
-    (
-        "cursor|after|page token|next token|next page token|next cursor|continuation token|continue|page cursor|marker|"
-        "start cursor|scroll id|starting after|next page cursor|next page id|next"
-    ).split("|")
+_TAKEN = _phrases(
+    "cursor|after|page token|next token|next page token|next cursor|continuation token|continue|page cursor|marker|"
+    "start cursor|scroll id|starting after|next page cursor|next page id|next"
 )
 _TURNED = frozenset({"cursor", "token", "page", "offset", "marker", "start", "index", "key", "id", "skip"})
 _ALSO = {

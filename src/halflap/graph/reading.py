@@ -9,14 +9,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.graph.edge import EACH
 from halflap.graph.vocabulary import (
+    ADDRESSED,
     CHANGING,
     CONTAINERS,
     CONTENT,
     ELIDED,
     IDENTIFYING,
     KINDS,
+    PERSONS,
     ROLES,
+    SHOWN,
     THINGS,
     telling,
 )
@@ -34,6 +38,8 @@ _HEAD = 0.9
 _PART = 0.75
 _ROLE = 0.95
 _CONTAINED = 0.9
+_INSIDE = 0.6
+_PERSON = 0.7
 _OF_TOOL = 0.9
 _BESIDE_TOOL = 0.85
 _VALUE = 0.6
@@ -42,6 +48,7 @@ _SAID = 0.8
 _SAME = 0.85
 _ADDRESS = 0.65
 _NAMED_AS_THING = 0.85
+_NAMING = (*IDENTIFYING.items(), ("email", _ADDRESS))
 _FORMATS = {"uri": "url", "url": "url", "email": "email", "uuid": "id"}
 ASKED = "!"
 """Before the key of a bare result that a tool is for."""
@@ -134,11 +141,10 @@ def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> 
             _add(found, _of(words, own), weight)
     if own[-2:] == ("user", "name"):
         _add(found, ("user", "login"), _SAME)
-    for words, weight in shortened:
-        _add(found, words, weight)
     for words, weight in [(own, 1.0), *shortened]:
+        _add(found, words, weight, own=words is own)
         if _is_thing(words, kind):
-            for attribute, sure in (*IDENTIFYING.items(), ("email", _ADDRESS)):
+            for attribute, sure in _NAMING:
                 _add(found, (*words, attribute), weight * sure)
     return tuple(found.values())
 
@@ -157,38 +163,19 @@ def _things_around(parents: list[str], own: Words, subject: Subject) -> list[tup
     found = [(subject.owner, _OF_TOOL)] if subject.owner else []
     if subject.thing and not (subject.owner and subject.is_many):
         found += [(words, weight * _OF_TOOL) for words, weight in _variants(subject.thing, elide=True)]
+        if subject.thing[-1] in SHOWN and len(subject.thing) > 1:
+            found.append((subject.thing[:-1], _OF_TOOL))
     return found
 
 
 def _said(found: dict[str, Reading], own: Words, description: str) -> None:
     """Read of what kind a value is, where the description says it and the name does not."""
-    if telling(own) >= _WEAK or not description:
+    if not description or (telling(own) >= _WEAK and own[-1] not in ADDRESSED):
         return
     said = words_in(description[:300])
     for kind in ("email", "url"):
-        if kind in said and kind not in own and (own[-1] in ROLES or own[-1] in _ADDRESSED):
+        if kind in said and kind not in own and (own[-1] in ROLES or own[-1] in ADDRESSED):
             _add(found, (kind,), _SAID)
-
-
-_ADDRESSED = frozenset(
-    [
-        "to",
-        "cc",
-        "bcc",
-        "recipient",
-        "attendee",
-        "invitee",
-        "participant",
-        "guest",
-        "source",
-        "target",
-        "image",
-        "file",
-        "page",
-        "website",
-        "site",
-    ]
-)
 
 
 def _named(found: dict[str, Reading], path: Path, subject: Subject, kind: str, *, is_only: bool) -> None:
@@ -201,24 +188,33 @@ def _named(found: dict[str, Reading], path: Path, subject: Subject, kind: str, *
         _add(found, words, weight)
     if own == ("login",):
         _add(found, ("user", "login"), _SAME)
+    if len(own) > 1 and own[-2] in PERSONS and own[-1] in IDENTIFYING:
+        _add(found, ("user", own[-1]), _PERSON)
     if kind in {"string", "integer"} and len(own) == 1 and _is_thing(own, kind):
         # `customer` is as often the customer's id, or its name.
         for attribute in ("id", "name"):
             _add(found, (*own, attribute), _NAMED_AS_THING * IDENTIFYING[attribute])
-    if telling(own) >= _WEAK and len(own) > 1:
-        return
+    if telling(own) < _WEAK or len(own) == 1:
+        _around(found, own, path, subject, is_only=is_only)
+
+
+def _around(found: dict[str, Reading], own: Words, path: Path, subject: Subject, *, is_only: bool) -> None:
+    """Read a name together with what it is of: what it is inside of, or what its tool is about."""
+    parents = where(path).parents
     weight = 1.0
-    for name in reversed(names[:-1]):
-        around = words_of(name)
+    for around in reversed(parents):
         for words, sure in _variants(around, elide=True):
             _add(found, _of(words, own), weight * sure)
-        if not around or not set(around) <= CONTAINERS:
+        if around and around[-1] in PERSONS and own[-1] in IDENTIFYING:
+            _add(found, ("user", *own), weight * _PERSON)
+        if not around or not CONTAINERS.issuperset(around):
             break
-        weight *= _CONTAINED
+        # The items of an order are other things than orders.
+        weight *= _CONTAINED if subject.is_many or EACH not in path else _INSIDE
     else:
         _of_tool(found, own, subject, weight)
         return
-    is_collection = len(names) == _LENGTH_OF_COLLECTION and path[1].kind == "each"
+    is_collection = len(parents) == 1 and path[1].kind == "each"
     if is_collection and is_only and subject.is_many:
         # `members[].id` of `list_users`.
         _of_tool(found, own, subject, _BESIDE_TOOL)
@@ -233,42 +229,37 @@ def _bare(
     found: dict[str, Reading], path: Path, subject: Subject, kind: str, form: str | None, *, is_only: bool
 ) -> None:
     """Read a value that has no name of its own: an item of a list, a key or a value of a map, a whole result."""
-    name = own_words(path)
-    sure = 1.0
-    if (
-        name
-        and set(name) <= CONTAINERS
-        and all(step.kind != "key" or set(words_of(step.key)) <= CONTAINERS for step in path)
-    ):
+    seen = where(path)
+    name, sure = seen.own, 1.0
+    if name and all(CONTAINERS.issuperset(words) for words in (name, *seen.parents)):
         name, sure = (), _CONTAINED
-    if path and path[-1].kind == "value":
-        _add(found, name or subject.thing, _VALUE)
-        return
-    if not path or (not name and path[-1].kind == "key"):
+    if not path:
         _whole(found, subject, kind, form)
-        return
-    whose = [(name, 1.0)] if name else []
-    if (not name or (is_only and len(path) == _LENGTH_OF_COLLECTION)) and subject.thing:
-        whose.append((subject.thing, sure * _OF_TOOL))
-    for thing, weight in whose:
+    elif path[-1].kind == "value":
+        _add(found, name or subject.thing, _VALUE)
+    elif name and (name[-1] in IDENTIFYING or name[-1] in KINDS):
         # `objectIDs[]` says itself what its items are.
-        said = thing[-1] in IDENTIFYING or thing[-1] in KINDS
-        _add(found, thing, weight, own=not said and thing is name)
-        if said and thing is name:
-            _add(found, thing, weight, own=True)
-            for words, part in _shortened(thing):
-                _add(found, words, weight * part)
-            continue
-        if kind == "integer" and thing is not name:
-            continue
-        for words, part in _variants(thing, elide=True):
-            _add(found, words, weight * part)
-            for attribute, likely in IDENTIFYING.items():
-                _add(found, (*words, attribute), weight * part * likely)
-        if form in _FORMATS:
-            for words, part in _variants(thing, elide=False):
-                _add(found, (*words, _FORMATS[form]), weight * part)
-            _add(found, (_FORMATS[form],), weight * _SAID)
+        for words, weight in [(name, 1.0), *_shortened(name)]:
+            _add(found, words, weight, own=words is name)
+    elif name:
+        _one_of(found, name, 1.0, form)
+        _add(found, name, 1.0, own=True)
+    if path and subject.thing and kind != "integer":
+        beside = is_only and subject.is_many and len(path) == _LENGTH_OF_COLLECTION
+        if path[-1].kind != "value" and (not name or beside):
+            _one_of(found, subject.thing, sure * _OF_TOOL, form)
+
+
+def _one_of(found: dict[str, Reading], thing: Words, weight: float, form: str | None) -> None:
+    """Read a bare value as what one of some things is known by."""
+    for words, part in _variants(thing, elide=True):
+        _add(found, words, weight * part)
+        for attribute, likely in IDENTIFYING.items():
+            _add(found, (*words, attribute), weight * part * likely)
+    if form in _FORMATS:
+        for words, part in _variants(thing, elide=False):
+            _add(found, (*words, _FORMATS[form]), weight * part)
+        _add(found, (_FORMATS[form],), weight * _SAID)
 
 
 def _whole(found: dict[str, Reading], subject: Subject, kind: str, form: str | None) -> None:
@@ -336,5 +327,5 @@ def _of(thing: Words, own: Words) -> Words:
 def _add(found: dict[str, Reading], words: Words, weight: float, *, own: bool = False) -> None:
     key = phrase(words)
     known = found.get(key)
-    if key and (known is None or known.weight < weight):
+    if key and (known is None or known.weight < weight or (own and not known.own and known.weight == weight)):
         found[key] = Reading(key, weight, own)

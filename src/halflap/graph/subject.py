@@ -37,7 +37,7 @@ class Subject(NamedTuple):
     is_many: bool = False
     """Whether it gives several."""
     is_vague: bool = False
-    """Whether the thing is no more than the server itself: `search_wikipedia`."""
+    """Whether the name hardly says it: `presign`, or `search_wikipedia` of a server of that name."""
     creates: bool = False
     """Whether it makes a new one."""
     updates: bool = False
@@ -70,7 +70,7 @@ def subject_of(name: str, server: str) -> Subject:
         phrase=_joined([piece for piece in nouns if words_of(piece)[0] not in ours]),
         owner=owner,
         is_many=many or verb in LISTING,
-        is_vague=not thing or ours.issuperset(thing),
+        is_vague=len(pieces) == 1 or not thing or ours.issuperset(thing),
         creates=verb in CREATING,
         updates=verb in UPDATING,
         deletes=verb in DELETING,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABOUT",
+    "ADDRESSED",
     "ALSO_NOUNS",
     "AT_THE_END",
     "CHANGING",
@@ -27,8 +28,10 @@ __all__ = [
     "IDENTIFYING",
     "KINDS",
     "LISTING",
+    "PERSONS",
     "PREPOSITIONS",
     "ROLES",
+    "SHOWN",
     "THINGS",
     "UPDATING",
     "VERBS",
@@ -51,9 +54,9 @@ CHOSEN = _set("alias code handle login name path slug symbol sku title")
 """Those that whoever makes a thing chooses."""
 
 KINDS = {
-    "url": 0.7, "email": 0.8, "path": 0.2, "latitude": 0.9, "longitude": 0.9, "city": 0.75, "address": 0.75,
+    "url": 0.7, "email": 0.8, "path": 0.2, "latitude": 0.9, "longitude": 0.9, "city": 0.75, "address": 0.78,
     "phone": 0.75, "domain": 0.75, "ip": 0.85, "country": 0.5, "currency": 0.5, "timezone": 0.65, "date": 0.38,
-    "location": 0.65, "host": 0.4, "region": 0.45, "postcode": 0.6, "language": 0.35, "zone": 0.4, "coordinate": 0.8,
+    "location": 0.65, "host": 0.4, "region": 0.45, "postcode": 0.6, "language": 0.62, "zone": 0.4, "coordinate": 0.8,
     "uuid": 0.3, "street": 0.5, "port": 0.25, "doi": 1.0, "isbn": 1.0,
 }  # fmt: skip
 """Values that mean the same wherever they are found, whatever they are of."""
@@ -106,12 +109,26 @@ ROLES = _set(
     "arrival pickup dropoff current selected given input initial home work"
 )
 """What a thing is to a tool, before the thing's own name: `from_account_id`."""
+ADDRESSED = _set(
+    "to cc bcc recipient attendee invitee participant guest source target image file page website site"
+)
+"""Parameters whose description may say that they take an e-mail address or one on the web."""
 CHANGING = _set(
     "min max total num number count avg average mean is has no not new old next previous prev sum delta minimum maximum "
-    "include exclude enable disable allow show hide use sort order filter default except without before after since "
+    "output include exclude enable disable allow show hide use sort order filter except without before after since "
     "until created updated deleted modified last first expected required max per"
 )
 """Words that make another value of the one that they stand before."""
+PERSONS = _set(
+    "approver assignee author commenter contributor creator host initiator invitee maintainer manager member organizer "
+    "owner participant poster recipient reporter requester reviewer sender submitter uploader"
+)
+"""What a user is to something."""
+SHOWN = _set(
+    "avatar chart content icon image link page pdf photo picture preview price rating report score status text thumbnail "
+    "transcript tree weather"
+)
+"""What a tool shows of a thing: an id that it takes is that of the thing."""
 CONTAINERS = _set(
     "attribute body collection content data edge element entry found hit input item list match node object option output "
     "page param parameter payload record response result return row value values field change filter properties criterion "
