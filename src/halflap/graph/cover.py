@@ -46,7 +46,24 @@ def cover_of(size: int, missing: Sequence[float] | None = None) -> Cover:
     Of up to eight units the choice is the cheapest that there is. Of more, it is one that no single tool makes
     cheaper: to find the cheapest would take longer than anybody waits.
     """
+    if size == 1:
+        return _One(missing)
     return _Exact(size, missing) if size <= _EXACT else _Near(size, missing)
+
+
+class _One:
+    """Knows the cheapest: most tools need one thing."""
+
+    def __init__(self, missing: Sequence[float] | None) -> None:
+        # What it costs to do without is known before anybody comes.
+        self._least = float("inf") if missing is None else missing[0]
+
+    def add(self, source: str, cost: float, units: Sequence[tuple[int, float]]) -> Choice | None:
+        whole = cost + units[0][1]
+        if whole >= self._least:
+            return None
+        self._least = whole
+        return Choice(whole, Chosen(source, 1, None), 0)
 
 
 class _Exact:

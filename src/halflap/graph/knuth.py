@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.graph.cover import Cover
-    from halflap.graph.supply import Offer
 
 __all__ = ["GOAL", "Found", "Known", "Knuth"]
 
@@ -48,13 +47,12 @@ class Known(Protocol):
         """The tools that supply something to another."""
         ...
 
-    @property
-    def offers(self) -> Mapping[str, Mapping[str, Sequence[tuple[int, Offer]]]]:
-        """Of each tool, what each other offers it."""
-        ...
-
     def fed_by(self, tool: str) -> Sequence[str]:
         """Give those that take something from a tool."""
+        ...
+
+    def prices_from(self, source: str, target: str) -> Sequence[tuple[int, float]]:
+        """Give what it costs to take each of what a tool needs from another, as far as that has it."""
         ...
 
     def own(self, tool: str) -> float:
@@ -122,8 +120,7 @@ class Knuth:
     def _feed(self, target: str, source: str, cost: float) -> None:
         if target not in self._covers:
             self._covers[target] = cover_of(self._known.open(target), self._prices(target))
-        offered = [(at, offer.cost) for at, offer in self._known.offers[target][source]]
-        best = self._covers[target].add(source, cost, offered)
+        best = self._covers[target].add(source, cost, self._known.prices_from(source, target))
         if best is not None:
             self._reach(target, best._replace(cost=best.cost + self._known.own(target)))
 

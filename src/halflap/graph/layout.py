@@ -92,17 +92,17 @@ def _back(boxes: Mapping[str, Size], arrows: Sequence[tuple[str, str, Size]]) ->
         stack = [(name, iter(out[name]))]
         while stack:
             here, following = stack[-1]
-            at = next(following, None)
-            if at is None:
+            number = next(following, -1)
+            if number < 0:
                 state[here] = 2
                 stack.pop()
                 continue
-            target = arrows[at][1]
+            target = arrows[number][1]
             if target not in state:
                 state[target] = 1
                 stack.append((target, iter(out[target])))
             elif state[target] == 1 and target != here:
-                back.add(at)
+                back.add(number)
     return back
 
 

@@ -10,7 +10,7 @@ cycles can't be part of what is found.
 
 **How much is looked at.** From what is wanted, backwards, the nearest first: a tool can only be part of a plan that
 costs at least as much as the chain from it to the goal. So once a plan is found that costs less than the chain to
-everything not yet looked at, it is the cheapest of all. At most some hundred tools are looked at, so that the answer
+everything not yet looked at, it is the cheapest of all. At most a hundred tools are looked at, so that the answer
 comes soon: where that is not enough to be sure, it is the cheapest over those that are nearest to the goal.
 """
 
@@ -41,9 +41,9 @@ SLACK = 2.0
 """How much more than the best another suggestion may cost."""
 _FIRST_BOUND = 3.0
 _GROWTH = 1.6
-_MOST_LOOKED_AT = 150
-_MOST_FOR_OTHERS = 40
-_MOST_FOR_PARTIAL = 60
+_MOST_LOOKED_AT = 100
+_MOST_FOR_OTHERS = 30
+_MOST_FOR_PARTIAL = 40
 """How many tools are looked at: for the best, for others beside it, for those that lack something."""
 _MOST_TRIED = 60
 
@@ -72,6 +72,7 @@ class Search:
         self._distance: dict[str, float] = {GOAL: 0.0}
         self._frontier: list[tuple[float, str]] = []
         self._feeds: dict[str, list[str]] = {}
+        self._from: dict[tuple[str, str], list[tuple[int, float]]] = {}
         self._prices: dict[str, list[float]] = {}
         self._meet(GOAL, goal)
 
@@ -160,6 +161,7 @@ class Search:
             if need is None:
                 continue
             self._feeds.setdefault(source, []).append(tool)
+            self._from[source, tool] = [(at, offer.cost) for at, offer in made]
             distance = so_far + min(offer.cost for _, offer in made)
             if distance < self._distance.get(source, math.inf):
                 self._distance[source] = distance
@@ -183,6 +185,10 @@ class Search:
     def fed_by(self, tool: str) -> Sequence[str]:
         """Give the tools that were seen to take something from one."""
         return self._feeds.get(tool, ())
+
+    def prices_from(self, source: str, target: str) -> Sequence[tuple[int, float]]:
+        """Give what it costs to take each unit of a tool from another, as far as that has it."""
+        return self._from[source, target]
 
     def open(self, tool: str) -> int:
         """Say how many units a tool needs from others."""
