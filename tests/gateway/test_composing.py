@@ -46,8 +46,22 @@ TOOLS = (
 )
 
 
+ALL = {
+    "name": "list_invoices",
+    "description": "All invoices.",
+    "inputSchema": _object(""),
+    "outputSchema": {
+        "type": "object",
+        "properties": {"invoices": {"type": "array", "items": _object("invoice_id")}},
+        "required": ["invoices"],
+    },
+    "annotations": {"readOnlyHint": True},
+}
+
+
 def shop(folder: Path, **more: Any) -> Config:
-    server = definitions(folder, *TOOLS, name="shop") | {"trust_annotations": True}
+    server = definitions(folder, *TOOLS, *more.pop("tools_too", ()), name="shop")
+    server |= {"trust_annotations": True}
     return Config.from_mapping({"servers": [server], "store": {"path": str(folder / "store.db")}, **more})
 
 
@@ -124,6 +138,20 @@ def test_a_goal_that_does_not_say_so_is_not_met_by_what_changes_something(run: R
     looking, voiding = asked(run, shop(tmp_path), ask)
     assert all("void_invoice" not in short(one["tools"]) for one in looking["suggestions"])
     assert short(voiding["suggestions"][0]["tools"]) == ["void_invoice"]
+
+
+def test_a_goal_destroys_everything_that_is_found_only_if_it_says_so(run: Run, tmp_path: Path) -> None:
+    async def ask(gateway: Gateway) -> Any:
+        return [
+            await gateway.suggest_workflow(goal=goal) for goal in ("void an invoice", "void all invoices")
+        ]
+
+    one, every = asked(run, shop(tmp_path, tools_too=[ALL]), ask)
+    assert all("void_invoice" not in short(found["tools"]) for found in one["suggestions"])
+    (which,) = one["missing"]
+    assert (which["tool"], which["parameter"]) == ("mcp__shop__void_invoice", "invoice_id")
+    assert "to all that are found" in which["note"]
+    assert short(every["suggestions"][0]["tools"]) == ["list_invoices", "void_invoice"]
 
 
 def test_what_is_blocked_is_in_no_plan_and_wanting_it_says_why(run: Run, tmp_path: Path) -> None:

@@ -118,6 +118,9 @@ def test_tools_that_come_go_and_change_are_followed(run: Run) -> None:
             one.snapshot = snapshot(FIND, tool("list_orders", "customer_id", "receipt"), UNTOLD)
             assert await one.pairs() == {FED}
             assert await one.kept() == {FED}
+            one.snapshot = snapshot(FIND, ORDERS, UNTOLD)
+            assert await one.pairs() == {FED, THEN}
+            assert await one.kept() == {FED, THEN}
             one.snapshot = snapshot(ORDERS, UNTOLD)
             assert await one.pairs() == {THEN}
             assert await one.kept() == {THEN}
@@ -134,6 +137,7 @@ def test_what_may_not_be_called_is_not_in_it(run: Run, how: str) -> None:
             one.snapshot = snapshot(FIND, ORDERS, UNTOLD, **{how: kept})
             assert await one.pairs() == {THEN}
             assert FIND.name not in (await one.edges.graph()).tools
+            assert await one.kept() == {THEN}
 
     run(main())
 

@@ -118,8 +118,9 @@ def test_of_a_run_that_is_over_nothing_is_held_for_long(run: Run, monkeypatch: p
         trails = learning._watch._trails
         assert trails is not None
         assert len(trails._runs) == 1
-        assert learning._forgetting is not None
-        learning._forgetting.cancel()
+        timer = learning._forgetting
+        assert timer is not None
+        timer.cancel()
         monkeypatch.setattr(module, "_IDLE_SECONDS", 0.01)
         learning._forget_later()
         async with asyncio.timeout(10):

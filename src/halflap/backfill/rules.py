@@ -18,7 +18,7 @@ __all__ = ["FOLLOWED", "LONGEST_NAME", "Rules", "is_bare", "rules_for", "server_
 
 LONGEST_NAME = 500
 FOLLOWED = 100_000_000
-"""So many bytes of a log are read for where values went: to follow them takes as long as all else together."""
+"""So many bytes of a log are read for where values went: to follow them takes longer than all else together."""
 _PREFIX = "mcp__"
 
 

@@ -72,6 +72,8 @@ class Edges:
         self._latencies: Mapping[tuple[str, str], float] = {}
         self._read_at = 0.0
         self._lock = asyncio.Lock()
+        self._gone: set[tuple[str, str]] = set()
+        """The tools that are no more, by server and name, and whose edges are still in the store."""
         self._unkept: set[str] | None = set()
         """The tools whose edges in the store are not as they are; None where that holds for all."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -197,7 +199,8 @@ class Edges:
             or name not in snapshot.tools
             or name in snapshot.blocked
             or name in snapshot.held
-            or before.get(name) != snapshot.tools[name]
+            or name not in before
+            or before[name].hash != snapshot.tools[name].hash
         }
 
     async def _put(self, snapshot: Snapshot, names: set[str], flows: Lineage) -> None:
@@ -208,22 +211,23 @@ class Edges:
         known = await self._known(tools)
         ports = await asyncio.to_thread(self._ports, tools, known)
         for name in gone & self._versions.keys():
+            gone_one = self._graph.tools[name]
+            self._gone.add((gone_one.server, gone_one.original_name))
             self._graph.remove(name)
             del self._versions[name]
         for one in ports:
             self._graph.put(one)
         self._versions |= {tool.name: _version(tool, known.get(tool.name)) for tool in tools}
-        moved = {tool.server for tool in tools} | ({""} if gone else set())
-        if flows.counts or moved:
+        if flows.counts or (self._flows.counts and (tools or gone)):
             self._flows = self._flows.merge(flows)
             named = await asyncio.to_thread(self._named, snapshot, dict(self._graph.tools))
             self._graph.follow(named)
-            ends = flows.named(_names(snapshot).get)
+            ends = flows.named(_naming(snapshot))
             names |= {str(tool) for pair in ends.pairs for tool in pair}
         self._seen = snapshot
-        if names:
+        if names or gone:
             if self._unkept is not None:
-                self._unkept |= names
+                self._unkept |= names | gone
             if len(self._versions) <= _MOST_AT_ONCE:
                 self._begin("keep", self._keep_behind)
 
@@ -272,7 +276,7 @@ class Edges:
             return None
         from halflap.graph.fitted import fitted  # noqa: PLC0415 -- see the top
 
-        return fitted(self._flows.named(_names(snapshot).get), tools)
+        return fitted(self._flows.named(_naming(snapshot)), tools)
 
     # The store ---------------------------------------------------------------------------------------
 
@@ -297,8 +301,9 @@ class Edges:
         else:
             names = {name for name in unkept if name in keys}
             rows = await asyncio.to_thread(lambda: _rows(_edges_of(graph, names), keys))
-            await self._store.put_edges(rows, mark, of=[keys[name][:2] for name in sorted(names)])
-        self._unkept = set()
+            ends = {keys[name][:2] for name in names} | self._gone
+            await self._store.put_edges(rows, mark, of=sorted(ends))
+        self._unkept, self._gone = set(), set()
 
     def _mark(self) -> str:
         """Give what tells one state of all that edges follow from apart from another."""
@@ -316,13 +321,20 @@ def _callable(snapshot: Snapshot) -> list[Tool]:
     return [snapshot.tools[name] for name in snapshot.callable]
 
 
-def _names(snapshot: Snapshot) -> dict[ToolKey, str]:
-    names: dict[ToolKey, str] = {}
-    for tool in _callable(snapshot):
-        key = key_of(tool)
+def _naming(snapshot: Snapshot) -> Callable[[ToolKey], str | None]:
+    """Give what says which tool a key means now, if any: of another definition it says nothing."""
+    known: dict[str, dict[str, Tool]] = {}
+
+    def name(key: ToolKey) -> str | None:
+        if key.server not in known:
+            known[key.server] = {one.original_name: one for one in snapshot.by_server.get(key.server, ())}
+        tool = known[key.server].get(key.tool)
         # History whose definition nobody knows counts for the present one.
-        names |= {key: tool.name, key._replace(definition_hash=""): tool.name}
-    return names
+        if tool is None or key.definition_hash not in {tool.hash, ""}:
+            return None
+        return None if tool.name in snapshot.blocked or tool.name in snapshot.held else tool.name
+
+    return name
 
 
 def _version(tool: Tool, known: Known | None) -> str:
