@@ -109,6 +109,8 @@ class _Writer:
             values = sorted(variant.values, key=repr)
             tag = {"const": values[0]} if len(values) == 1 else {"enum": values}
             schema["properties"] = {**schema.get("properties", {}), variant.key: tag}
+            # Where there were too many keys to require any, what has no tag would fit this and its own variant.
+            schema["required"] = sorted({*schema.get("required", ()), variant.key})
         others = [one for one in before if one.key is not None and one.key != variant.key]
         if others:
             # An object has the first tag that it can have: what has none before this has none of theirs.
