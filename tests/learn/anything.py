@@ -67,7 +67,9 @@ VARIED = st.lists(
     st.builds(
         lambda fields, tags: {**fields, **tags},
         st.one_of(
-            st.sampled_from([{"id": 1}, {"id": 1, "name": "x"}, {"total": 5}, {"total": "5"}, {"total": 4, "k": 2}]),
+            st.sampled_from(
+                [{"id": 1}, {"id": 1, "name": "x"}, {"total": 5}, {"total": "5"}, {"total": 4, "k": 2}]
+            ),
             st.just(dict.fromkeys("abcdefgh", 1)),
             st.dictionaries(st.sampled_from([*"abcdefgh"]), SCALARS, max_size=8),
         ),

@@ -11,6 +11,7 @@ from halflap.learn.names import is_name
 from halflap.learn.render import render
 from halflap.learn.schemas import infer_schema_from_value, merge_schemas
 from halflap.learn.shape import NOTHING, Shape
+from halflap.learn.unkept import Unkept, with_unkept
 
 __all__ = [
     "NOTHING",
@@ -18,6 +19,7 @@ __all__ = [
     "Learned",
     "Observer",
     "Shape",
+    "Unkept",
     "breaches",
     "changes",
     "confidence",
@@ -33,4 +35,5 @@ __all__ = [
     "outcome_of",
     "render",
     "to_json",
+    "with_unkept",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.graph.lineage import NO_LINEAGE
 from halflap.graph.trail import Trails
-from halflap.learn import Learned, digest_of, observer, outcome_of
+from halflap.learn import Learned, digest_of, observer, outcome_of, with_unkept
 from halflap.observe.knowledge import key_of
 from halflap.schema import read_result, reading_of
 from halflap.values import Result
@@ -60,7 +60,7 @@ class Watch:
         self._trails = Trails() if lineage else None
         self._values = values
         self._redact = redact
-        """Takes secrets out; where values are kept, they are not to be among them."""
+        """Takes secrets out: where values are kept, what is another one without them is not."""
         self._seen = Watched()
         self._readings: OrderedDict[ToolKey, Reading] = OrderedDict()
 
@@ -95,7 +95,7 @@ class Watch:
         digest = digest_of(arguments, self._salt)
         self._follow(answered, key, arguments, None if result.is_error else value)
         if self._values and self._redact is not None:
-            value = self._redact(value)
+            value = with_unkept(value, self._redact(value))
         outcome = outcome_of(value, is_error=result.is_error)
         outcomes = self._seen.tools.setdefault(key, {})
         if outcome not in outcomes:
