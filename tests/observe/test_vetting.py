@@ -256,7 +256,9 @@ CASES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         r"root\.records are mixed, but do not have more than 16 tags",
     ),
     "tag of another word": (
-        lambda data: keys(data)["type"][0].update(values=[["cash", keys(data)["type"][0]["kinds"]["string"]]]),
+        lambda data: keys(data)["type"][0].update(
+            values=[["cash", keys(data)["type"][0]["kinds"]["string"]]]
+        ),
         r"with the tag type that say something else there",
     ),
     "tag of another kind": (_tag(["type", True]), r"with the tag type that say something else there"),

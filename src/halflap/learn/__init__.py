@@ -6,6 +6,7 @@ from halflap.learn.core import Observer, infer, observer
 from halflap.learn.drift import Change, breaches, changes, is_stable
 from halflap.learn.evidence import digest_of
 from halflap.learn.learned import Learned, outcome_of
+from halflap.learn.loss import is_lost
 from halflap.learn.merge import merge
 from halflap.learn.names import is_name
 from halflap.learn.render import render
@@ -27,6 +28,7 @@ __all__ = [
     "from_json",
     "infer",
     "infer_schema_from_value",
+    "is_lost",
     "is_name",
     "is_stable",
     "merge",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from halflap.learn import Learned, confidence, merge, render
+from halflap.learn import Learned, confidence, is_lost, merge, render
+from halflap.learn.learned import OUTCOMES
 from halflap.schema.returned import says_something
 from halflap.schema.types import read_type
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from halflap.schema import Type
     from halflap.store import StoredShape, ToolKey
 
-__all__ = ["MEDIA", "Known", "known_of", "merged", "whole"]
+__all__ = ["IMPORTED", "MEDIA", "Known", "known_of", "merged", "whole"]
 
+IMPORTED = "import:"
+"""What the names of origins begin with that came from other gateways."""
 MEDIA = frozenset({"image", "audio", "resource", "resource_link"})
 """The kinds of blocks that are not text: in a program they are objects of their own, not dicts."""
 _MEDIA_KEYS = frozenset({"type", "mimeType", "uri", "name"})
@@ -28,8 +30,23 @@ _FEWEST = 3
 
 
 def merged(rows: Iterable[StoredShape]) -> Learned:
-    """Put together what all origins learned."""
-    return reduce(Learned.merge, (row.learned for row in rows), Learned())
+    """Put together what all origins learned.
+
+    What was imported takes nothing away: if names, variants or levels that were learned here could not be kept beside
+    it, within the bounds, it is left out.
+    """
+    here, elsewhere = Learned(), []
+    for row in rows:
+        if row.origin.startswith(IMPORTED):
+            elsewhere.append(row)
+        else:
+            here = here.merge(row.learned)
+    whole = here
+    for row in sorted(elsewhere, key=lambda row: row.origin):
+        more = whole.merge(row.learned)
+        lost = (outcome for outcome in OUTCOMES if is_lost(getattr(here, outcome), getattr(more, outcome)))
+        whole = replace(more, **{outcome: getattr(whole, outcome) for outcome in lost})
+    return whole
 
 
 def whole(learned: Learned) -> Shape:
