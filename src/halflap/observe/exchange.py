@@ -12,6 +12,7 @@ from halflap.graph.lineage import Lineage
 from halflap.learn import Learned
 from halflap.observe.known import IMPORTED, known_of
 from halflap.observe.vetting import vetted
+from halflap.schema import visible
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Imported(NamedTuple):
     """How many parts of it came from this installation in the first place, and are left out."""
     lineage: Mapping[str, Lineage]
     """Where values were seen to go, likewise."""
+    new: int = 0
+    """How many results it rests on that were not known of here."""
 
 
 def exported(
@@ -103,8 +106,9 @@ def read_export(data: Any, installation: str, *, values: bool = False, now: floa
         except ShapeTooNewError:
             raise
         except (ShapeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+            named = visible(f"{key.server}.{key.tool}", _LONGEST_NAME)
             raise ShapeBrokenError(
-                f"Entry {number} of what was learned, {key.server}.{key.tool}, is damaged: {error} {_ANEW}"
+                f"Entry {number} of what was learned, {named}, is damaged: {error} {_ANEW}"
             ) from error
         if origin.startswith(f"{installation}/"):
             own += 1
