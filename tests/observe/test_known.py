@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from halflap.learn import Learned, infer
-from halflap.observe import known_of
+from halflap.observe import known_of, observed_told, use_of
 from halflap.observe.known import merged
 from halflap.store import StoredShape, ToolKey
 
@@ -86,3 +88,46 @@ def test_what_was_imported_adds_to_what_was_learned_here() -> None:
     assert merged([live, imported]) == live.learned.merge(imported.learned)
     bad = row("import:y", [{"type": "a", **dict.fromkeys(NAMES, 1)}])
     assert merged([bad, live, imported]) == live.learned.merge(imported.learned)
+
+
+def test_what_is_very_large_is_told_in_short_and_kept_whole() -> None:
+    deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:95]} for name in NAMES[:95]}
+    known = known_of(KEY, Learned(structured=infer([deep] * 4, range(4))))
+    assert known is not None
+    told = observed_told(known)
+    assert len(json.dumps(told["observedSchema"])) <= 20_000 < len(json.dumps(known.schema))
+    assert told["observedSchema"]["properties"][NAMES[0]] == {
+        "type": "object",
+        "x-halflap": {"cut": ["depth"]},
+    }
+    assert jsonschema_rs.validator_for(told["observedSchema"]).is_valid(deep)
+    assert "there is more below" in use_of(known)
+    assert len(repr(known.stub)) < len(repr(known.type)) / 20
+
+
+def test_of_very_many_variants_what_they_have_in_common_is_told() -> None:
+    kinds = [
+        {
+            "type": f"kind_{letter}",
+            "id": 1,
+            **{f"{letter}_{name}": 1 for name in NAMES[:5]},
+            "deep": wide(40, 1),
+        }
+        for letter in "abcdefghijklmno"
+    ]
+    large = [{**one, **{f"{one['type']}_{name}_{'x' * 30}": 1 for name in NAMES[:60]}} for one in kinds]
+    for values, keys in ((kinds, None), (large, False)):
+        known = known_of(KEY, Learned(structured=infer(values, range(15))))
+        assert known is not None
+        assert len(json.dumps(known.told)) < 20_500 < len(json.dumps(known.schema))
+        fits = jsonschema_rs.validator_for(known.told)
+        assert all(fits.is_valid(value) for value in values)
+        assert ("oneOf" in known.told) == (keys is None)
+
+
+def test_what_is_not_large_is_told_whole() -> None:
+    known = known_of(KEY, Learned(structured=infer(HERE, [1, 2])))
+    assert known is not None
+    assert known.told is known.schema
+    assert known.stub == known.type
+    assert "x-halflap" not in observed_told(known)["observedSchema"]

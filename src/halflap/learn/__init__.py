@@ -1,5 +1,6 @@
 """What tools return, learned from what they returned."""
 
+from halflap.learn.brief import brief
 from halflap.learn.codec import from_json, to_json
 from halflap.learn.confidence import confidence
 from halflap.learn.core import Observer, infer, observer
@@ -22,6 +23,7 @@ __all__ = [
     "Shape",
     "Unkept",
     "breaches",
+    "brief",
     "changes",
     "confidence",
     "digest_of",
