@@ -164,9 +164,17 @@ def test_what_is_exported_has_no_values_and_no_names_of_ours(done: dict[str, Don
 def test_what_is_exported_can_be_imported_and_counts_once(done: dict[str, Done], tmp_path: Path) -> None:
     configure(tmp_path)
     take = ("schema", "import", "-", "--json", "-c", "halflap-test.json")
-    for _ in range(2):
+    for new in (66, 0):
         taken = halflap(*take, home=tmp_path, stdin=done["export"].out.encode())
-        assert taken.json == {"tools": 3, "origins": 1, "observations": 66, "own": 0}
+        assert taken.json == {"tools": 3, "origins": 1, "observations": 66, "new": new, "own": 0}
+
+
+def test_it_is_said_what_of_an_import_is_new(done: dict[str, Done], tmp_path: Path) -> None:
+    configure(tmp_path)
+    take = ("schema", "import", "-", "-c", "halflap-test.json")
+    first, second = (halflap(*take, home=tmp_path, stdin=done["export"].out.encode()) for _ in range(2))
+    assert first.err == ("Imported what was learned elsewhere: tools 3, results 66, of which 66 are new.\n")
+    assert second.err == "None of the results in it are new: tools 3, results 66, which count already.\n"
 
 
 def test_what_is_no_export_is_refused(tmp_path: Path) -> None:

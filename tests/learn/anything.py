@@ -63,6 +63,27 @@ DIGESTS = st.integers(0, 4)
 OBSERVED = st.lists(st.tuples(ANYTHING, DIGESTS), max_size=8)
 """Results, each with the digest of its arguments, of which some are the same."""
 
+VARIED = st.lists(
+    st.builds(
+        lambda fields, tags: {**fields, **tags},
+        st.one_of(
+            st.sampled_from(
+                [{"id": 1}, {"id": 1, "name": "x"}, {"total": 5}, {"total": "5"}, {"total": 4, "k": 2}]
+            ),
+            st.just(dict.fromkeys("abcdefgh", 1)),
+            st.dictionaries(st.sampled_from([*"abcdefgh"]), SCALARS, max_size=8),
+        ),
+        st.dictionaries(
+            st.sampled_from(["type", "status", "success"]),
+            st.one_of(st.sampled_from(["a", "b", "c", "d e"]), st.booleans(), st.integers(0, 1)),
+            max_size=2,
+        ),
+    ),
+    min_size=1,
+    max_size=8,
+)
+"""Objects of few kinds, with tags and without, some of which have very many keys."""
+
 ODD = st.one_of(
     st.floats(),
     st.text(alphabet=st.characters(categories=["Cs", "Cc", "Lu"]), max_size=3),

@@ -34,6 +34,12 @@ def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def crowds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a few keys make a crowd, and leave room for variants beside it."""
+    set_everywhere(monkeypatch, "MOST_KEYS", 5)
+
+
+@pytest.fixture
 def always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have it looked after every single place whether there are too many, and not only when there may be."""
     monkeypatch.setattr(Room, "take", lambda room, _places, root: room._look(root))

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from halflap.learn import infer, merge, outcome_of, render
-from learn.anything import OBSERVED
+from learn.anything import OBSERVED, VARIED
 from support import shared_data
 
 if TYPE_CHECKING:
@@ -53,6 +54,14 @@ def test_so_it_does_where_every_bound_is_met(observed: list[tuple[Any, int]]) ->
     shape = infer(*zip(*observed, strict=True), keep_values=True) if observed else infer([])
     fits = validator(shape, enums=True)
     assert all(fits.is_valid(value) for value, _ in observed)
+
+
+@pytest.mark.usefixtures("crowds")
+@settings(EXAMPLES, max_examples=400)
+@given(VARIED, st.sampled_from([1, 3]))
+def test_so_it_does_where_a_variant_has_too_many_keys(observed: list[Any], times: int) -> None:
+    fits = validator(infer(observed * times))
+    assert all(fits.is_valid(value) for value in observed)
 
 
 def test_what_is_required_was_always_there() -> None:
@@ -124,6 +133,23 @@ def test_more_keys_than_a_record_has_make_a_map_and_it_says_so() -> None:
     assert schema["additionalProperties"]["type"] == "integer"
     assert "properties" not in schema
     assert schema["x-halflap"]["cut"] == ["keys"]
+
+
+CROWD = {"type": "bag"} | {f"{one}{two}ing": 1 for one in "abcdefghijkl" for two in "aeiouymnr"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [CROWD, {"id": 1, "name": "x"}, {"success": True, "total": 5}],
+        [CROWD, {"type": "x", "id": 1}, {"type": "y", "total": "5"}, {"total": 4, "k": 2}] * 3,
+    ],
+)
+def test_what_has_no_tag_is_not_of_a_variant_that_has_too_many_keys(values: list[Any]) -> None:
+    shape = infer(values)
+    assert any(record.crowded for record in shape.root.records.values())
+    assert len(render(shape)["oneOf"]) > 1
+    assert [value for value in values if not validator(shape).is_valid(value)] == []
 
 
 def some_of(fields: dict[str, Any], presence: float, count: int, seed: int = 1) -> list[dict[str, Any]]:

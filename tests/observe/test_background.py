@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import Answered
 from halflap.errors import StoreError
+from halflap.learn import Learned
 from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
+from halflap.observe.watch import Watch
 from halflap.store import open_store
 from halflap.values import Tool
 from observe.answers import TOOL, answered, structured
@@ -68,6 +70,49 @@ def test_what_contradicts_a_settled_shape_is_drift_and_is_learned(run: Run) -> N
         known = await knowledge.of(TOOL)
         assert known is not None
         assert known.schema["properties"]["a"]["type"] == ["integer", "string"]
+        await learning.close()
+        await store.close()
+
+    run(scenario())
+
+
+def test_what_settles_and_is_contradicted_before_anything_is_written_is_drift(run: Run) -> None:
+    async def scenario() -> None:
+        store = await open_store(None)
+        learning = Learning(store, Knowledge(store))
+        for number in range(300):
+            learning.take(answered(structured({"id": number, "name": "x"}), number))
+        for number in range(300, 310):
+            learning.take(answered(structured({"id": f"x{number}", "nom": "x"}), number))
+        await learning.flush()
+        events = {(one.path, one.what): one for one in await store.drift()}
+        assert events.keys() == {("id", "new-type"), ("name", "missing-key"), ("nom", "new-key")}
+        assert all(260 <= event.at <= 300 for event in events.values())
+        assert {event.observations for event in events.values()} <= set(range(260, 301))
+        ((row),) = await store.learned()
+        assert row.learned.observations == 310
+        await learning.close()
+        await store.close()
+
+    run(scenario())
+
+
+def test_part_by_part_the_same_is_learned_as_at_once(run: Run) -> None:
+    results = [{"id": number, "tags": ["a"] * (number % 3), "n": None} for number in range(100)]
+
+    async def scenario() -> None:
+        store = await open_store(None)
+        learning = Learning(store, Knowledge(store))
+        watch = Watch()
+        watch.seal_with(await store.salt())
+        for number, result in enumerate(results):
+            learning.take(answered(structured(result), number))
+            watch.see(answered(structured(result), number))
+        await learning.flush()
+        (row,) = await store.learned()
+        (seen,) = watch.take().tools.values()
+        assert row.learned == Learned(structured=seen["structured"].shape())
+        assert await store.drift() == []
         await learning.close()
         await store.close()
 

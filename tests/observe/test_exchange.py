@@ -14,7 +14,7 @@ from halflap.errors import ShapeBrokenError, ShapeTooNewError
 from halflap.gateway import Gateway
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
-from halflap.observe import exported, read_export
+from halflap.observe import Imported, exported, read_export
 from halflap.store import StoredShape, ToolKey
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def test_what_goes_round_keeps_its_origin_and_comes_home_to_nothing() -> None:
     ((origin, shapes),) = read_export(first, THERE).shapes.items()
     again = exported([StoredShape(*key, origin, one) for key, one in shapes.items()], THERE, None)
     assert again["learned"] == first["learned"]
-    assert read_export(again, HERE) == ({}, 1, {})
+    assert read_export(again, HERE) == Imported({}, 1, {})
 
 
 FLOWS = Lineage({Flow(KEY, "a", ToolKey("two", "u", ""), "b[]"): Count(3, 2)})
@@ -63,7 +63,7 @@ def test_where_values_went_goes_along_and_comes_home_to_nothing() -> None:
     assert lineage == FLOWS
     again = exported([], HERE, None, {origin: lineage})
     assert again["lineage"] == data["lineage"]
-    assert read_export(again, THERE) == ({}, 1, {})
+    assert read_export(again, THERE) == Imported({}, 1, {})
 
 
 @pytest.mark.parametrize(
@@ -151,6 +151,19 @@ GOOD = exported([ROW], THERE, None)
 def test_what_is_not_as_it_should_be_is_refused(data: Any) -> None:
     with pytest.raises(ShapeBrokenError, match="xport"):
         read_export(data, HERE)
+
+
+@pytest.mark.parametrize(
+    "shapes", [[], {"other": {}}, {"structured": {"version": 0}}, {"structured": {"version": 1}}]
+)
+def test_what_to_do_is_said_once_and_in_one_line(shapes: Any) -> None:
+    with pytest.raises(ShapeBrokenError) as refused:
+        read_export(_with(shapes=shapes, server="x\n", tool="one\x1b[31m"), HERE)
+    told = str(refused.value)
+    assert told.isprintable()
+    assert told.startswith("Entry 0 of what was learned, x\\n.one\\u001b[31m, is damaged: ")
+    assert told.lower().count("export") == 1
+    assert told.endswith(" Nothing was imported; export it anew.")
 
 
 def test_an_entry_without_a_part_is_refused() -> None:

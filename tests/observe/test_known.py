@@ -1,14 +1,17 @@
-"""When what was learned is said as a type: where there is any confidence, or after three results."""
+"""What is known of a tool: when it is said as a type, and what of it comes from which origin."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from halflap.learn import Learned, infer
-from halflap.observe import known_of
-from halflap.store import ToolKey
+from halflap.observe import known_of, observed_told, use_of
+from halflap.observe.known import merged
+from halflap.store import StoredShape, ToolKey
 
 KEY = ToolKey("s", "t", "h")
 ALIKE: list[Any] = [{"a": 1}, {"a": 2}, {"a": 3}]
@@ -49,3 +52,82 @@ def test_blocks_that_are_not_text_are_told_apart_from_objects(value: Any, has_me
     known = known_of(KEY, Learned(structured=infer([value])))
     assert known is not None
     assert known.has_media == has_media
+
+
+HERE: list[Any] = [{"type": "a", "id": 1, "by": {"name": {"first": "x"}}}, {"type": "b", "total": [{"n": 1}]}]
+NAMES = [f"{one}{two}ing" for one in "abcdefghijkl" for two in "aeiouymnr"]
+
+
+def row(origin: str, values: list[Any]) -> StoredShape:
+    return StoredShape(*KEY, origin, Learned(structured=infer(values, range(len(values)))))
+
+
+def wide(names: int, levels: int) -> dict[str, Any]:
+    return {name: wide(names, levels - 1) if levels else 1 for name in NAMES[:names]}
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        [{"type": "a", **dict.fromkeys(NAMES, 1)}],
+        [{"type": f"kind_{chr(97 + number)}"} for number in range(20)],
+        [{"type": "a", **{name: wide(60, 1) for name in NAMES[:20]}}],
+    ],
+    ids=["names", "tags", "places"],
+)
+def test_what_was_imported_takes_nothing_away(elsewhere: list[Any]) -> None:
+    live, imported = row("live", HERE), row("import:x", elsewhere)
+    assert merged([imported, live]) == merged([live, imported]) == live.learned
+    # Of a log that was read here it is as true as of what passed.
+    assert merged([live, row("backfill", elsewhere)]) == live.learned.merge(imported.learned)
+    assert merged([imported]) == imported.learned
+
+
+def test_what_was_imported_adds_to_what_was_learned_here() -> None:
+    live, imported = row("live", HERE), row("import:x", [{"type": "a", "id": "x", "note": None}])
+    assert merged([live, imported]) == live.learned.merge(imported.learned)
+    bad = row("import:y", [{"type": "a", **dict.fromkeys(NAMES, 1)}])
+    assert merged([bad, live, imported]) == live.learned.merge(imported.learned)
+
+
+def test_what_is_very_large_is_told_in_short_and_kept_whole() -> None:
+    deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:95]} for name in NAMES[:95]}
+    known = known_of(KEY, Learned(structured=infer([deep] * 4, range(4))))
+    assert known is not None
+    told = observed_told(known)
+    assert len(json.dumps(told["observedSchema"])) <= 20_000 < len(json.dumps(known.schema))
+    assert told["observedSchema"]["properties"][NAMES[0]] == {
+        "type": "object",
+        "x-halflap": {"cut": ["depth"]},
+    }
+    assert jsonschema_rs.validator_for(told["observedSchema"]).is_valid(deep)
+    assert "there is more below" in use_of(known)
+    assert len(repr(known.stub)) < len(repr(known.type)) / 20
+
+
+def test_of_very_many_variants_what_they_have_in_common_is_told() -> None:
+    kinds = [
+        {
+            "type": f"kind_{letter}",
+            "id": 1,
+            **{f"{letter}_{name}": 1 for name in NAMES[:5]},
+            "deep": wide(40, 1),
+        }
+        for letter in "abcdefghijklmno"
+    ]
+    large = [{**one, **{f"{one['type']}_{name}_{'x' * 30}": 1 for name in NAMES[:60]}} for one in kinds]
+    for values, keys in ((kinds, None), (large, False)):
+        known = known_of(KEY, Learned(structured=infer(values, range(15))))
+        assert known is not None
+        assert len(json.dumps(known.told)) < 20_500 < len(json.dumps(known.schema))
+        fits = jsonschema_rs.validator_for(known.told)
+        assert all(fits.is_valid(value) for value in values)
+        assert ("oneOf" in known.told) == (keys is None)
+
+
+def test_what_is_not_large_is_told_whole() -> None:
+    known = known_of(KEY, Learned(structured=infer(HERE, [1, 2])))
+    assert known is not None
+    assert known.told is known.schema
+    assert known.stub == known.type
+    assert "x-halflap" not in observed_told(known)["observedSchema"]

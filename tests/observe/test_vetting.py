@@ -171,6 +171,14 @@ def _missing(name: str, times: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def _crowd(**record: Any) -> Callable[[dict[str, Any]], None]:
+    def change(data: dict[str, Any]) -> None:
+        del root(data)["records"][0]["keys"]
+        root(data)["records"][0] |= {"crowded": True, **record}
+
+    return change
+
+
 CASES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "count too large": (_set("observations", 10**30), r"structured\.observations is no count"),
     "count negative": (_set("observations", -3), r"structured\.observations is no count"),
@@ -206,8 +214,8 @@ CASES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "tag is a number": (_tag(["type", 7]), r"records\[1\]\.tag has something that is no value"),
     "tag not there": (_tag(["kind", "card"]), r"with the tag kind that lack it"),
     "values are data": (
-        _key("type", values=[["j@x.de", 1]]),
-        r"root\.type\.values has a value that is not kept",
+        _key("ok", "cash", values=[["j@x.de", 1]]),
+        r"root\.ok\.values has a value that is not kept",
     ),
     "values too many": (_key("type", values=[[f"w{n}", 1] for n in range(17)]), r"values are more than 16"),
     "values too often": (
@@ -225,6 +233,39 @@ CASES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "version text": (_set("version", "1"), r"structured is no learned shape"),
     "deep": (_deep, r"items is deeper than the shape says"),
     "depth": (_set("depth", 10**6), r"structured\.depth is more than 32"),
+    "depth none": (_set("depth", 0), r"structured\.root\.records\[0\].* is deeper than the shape says"),
+    "depth none, cut": (
+        lambda data: (
+            _set("root", {"kinds": {"object": 3}, "cut": True})(data),
+            _set("depth", 0)(data),
+        ),
+        r"structured\.depth is none",
+    ),
+    "depth without a cut": (_set("depth", 9), r"structured\.depth is 9, but nothing was cut off there"),
+    "cut without need": (
+        _key("rows", cut=True),
+        r"root\.rows is cut where it need not be",
+    ),
+    "crowded with nothing": (_crowd(), r"root has too many keys to tell them apart, but not 97"),
+    "crowded with few": (
+        _crowd(rest={"kinds": {"integer": 96}}),
+        r"root has too many keys to tell them apart, but not 97",
+    ),
+    "mixed with nothing": (
+        lambda data: root(data).update(records=[{"seen": 3}], mixed=True),
+        r"root\.records are mixed, but do not have more than 16 tags",
+    ),
+    "tag of another word": (
+        lambda data: keys(data)["type"][0].update(
+            values=[["cash", keys(data)["type"][0]["kinds"]["string"]]]
+        ),
+        r"with the tag type that say something else there",
+    ),
+    "tag of another kind": (_tag(["type", True]), r"with the tag type that say something else there"),
+    "once with several": (
+        _key("id", kinds={"integer": 1}),
+        r"root\.id\.kinds\.integer was seen once, or with one set",
+    ),
     "sample": (_set("sample", ["0" * 16] * 2), r"structured\.sample is not in order"),
     "sample odd": (_set("sample", ["0x12"]), r"structured\.sample has no digest"),
     "sample large": (

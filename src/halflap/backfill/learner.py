@@ -18,7 +18,7 @@ from halflap.backfill.rules import is_bare
 from halflap.backfill.value import value_of
 from halflap.calls import Redactor
 from halflap.graph.lineage import NO_LINEAGE
-from halflap.learn import Learned, digest_of, observer, outcome_of
+from halflap.learn import Learned, digest_of, observer, outcome_of, with_unkept
 from halflap.schema import Reading
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ class Learner:
         if tool.declared is not None and not is_error and not says_error:
             tool.declared.hold(result, value, at)
         if self._redactor is not None:
-            value = self._redactor.value(value)
+            value = with_unkept(value, self._redactor.value(value))
         outcome = outcome_of(value, is_error=is_error or says_error)
         watching = tool.watching.get(outcome)
         if watching is None:

@@ -85,12 +85,17 @@ def import_learned(
         "observations": sum(
             one.observations for shapes in imported.shapes.values() for one in shapes.values()
         ),
+        "new": imported.new,
         "own": imported.own,
     }
     if as_json:
         print_json(told)
         return
-    note(f"Imported what was learned elsewhere: tools {told['tools']}, results {told['observations']}.")
+    found = f"tools {told['tools']}, results {told['observations']}"
+    if imported.new:
+        note(f"Imported what was learned elsewhere: {found}, of which {imported.new} are new.")
+    else:
+        note(f"None of the results in it are new: {found}, which count already.")
     if imported.own:
         note(f"{imported.own} parts came from here in the first place, and count already.")
 

@@ -125,13 +125,19 @@ class Knowing(Parts):
         imported: Imported = await asyncio.to_thread(
             read_export, data, await self._store.installation(), values=self.config.learning.values
         )
+        before = {(row.origin, row.key): row.learned.observations for row in await self._store.learned()}
         for origin in {**imported.shapes, **imported.lineage}:
             await self._store.replace_learned(
                 origin, imported.shapes.get(origin, {}), imported.lineage.get(origin)
             )
         if self._knowledge is not None:
             self._knowledge.forget()
-        return imported
+        new = sum(
+            max(0, one.observations - before.get((origin, key), 0))
+            for origin, shapes in imported.shapes.items()
+            for key, one in shapes.items()
+        )
+        return imported._replace(new=new)
 
     async def forget_learned(
         self, server: str | None = None, tool: str | None = None, *, origin: str | None = None

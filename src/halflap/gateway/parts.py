@@ -335,7 +335,7 @@ class Parts:
     async def _learned_type(self, tool: Tool) -> tuple[Type, str] | None:
         """Say what a tool was seen to return, for the check. It does not wait for what is not looked at yet."""
         known = None if self._knowledge is None else await self._knowledge.of(tool)
-        return None if known is None or known.type is None else (known.type, known.version)
+        return None if known is None or known.stub is None else (known.stub, known.version)
 
     async def _schema_of(self, tool: Tool) -> ToolSchema:
         from halflap.calls import aside  # noqa: PLC0415 -- see the top
@@ -369,4 +369,4 @@ def with_learned(schema: ToolSchema, known: Known | None) -> ToolSchema:
     """Add to a schema what was learned."""
     if known is None:
         return schema
-    return replace(schema, learned_schema=known.schema, learned_type=known.type)
+    return replace(schema, learned_schema=known.schema, learned_type=known.stub)

@@ -52,10 +52,7 @@ def to_json(shape: Shape) -> dict[str, Any]:
 def from_json(data: Any, where: str = "") -> Shape:
     """Read a shape; a newer version and damage are errors of their own, which say where, from `where` on."""
     if type(data) is not dict or type(data.get("version")) is not int or data["version"] < 1:
-        raise ShapeBrokenError(
-            f"{where or 'This'} is no learned shape: it has no version that there is. "
-            "Take it from `halflap schema export`."
-        )
+        raise ShapeBrokenError(f"{where or 'This'} is no learned shape: it has no version that there is.")
     if data["version"] > VERSION:
         raise ShapeTooNewError(
             f"This learned shape is of version {data['version']}, and this Halflap reads up to {VERSION}. "

@@ -19,7 +19,10 @@ class Observer(Protocol):
     """Watches results pass, any number of them."""
 
     def observe(self, value: Any, digest: int = 0, at: float | None = None) -> None:
-        """Take in one result: `digest` stands for the arguments that it answers, `at` is when, in seconds."""
+        """Take in one result: `digest` stands for the arguments that it answers, `at` is when, in seconds.
+
+        Of a text in it that is `Unkept`, no value is kept.
+        """
         ...
 
     def shape(self) -> Shape:

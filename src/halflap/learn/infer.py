@@ -14,6 +14,7 @@ from halflap.learn.limits import MOST_DIGESTS
 from halflap.learn.names import TAG_KEYS
 from halflap.learn.pruning import Room
 from halflap.learn.shape import NOTHING, Shape
+from halflap.learn.unkept import Unkept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,6 +158,8 @@ class Inference:
         plain: Any
         if isinstance(value, str):
             plain = str.__str__(value)
+            if isinstance(value, Unkept):
+                place.values = None
         elif isinstance(value, int):
             plain = int(value)
         elif isinstance(value, float | Decimal):

@@ -64,7 +64,7 @@ class Learned:
     @classmethod
     def from_json(cls, data: Any) -> Learned:
         if not isinstance(data, dict):
-            raise ShapeBrokenError("Not what was learned of a tool: it is no object. Export it anew.")
+            raise ShapeBrokenError("Not what was learned of a tool: it is no object.")
         if not data.keys() <= set(OUTCOMES):
-            raise ShapeBrokenError(f"There are no outcomes but {', '.join(OUTCOMES)}. Export it anew.")
+            raise ShapeBrokenError(f"There are no outcomes but {', '.join(OUTCOMES)}.")
         return cls(**{outcome: from_json(data[outcome], outcome) for outcome in OUTCOMES if outcome in data})

@@ -23,7 +23,7 @@ def render(shape: Shape, *, enums: bool = False, notes: bool = True) -> dict[str
     """Write a shape as a schema.
 
     With `enums`, small repeated strings are enumerated, where they were kept. Without `notes`, only the root has
-    its `x-halflap`.
+    its `x-halflap`, and places below which something was cut off.
     """
     about: _Schema = {
         "observations": shape.observations,
@@ -71,6 +71,8 @@ class _Writer:
                     schema.update(self._object(variant.record))
         if self._notes:
             schema["x-halflap"] = {**(about or {}), "observations": place.count, **_marks(place)}
+        elif place.cut:
+            schema["x-halflap"] = {"cut": ["depth"]}
         return schema
 
     def _plain(self, place: Place, types: list[str]) -> _Schema:
@@ -109,6 +111,8 @@ class _Writer:
             values = sorted(variant.values, key=repr)
             tag = {"const": values[0]} if len(values) == 1 else {"enum": values}
             schema["properties"] = {**schema.get("properties", {}), variant.key: tag}
+            # Where there were too many keys to require any, what has no tag would fit this and its own variant.
+            schema["required"] = sorted({*schema.get("required", ()), variant.key})
         others = [one for one in before if one.key is not None and one.key != variant.key]
         if others:
             # An object has the first tag that it can have: what has none before this has none of theirs.

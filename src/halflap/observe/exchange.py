@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halflap.errors import ShapeBrokenError, ShapeError, ShapeTooNewError
 from halflap.graph.lineage import Lineage
 from halflap.learn import Learned
-from halflap.observe.known import known_of
+from halflap.observe.known import IMPORTED, known_of
 from halflap.observe.vetting import vetted
+from halflap.schema import visible
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ __all__ = ["Imported", "exported", "read_export"]
 
 FORMAT = "halflap-learned"
 VERSION = 1
-_IMPORTED = "import:"
 _ORIGIN = re.compile(r"[0-9a-f]{32}/[0-9a-f]{16}")
 _NAMES = ("server", "tool", "definitionHash")
 _ANEW = "Nothing was imported; export it anew."
@@ -40,6 +40,8 @@ class Imported(NamedTuple):
     """How many parts of it came from this installation in the first place, and are left out."""
     lineage: Mapping[str, Lineage]
     """Where values were seen to go, likewise."""
+    new: int = 0
+    """How many results it rests on that were not known of here."""
 
 
 def exported(
@@ -81,8 +83,8 @@ def exported(
 
 def _abroad(origin: str, installation: str) -> str:
     """Name an origin so that it is like no other's anywhere, and says nothing: ours may be paths of files."""
-    if origin.startswith(_IMPORTED):
-        return origin.removeprefix(_IMPORTED)
+    if origin.startswith(IMPORTED):
+        return origin.removeprefix(IMPORTED)
     return f"{installation}/{sha256(origin.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
@@ -104,13 +106,14 @@ def read_export(data: Any, installation: str, *, values: bool = False, now: floa
         except ShapeTooNewError:
             raise
         except (ShapeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+            named = visible(f"{key.server}.{key.tool}", _LONGEST_NAME)
             raise ShapeBrokenError(
-                f"Entry {number} of what was learned, {key.server}.{key.tool}, is damaged: {error} {_ANEW}"
+                f"Entry {number} of what was learned, {named}, is damaged: {error} {_ANEW}"
             ) from error
         if origin.startswith(f"{installation}/"):
             own += 1
             continue
-        kept = found.setdefault(f"{_IMPORTED}{origin}", {})
+        kept = found.setdefault(f"{IMPORTED}{origin}", {})
         if key in kept:
             raise ShapeBrokenError(f"Entry {number} is there twice. {_ANEW}")
         kept[key] = learned if values else learned.without_values()
@@ -154,10 +157,10 @@ def _lineage(entries: Any, installation: str) -> tuple[dict[str, Lineage], int]:
                 raise ValueError("a path is too long.")  # noqa: TRY301 -- as above
             if origin.startswith(f"{installation}/"):
                 own += 1
-            elif f"{_IMPORTED}{origin}" in found:
+            elif f"{IMPORTED}{origin}" in found:
                 raise ValueError("an origin is there twice.")  # noqa: TRY301 -- as above
             else:
-                found[f"{_IMPORTED}{origin}"] = read
+                found[f"{IMPORTED}{origin}"] = read
     except (TypeError, ValueError, LookupError) as error:
         raise ShapeBrokenError(f"Where values went is damaged: {error} {_ANEW}") from error
     return found, own

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from halflap.learn import Learned, confidence, merge, render
+from halflap.learn import Learned, brief, confidence, is_lost, merge, render
+from halflap.learn.learned import OUTCOMES
 from halflap.schema.returned import says_something
 from halflap.schema.types import read_type
 
@@ -18,18 +18,37 @@ if TYPE_CHECKING:
     from halflap.schema import Type
     from halflap.store import StoredShape, ToolKey
 
-__all__ = ["MEDIA", "Known", "known_of", "merged", "whole"]
+__all__ = ["IMPORTED", "MEDIA", "MOST_TOLD", "Known", "known_of", "merged", "whole"]
 
+IMPORTED = "import:"
+"""What the names of origins begin with that came from other gateways."""
 MEDIA = frozenset({"image", "audio", "resource", "resource_link"})
 """The kinds of blocks that are not text: in a program they are objects of their own, not dicts."""
 _MEDIA_KEYS = frozenset({"type", "mimeType", "uri", "name"})
+MOST_TOLD = 20_000
+"""So many bytes of JSON Schema are told of one tool; whoever wants more asks for `halflap schema show`."""
 _FEWEST = 3
 """So many results tell what a tool returns, though all of them answer the same arguments."""
 
 
 def merged(rows: Iterable[StoredShape]) -> Learned:
-    """Put together what all origins learned."""
-    return reduce(Learned.merge, (row.learned for row in rows), Learned())
+    """Put together what all origins learned.
+
+    What was imported takes nothing away: if names, variants or levels that were learned here could not be kept beside
+    it, within the bounds, it is left out.
+    """
+    here, elsewhere = Learned(), []
+    for row in rows:
+        if row.origin.startswith(IMPORTED):
+            elsewhere.append(row)
+        else:
+            here = here.merge(row.learned)
+    whole = here
+    for row in sorted(elsewhere, key=lambda row: row.origin):
+        more = whole.merge(row.learned)
+        lost = (outcome for outcome in OUTCOMES if is_lost(getattr(here, outcome), getattr(more, outcome)))
+        whole = replace(more, **{outcome: getattr(whole, outcome) for outcome in lost})
+    return whole
 
 
 def whole(learned: Learned) -> Shape:
@@ -44,10 +63,14 @@ class Known:
     key: ToolKey
     learned: Learned
     schema: dict[str, Any]
-    """JSON Schema of the value as programs see it, with `x-halflap` at the root alone."""
+    """JSON Schema of the value as programs see it, with `x-halflap` at the root, and where something was cut off."""
+    told: dict[str, Any]
+    """The same for a model to read: of what is very large, the deepest levels are cut off."""
     confidence: float
     type: Type | None
-    """The same for stubs and signatures; None where it says nothing, or rests on too little."""
+    """All of it as a type; None where it says nothing, or rests on too little."""
+    stub: Type | None
+    """The same for stubs and signatures, of as much as is told."""
     version: str
     """Another one for another type."""
     has_media: bool = False
@@ -83,17 +106,24 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
     if not shape.observations:
         return None
     sure = confidence(shape, enums=enums)
-    schema = render(shape, enums=enums, notes=False)
+    schema = told = render(shape, enums=enums, notes=False)
     noted = render(shape, enums=enums)
-    kind = None
-    if sure > 0 or shape.observations >= _FEWEST:
-        kind = read_type(_for_programs(noted))
+    kind = stub = None
+    is_said = sure > 0 or shape.observations >= _FEWEST
+    if is_said:
+        kind = stub = read_type(_for_programs(noted))
+    short = brief(shape, MOST_TOLD, enums=enums)
+    if short is not shape:
+        told = render(short, enums=enums, notes=False)
+        stub = read_type(_for_programs(render(short, enums=enums))) if is_said else None
     return Known(
         key,
         learned,
         schema,
+        told,
         sure,
         kind if kind is not None and says_something(kind) else None,
+        stub if stub is not None and says_something(stub) else None,
         sha256(repr(kind).encode(errors="replace")).hexdigest(),
         _has_media(noted),
     )

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 from halflap.errors import StoreError
 from halflap.graph.lineage import NO_LINEAGE
 from halflap.learn import Learned
-from halflap.observe.compare import Compared, compare
 from halflap.observe.watch import Watch
 from halflap.store import LIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from halflap.calls import Answered
     from halflap.graph.lineage import Lineage
     from halflap.observe.knowledge import Knowledge
-    from halflap.store import Store, ToolKey
+    from halflap.observe.watch import Course
+    from halflap.store import DriftEvent, Store, ToolKey
 
 __all__ = ["METERS", "Learning"]
 
@@ -92,6 +92,8 @@ class Learning:
         self._unwritten: dict[ToolKey, Learned] = {}
         self._unwritten_calls: list[str] = []
         self._unwritten_lineage: Lineage = NO_LINEAGE
+        self._unwritten_drift: list[DriftEvent] = []
+        self._unwritten_changed: list[ToolKey] = []
         self._took = 0.0
         self._taken = 0
         self._has_salt = False
@@ -195,9 +197,11 @@ class Learning:
         began = time.perf_counter()
         # To redact takes long.
         if size <= _SMALL and not self._values:
-            self._watch.see(answered)
+            full = self._watch.see(answered)
         else:
-            await asyncio.to_thread(self._watch.see, answered)
+            full = await asyncio.to_thread(self._watch.see, answered)
+        if full is not None:
+            await self._fold(full)
         self._meters["results"] += 1
         self._meters["look_seconds"] += time.perf_counter() - began
         self._ended += answered.at if answered.ended is None else answered.ended
@@ -214,6 +218,18 @@ class Learning:
             self._forget_later()
         else:
             self._forgetting = None
+
+    async def _fold(self, key: ToolKey) -> None:
+        try:
+            await asyncio.to_thread(self._watch.fold, key, await self._before(key))
+        except Exception:
+            # A crash costs this part, not the ones to come.
+            logger.exception("What was learned of %s.%s could not be added up", key.server, key.tool)
+
+    async def _before(self, key: ToolKey) -> Learned:
+        """Give what is known of a tool, written or not."""
+        known, more = await self._knowledge.learned(key), self._unwritten.get(key)
+        return known if more is None else await asyncio.to_thread(known.merge, more)
 
     async def _salt(self) -> bytes:
         try:
@@ -246,7 +262,9 @@ class Learning:
             watched = self._watch.take()
         began = time.monotonic()
         try:
-            await self._write(watched.calls, await asyncio.to_thread(watched.shapes), watched.lineage)
+            before = {key: await self._before(key) for key in watched.tools}
+            courses = await asyncio.to_thread(watched.fold_all, before, enums=self._values)
+            await self._write(watched.calls, courses, watched.lineage)
             await self._measure(time.monotonic() - began)
         except StoreError as error:
             self._complain(str(error))
@@ -271,11 +289,15 @@ class Learning:
 
     def _written(self) -> None:
         self._unwritten, self._unwritten_calls, self._unwritten_lineage = {}, [], NO_LINEAGE
+        self._unwritten_drift, self._unwritten_changed = [], []
 
-    async def _write(self, calls: Sequence[str], shapes: dict[ToolKey, Learned], lineage: Lineage) -> None:
+    async def _write(self, calls: Sequence[str], courses: Mapping[ToolKey, Course], lineage: Lineage) -> None:
         # Kept until it is written: a store that fails today may work tomorrow.
-        for key, shape in shapes.items():
-            self._unwritten[key] = self._unwritten.get(key, Learned()).merge(shape)
+        for key, course in courses.items():
+            self._unwritten[key] = self._unwritten.get(key, Learned()).merge(course.learned)
+            self._unwritten_drift += course.drift
+            if course.is_changed and key not in self._unwritten_changed:
+                self._unwritten_changed.append(key)
         self._unwritten_calls = [*self._unwritten_calls, *calls][:_MOST_CALLS]
         self._unwritten_lineage = self._unwritten_lineage.merge(lineage)
         if not self._unwritten:
@@ -283,16 +305,15 @@ class Learning:
         if self._before_writing is not None:
             # The calls have to be there, to be marked in the same transaction.
             await self._before_writing()
-        before = {key: await self._knowledge.learned(key) for key in self._unwritten}
-        found: Compared = await asyncio.to_thread(compare, before, dict(self._unwritten), enums=self._values)
-        flows = self._unwritten_lineage
+        after = {key: await self._before(key) for key in self._unwritten}
+        flows, drift, changed = self._unwritten_lineage, self._unwritten_drift, self._unwritten_changed
         await self._store.add_learned(
             LIVE, self._unwritten, lineage=flows, observed_calls=self._unwritten_calls
         )
         self._written()
-        for key, learned in found.after.items():
+        for key, learned in after.items():
             self._knowledge.put(key, learned)
-        for event in found.drift:
+        for event in drift:
             logger.info(
                 "%s.%s returns something else than before: %s %s",
                 event.server,
@@ -300,9 +321,9 @@ class Learning:
                 event.path,
                 event.what,
             )
-        await self._store.add_drift(found.drift)
-        if found.changed and self._on_changed is not None:
-            self._on_changed(found.changed)
+        await self._store.add_drift(drift)
+        if changed and self._on_changed is not None:
+            self._on_changed(changed)
         if flows.counts and self._on_flows is not None:
             self._on_flows(flows)
 

@@ -32,11 +32,18 @@ def iso(seconds: float | None) -> str | None:
 def observed_told(known: Known) -> dict[str, Any]:
     """Give the schema, and on what it rests."""
     return {
-        "observedSchema": {key: part for key, part in known.schema.items() if key != "x-halflap"},
+        "observedSchema": _observed(known.told),
         "observations": known.observations,
         "confidence": round(known.confidence, 4),
         "lastObserved": iso(known.last),
     }
+
+
+def _observed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is told beside it; where something was cut off stays."""
+    cut = schema["x-halflap"].get("cut")
+    bare = {key: part for key, part in schema.items() if key != "x-halflap"}
+    return bare if cut is None else {**bare, "x-halflap": {"cut": cut}}
 
 
 def use_of(known: Known) -> str:
@@ -49,6 +56,8 @@ def use_of(known: Known) -> str:
             "What has the type image, audio, resource or resource_link in it is no dict there, but an object with "
             ".kind, .mime_type, .uri, .text and .data. "
         )
+    if known.told is not known.schema:
+        told += "It is very large: where x-halflap says cut, there is more below that was seen. "
     if known.confidence > 0:
         # Rounded down: it is a lower bound.
         return told + f"The next result fits it with a chance of at least {int(known.confidence * 100)} %."

@@ -9,14 +9,17 @@ from halflap.errors import ShapeBrokenError
 from halflap.learn import Learned
 from halflap.learn.evidence import NEVER
 from halflap.learn.learned import OUTCOMES
-from halflap.learn.limits import LONGEST_VALUE, MOST_DIGESTS
+from halflap.learn.limits import DEEPEST, LONGEST_VALUE, MOST_DIGESTS, MOST_KEYS, MOST_VARIANTS
 from halflap.learn.names import TAG_KEYS, is_tag_value
 from halflap.learn.shape import NOTHING, Key, Place, Record, Shape
 from halflap.schema.place import path_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from halflap.learn.evidence import Tally
     from halflap.learn.learned import Outcome
+    from halflap.learn.shape import Scalar, Tag
 
 __all__ = ["vetted"]
 
@@ -52,6 +55,7 @@ class _Vetting:
     def __init__(self, shape: Shape, *, values: bool) -> None:
         self._shape = shape
         self._values = values
+        self._cuts = 0
         # Beyond so many, not all are there.
         self._digests = frozenset(shape.sample.digests) if len(shape.sample.digests) < MOST_DIGESTS else None
 
@@ -74,7 +78,12 @@ class _Vetting:
                 f"{outcome}.root",
                 f"was seen {shape.root.count} times, in {shape.observations} results",
             )
-        return replace(shape, root=self._place(shape.root, f"{outcome}.root", shape.depth))
+        if not shape.depth:
+            _refuse(f"{outcome}.depth", "is none: there is never too much right below a result")
+        root = self._place(shape.root, f"{outcome}.root", shape.depth)
+        if shape.depth < DEEPEST and not self._cuts:
+            _refuse(f"{outcome}.depth", f"is {shape.depth}, but nothing was cut off there")
+        return replace(shape, root=root)
 
     def _times(self, outcome: Outcome, now: float) -> None:
         first, last = self._shape.first, self._shape.last
@@ -97,6 +106,10 @@ class _Vetting:
         self._texts(place, where, name)
         self._arrays(place, where, left)
         self._objects(place, where, left)
+        if place.cut:
+            if left:
+                _refuse(where, "is cut where it need not be: there is more below other places")
+            self._cuts += 1
         return replace(
             place,
             items=None if place.items is None else self._place(place.items, f"{where}[]", left - 1),
@@ -108,6 +121,9 @@ class _Vetting:
             _refuse(where, "was never seen, but with some arguments")
         if tally.once is not None and self._digests is not None and tally.once not in self._digests:
             _refuse(where, "was seen with arguments that there were not")
+        fewest = min(tally.times, len(self._shape.sample.digests))
+        if tally.once is None and tally.times and fewest == 1:
+            _refuse(where, "was seen once, or with one set of arguments alone, and with several")
 
     def _texts(self, place: Place, where: str, name: str | None) -> None:
         strings = place.kinds.get("string", NEVER).times
@@ -119,21 +135,21 @@ class _Vetting:
             return
         is_tag = name in TAG_KEYS
         for value, tally in place.values.items():
+            if not (is_tag and is_tag_value(value)):
+                self._text(value, f"{where}.values")
             self._tally(tally, f"{where}.values")
-            if is_tag and is_tag_value(value):
-                continue
-            if type(value) is bool or not self._values:
-                _refuse(f"{where}.values", "has a value that is not kept: only words under tag keys are")
-            if len(value) > LONGEST_VALUE or not value.isprintable():
-                _refuse(
-                    f"{where}.values", "has a text that is not kept: too long, or with control characters"
-                )
         words = sum(tally.times for value, tally in place.values.items() if type(value) is str)
         if words != strings:
             _refuse(f"{where}.values", f"were seen {words} times, among {strings} texts")
         truths = sum(tally.times for value, tally in place.values.items() if type(value) is bool)
         if is_tag and truths != place.kinds.get("boolean", NEVER).times:
             _refuse(f"{where}.values", "do not add up to the booleans there")
+
+    def _text(self, value: Scalar, where: str) -> None:
+        if type(value) is bool or not self._values:
+            _refuse(where, "has a value that is not kept: only words under tag keys are")
+        if len(str(value)) > LONGEST_VALUE or not str(value).isprintable():
+            _refuse(where, "has a text that is not kept: too long, or with control characters")
 
     @staticmethod
     def _arrays(place: Place, where: str, left: int) -> None:
@@ -161,21 +177,18 @@ class _Vetting:
         seen = sum(record.seen.times for record in place.records.values())
         if seen != objects and (place.records or not (place.cut or not left)):
             _refuse(f"{where}.records", f"were seen {seen} times, among {objects} objects")
-        if place.mixed and set(place.records) - {None}:
-            _refuse(f"{where}.records", "are apart by tags, and mixed")
+        if place.mixed:
+            _mixed(place.records, f"{where}.records")
         for tag, record in place.records.items():
-            if tag is None:
-                continue
-            if tag.key not in TAG_KEYS:
-                _refuse(f"{where}.records", "has a tag under a key that is no tag key")
-            key = record.keys.get(tag.key)
-            if not record.crowded and (key is None or key.missing.times):
-                _refuse(f"{where}.records", f"has objects with the tag {tag.key} that lack it")
+            if tag is not None:
+                _tagged(tag, record, f"{where}.records")
 
     def _record(self, record: Record, where: str, left: int) -> Record:
         self._tally(record.seen, f"{where}.seen")
         if record.crowded and record.keys:
             _refuse(where, "has names for keys, and too many to have any")
+        if record.crowded and (record.rest is None or record.rest.count <= MOST_KEYS):
+            _refuse(where, f"has too many keys to tell them apart, but not {MOST_KEYS + 1} of them")
         keys: dict[str, Key] = {}
         for name, key in record.keys.items():
             step = path_of([name])
@@ -192,3 +205,28 @@ class _Vetting:
         return replace(
             record, keys=keys, rest=None if rest is None else self._place(rest, f"{where}[key]", left)
         )
+
+
+def _mixed(records: Mapping[Tag | None, Record], where: str) -> None:
+    """Look at objects that had too many tags to be told apart."""
+    if set(records) != {None}:
+        _refuse(where, "are apart by tags, and mixed")
+    record = records[None]
+    # All but one had a tag, each another.
+    tagged = sum(key.place.count for name, key in record.keys.items() if name in TAG_KEYS)
+    if record.seen.times <= MOST_VARIANTS or (not record.crowded and tagged < MOST_VARIANTS):
+        _refuse(where, f"are mixed, but do not have more than {MOST_VARIANTS} tags")
+
+
+def _tagged(tag: Tag, record: Record, where: str) -> None:
+    """Look at objects that say by a tag what they are: all of them say so, and say nothing else."""
+    if tag.key not in TAG_KEYS:
+        _refuse(where, "has a tag under a key that is no tag key")
+    key = record.keys.get(tag.key)
+    if record.crowded:
+        return
+    if key is None or key.missing.times:
+        _refuse(where, f"has objects with the tag {tag.key} that lack it")
+    kind = "boolean" if type(tag.value) is bool else "string"
+    if set(key.place.kinds) != {kind} or key.place.values is None or set(key.place.values) != {tag.value}:
+        _refuse(where, f"has objects with the tag {tag.key} that say something else there")

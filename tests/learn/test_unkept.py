@@ -1,0 +1,59 @@
+"""Secrets, where values are kept: what they look like is learned, what they are is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+from hypothesis import given, settings
+
+from halflap.calls import Redactor
+from halflap.learn import Unkept, infer, merge, render, to_json, with_unkept
+from halflap.learn.unvalued import without_values
+from learn.anything import OBSERVED
+
+SECRETS = ("a@b.de", "x y", "2024-01-01")
+REDACT = Redactor(SECRETS)
+
+
+def marked(value: Any) -> Any:
+    return with_unkept(value, REDACT.value(value))
+
+
+@settings(max_examples=150)
+@given(OBSERVED)
+def test_secrets_change_nothing_but_the_values_that_are_kept(observed: list[tuple[Any, int]]) -> None:
+    values, digests = [value for value, _ in observed], [digest for _, digest in observed]
+    kept = infer([with_unkept(value, _hidden(value)) for value in values], digests, keep_values=True)
+    assert without_values(kept) == infer(values, digests)
+
+
+def _hidden(value: Any) -> Any:
+    """Take every text out, and no key."""
+    if isinstance(value, str):
+        return "[redacted]"
+    if isinstance(value, dict):
+        return {key: _hidden(member) for key, member in value.items()}
+    return [_hidden(one) for one in value] if isinstance(value, list) else value
+
+
+def test_where_one_was_a_secret_no_value_is_kept_in_any_order() -> None:
+    values = [{"by": "ann"}, {"by": Unkept("bob")}, {"by": "ann"}]
+    whole = infer(values, keep_values=True)
+    assert whole.root.records[None].keys["by"].place.values is None
+    apart = [infer([value], keep_values=True) for value in values]
+    assert to_json(merge(*apart)) == to_json(merge(*reversed(apart))) == to_json(whole)
+
+
+def test_a_key_that_holds_a_secret_is_data() -> None:
+    value = {"hunterkey": {"a": 1}, "other": 2}
+    shape = infer([with_unkept(value, Redactor(["hunterkey"]).value(value))], keep_values=True)
+    assert "hunterkey" not in str(to_json(shape))
+    assert jsonschema_rs.validator_for(render(shape, enums=True)).is_valid(value)
+
+
+def test_what_is_deeper_than_anyone_looks_is_left_as_it_is() -> None:
+    value: Any = "x"
+    for _ in range(300):
+        value = [value]
+    assert infer([marked(value)], keep_values=True) == infer([value], keep_values=True)
