@@ -396,6 +396,21 @@ def test_our_own_records_count_once(run: Run) -> None:
     run(main())
 
 
+def test_two_backfills_of_our_own_records_at_once_count_each_once(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        stores = [await open_store(tmp_path / "halflap.db") for _ in range(2)]
+        result = json.dumps({"content": [{"type": "text", "text": '{"a": 1}'}], "isError": False})
+        calls = [call(number, result=result, arguments=json.dumps({"n": number})) for number in range(1_500)]
+        await stores[0].record_calls(calls)
+        summaries = await asyncio.gather(*(backfill(store, "store") for store in stores))
+        assert await observations(stores[0]) == 1_500
+        assert sum(summary.observations for summary in summaries) == 1_500
+        for store in stores:
+            await store.close()
+
+    run(main())
+
+
 def test_a_pipe_is_read_and_known_again(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = await open_store(None)

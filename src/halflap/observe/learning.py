@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import StoreError
-from halflap.graph.lineage import NO_LINEAGE
+from halflap.graph.lineage import Lineage
 from halflap.learn import Learned
 from halflap.observe.compare import Compared, compare
 from halflap.observe.watch import Watch
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from halflap.calls import Answered
-    from halflap.graph.lineage import Lineage
     from halflap.observe.knowledge import Knowledge
+    from halflap.observe.watch import Watched
     from halflap.store import Store, ToolKey
 
 __all__ = ["METERS", "Learning"]
@@ -50,7 +50,6 @@ _REST = 19
 """While calls come, so many times as long as it looked it lets them pass: it takes a twentieth of the time at most."""
 _WRITE_SECONDS = 3.0
 _WRITE_REST = 20
-_MOST_CALLS = 100_000
 
 
 class Learning:
@@ -87,9 +86,10 @@ class Learning:
         self._looking = asyncio.Lock()
         self._writing = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
-        self._unwritten: dict[ToolKey, Learned] = {}
-        self._unwritten_calls: list[str] = []
-        self._unwritten_lineage: Lineage = NO_LINEAGE
+        self._full = asyncio.Event()
+        """So much is looked at that it is to be written soon."""
+        self._unwritten: list[Watched] = []
+        self._unwritten_bytes = 0
         self._took = 0.0
         self._taken = 0
         self._has_salt = False
@@ -107,7 +107,8 @@ class Learning:
             return
         result = answered.result
         size = len(result) if isinstance(result, str) else _LARGE
-        full = self._waiting_bytes + size > _MOST_WAITING_BYTES and self._waiting
+        kept = self._waiting_bytes + self._watch.held + self._unwritten_bytes
+        full = kept and kept + size > _MOST_WAITING_BYTES
         if full or len(self._waiting) >= _MOST_WAITING:
             self._drop()
             return
@@ -195,6 +196,8 @@ class Learning:
             self._watch.see(answered)
         else:
             await asyncio.to_thread(self._watch.see, answered)
+        if self._watch.held > _MOST_WAITING_BYTES // 2:
+            self._full.set()
         self._meters["results"] += 1
         self._meters["look_seconds"] += time.perf_counter() - began
         self._ended += answered.at if answered.ended is None else answered.ended
@@ -209,7 +212,9 @@ class Learning:
     async def _write_on(self) -> None:
         while True:
             await self._looked.wait()
-            await asyncio.sleep(max(_WRITE_SECONDS, _WRITE_REST * self._took))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(_WRITE_SECONDS, _WRITE_REST * self._took)):
+                    await self._full.wait()
             async with self._writing:
                 # What was looked at so far: to wait for the rest may be to wait for ever.
                 await self._write_down()
@@ -227,17 +232,18 @@ class Learning:
     async def _write_down(self) -> None:
         async with self._looking:
             self._looked.clear()
+            self._full.clear()
             watched = self._watch.take()
         began = time.monotonic()
         try:
-            await self._write(watched.calls, await asyncio.to_thread(watched.shapes), watched.lineage)
+            await self._write(watched)
             await self._measure(time.monotonic() - began)
         except StoreError as error:
             self._complain(str(error))
         except Exception:
             # A crash costs this batch, not the ones to come.
             logger.exception("What was learned could not be written")
-            self._written()
+            self._keep([])
         else:
             self._failing = False
         self._took = time.monotonic() - began
@@ -253,27 +259,36 @@ class Learning:
         self._meters, self._ended = dict.fromkeys(METERS, 0.0), 0.0
         await self._store.add_meters({f"learning_{name}": value for name, value in meters.items()})
 
-    def _written(self) -> None:
-        self._unwritten, self._unwritten_calls, self._unwritten_lineage = {}, [], NO_LINEAGE
+    def _keep(self, unwritten: list[Watched]) -> None:
+        self._unwritten = unwritten
+        self._unwritten_bytes = sum(one.bytes for one in unwritten)
 
-    async def _write(self, calls: Sequence[str], shapes: dict[ToolKey, Learned], lineage: Lineage) -> None:
+    async def _write(self, watched: Watched) -> None:
         # Kept until it is written: a store that fails today may work tomorrow.
-        for key, shape in shapes.items():
-            self._unwritten[key] = self._unwritten.get(key, Learned()).merge(shape)
-        self._unwritten_calls = [*self._unwritten_calls, *calls][:_MOST_CALLS]
-        self._unwritten_lineage = self._unwritten_lineage.merge(lineage)
+        if watched:
+            self._keep([*self._unwritten, watched])
         if not self._unwritten:
             return
         if self._before_writing is not None:
             # The calls have to be there, to be marked in the same transaction.
             await self._before_writing()
-        before = {key: await self._knowledge.learned(key) for key in self._unwritten}
-        found: Compared = await asyncio.to_thread(compare, before, dict(self._unwritten), enums=self._values)
-        flows = self._unwritten_lineage
-        await self._store.add_learned(
-            LIVE, self._unwritten, lineage=flows, observed_calls=self._unwritten_calls
-        )
-        self._written()
+        while self._unwritten and (taken := await self._add()):
+            # A backfill of the store was faster with these. Not while something is looked at: it is by the same watch.
+            async with self._looking:
+                left = [await asyncio.to_thread(self._watch.without, one, taken) for one in self._unwritten]
+            self._keep([one for one in left if one])
+
+    async def _add(self) -> frozenset[str]:
+        """Add what is not written to what is known; gives the calls that somebody has learned from, if there are any."""
+        shapes = await asyncio.to_thread(_together, self._unwritten)
+        flows = Lineage.sum(one.lineage for one in self._unwritten)
+        calls = [call for one in self._unwritten for call in one.calls]
+        before = {key: await self._knowledge.learned(key) for key in shapes}
+        found: Compared = await asyncio.to_thread(compare, before, shapes, enums=self._values)
+        taken = await self._store.add_learned(LIVE, shapes, lineage=flows, observed_calls=calls)
+        if taken:
+            return taken
+        self._keep([])
         for key, learned in found.after.items():
             self._knowledge.put(key, learned)
         for event in found.drift:
@@ -289,6 +304,7 @@ class Learning:
             self._on_changed(found.changed)
         if flows.counts and self._on_flows is not None:
             self._on_flows(flows)
+        return taken
 
     def _complain(self, trouble: str) -> None:
         """Say it once, until it has worked again."""
@@ -307,3 +323,11 @@ class Learning:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self.flush()
+
+
+def _together(unwritten: Sequence[Watched]) -> dict[ToolKey, Learned]:
+    shapes: dict[ToolKey, Learned] = {}
+    for one in unwritten:
+        for key, seen in one.shapes().items():
+            shapes[key] = shapes.get(key, Learned()).merge(seen)
+    return shapes

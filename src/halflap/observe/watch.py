@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.graph.lineage import NO_LINEAGE
+from halflap.graph.lineage import Lineage
 from halflap.graph.trail import Trails
 from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.observe.knowledge import key_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from halflap.calls import Answered
-    from halflap.graph.lineage import Lineage
     from halflap.learn import Observer
     from halflap.learn.learned import Outcome
     from halflap.schema import Reading
@@ -31,23 +30,48 @@ __all__ = ["Watch", "Watched"]
 logger = logging.getLogger(__name__)
 
 _MOST_READINGS = 2_000
+_BESIDES = 500
+"""About what a call takes in memory beside its texts."""
 _KEPT_OF_BLOCKS = ("type", "mimeType", "uri", "name")
+
+
+_Observers = dict["ToolKey", dict["Outcome", "Observer"]]
 
 
 @dataclass(slots=True)
 class Watched:
     """What was seen since it was last written."""
 
-    tools: dict[ToolKey, dict[Outcome, Observer]] = field(default_factory=dict)
-    calls: list[str] = field(default_factory=list)
-    lineage: Lineage = NO_LINEAGE
+    tools: _Observers = field(default_factory=dict)
+    texts: list[Answered] = field(default_factory=list)
+    """What is in it, to be looked at again if some of it is not to count after all."""
+    bytes: int = 0
+    """How much that is."""
+    large_tools: _Observers = field(default_factory=dict)
+    """Of what is too large to be kept; it counts as a whole, or not at all."""
+    large_calls: list[str] = field(default_factory=list)
+    flows: list[tuple[str, Lineage]] = field(default_factory=list)
+    """Where values went, by the call that took them."""
+
+    def __bool__(self) -> bool:
+        return bool(self.tools or self.large_tools)
+
+    @property
+    def calls(self) -> list[str]:
+        return [*(one.call for one in self.texts), *self.large_calls]
+
+    @property
+    def lineage(self) -> Lineage:
+        return Lineage.sum(flows for _, flows in self.flows)
 
     def shapes(self) -> dict[ToolKey, Learned]:
         """Give it as shapes."""
-        return {
-            key: Learned(**{outcome: one.shape() for outcome, one in outcomes.items()})
-            for key, outcomes in self.tools.items()
-        }
+        shapes: dict[ToolKey, Learned] = {}
+        for tools in (self.tools, self.large_tools):
+            for key, outcomes in tools.items():
+                seen = Learned(**{outcome: one.shape() for outcome, one in outcomes.items()})
+                shapes[key] = shapes[key].merge(seen) if key in shapes else seen
+        return shapes
 
 
 class Watch:
@@ -65,7 +89,12 @@ class Watch:
         self._readings: OrderedDict[ToolKey, Reading] = OrderedDict()
 
     def __bool__(self) -> bool:
-        return bool(self._seen.tools)
+        return bool(self._seen)
+
+    @property
+    def held(self) -> int:
+        """How much is kept of what was seen."""
+        return self._seen.bytes
 
     def seal_with(self, salt: bytes) -> None:
         """Say what the digests of arguments, and of values, are made with."""
@@ -76,9 +105,17 @@ class Watch:
     def take(self) -> Watched:
         """Give what was seen, and begin anew; runs that are under way are followed on."""
         seen, self._seen = self._seen, Watched()
-        if self._trails is not None:
-            seen.lineage = self._trails.take()
         return seen
+
+    def without(self, seen: Watched, taken: frozenset[str]) -> Watched:
+        """Give what was seen without calls that somebody else has learned from meanwhile."""
+        left = Watched(flows=[told for told in seen.flows if told[0] not in taken])
+        for answered in seen.texts:
+            if answered.call not in taken:
+                self._count(left, answered, *self._value(answered))
+        if taken.isdisjoint(seen.large_calls):
+            left.large_tools, left.large_calls = seen.large_tools, seen.large_calls
+        return left
 
     def see(self, answered: Answered) -> None:
         """Look at one result. One that cannot be read is passed over: it was the caller's, not ours."""
@@ -88,20 +125,38 @@ class Watch:
             logger.info("A result of %s was not learned from: %r", answered.tool.name, error)
 
     def _see(self, answered: Answered) -> None:
-        key = key_of(answered.tool)
+        arguments, value, is_error = self._value(answered)
+        self._follow(answered, key_of(answered.tool), arguments, None if is_error else value)
+        self._count(self._seen, answered, arguments, value, is_error)
+
+    def _value(self, answered: Answered) -> tuple[Mapping[str, Any], Any, bool]:
+        """Give the arguments, the value as a program would see it, and whether it is an error."""
         result = Result.from_wire(_read(answered.result))
-        value = read_result(result, self._reading(key, answered.tool), _without_data)
-        arguments = _read(answered.arguments)
-        digest = digest_of(arguments, self._salt)
-        self._follow(answered, key, arguments, None if result.is_error else value)
+        reading = self._reading(key_of(answered.tool), answered.tool)
+        return _read(answered.arguments), read_result(result, reading, _without_data), result.is_error
+
+    def _count(
+        self,
+        seen: Watched,
+        answered: Answered,
+        arguments: Mapping[str, Any],
+        value: Any,
+        is_error: bool,
+    ) -> None:
         if self._values and self._redact is not None:
             value = self._redact(value)
-        outcome = outcome_of(value, is_error=result.is_error)
-        outcomes = self._seen.tools.setdefault(key, {})
+        outcome = outcome_of(value, is_error=is_error)
+        kept = _length(answered)
+        tools = seen.large_tools if kept is None else seen.tools
+        outcomes = tools.setdefault(key_of(answered.tool), {})
         if outcome not in outcomes:
             outcomes[outcome] = observer(values=self._values)
-        outcomes[outcome].observe(value, digest, answered.at)
-        self._seen.calls.append(answered.call)
+        outcomes[outcome].observe(value, digest_of(arguments, self._salt), answered.at)
+        if kept is None:
+            seen.large_calls.append(answered.call)
+        else:
+            seen.texts.append(answered)
+            seen.bytes += kept
 
     def _follow(self, answered: Answered, key: ToolKey, arguments: Mapping[str, Any], value: Any) -> None:
         if self._trails is None or answered.run is None:
@@ -110,6 +165,8 @@ class Watch:
         ended = began if answered.ended is None else answered.ended
         run = (answered.principal, answered.run)
         self._trails.see(run, key, arguments, value, began=began, ended=ended)
+        if self._trails:
+            self._seen.flows.append((answered.call, self._trails.take()))
 
     def _reading(self, key: ToolKey, tool: Tool) -> Reading:
         if key not in self._readings:
@@ -117,6 +174,14 @@ class Watch:
             if len(self._readings) > _MOST_READINGS:
                 self._readings.popitem(last=False)
         return self._readings[key]
+
+
+def _length(answered: Answered) -> int | None:
+    """Say about how much it takes; None where it is in the hands of others, who may change it."""
+    parts = (answered.arguments, answered.result)
+    if any(part is not None and not isinstance(part, str) for part in parts):
+        return None
+    return _BESIDES + sum(len(part) for part in parts if part is not None)
 
 
 def _read(raw: str | Mapping[str, Any] | None) -> Mapping[str, Any]:

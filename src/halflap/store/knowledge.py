@@ -32,6 +32,7 @@ __all__ = [
     "note_values",
     "remark",
     "shapes_of",
+    "taken",
     "unvalued_rows",
     "watermarks_of",
 ]
@@ -39,6 +40,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 _calls = sa.table("calls", sa.column("id"), sa.column("observed"))
+_AT_ONCE = 500
 _MARK = sa.update(_calls).where(_calls.c.id == sa.bindparam("one")).values(observed=1)
 
 _Row = dict[str, Any]
@@ -155,6 +157,15 @@ def expect(connection: sa.Connection, sources: Mapping[str, Advance]) -> None:
         raise StoreAheadError(
             "What was read has been counted meanwhile, by somebody else. Nothing of it was added; run it again."
         )
+
+
+def taken(connection: sa.Connection, calls: Sequence[str]) -> frozenset[str]:
+    """Give those of the calls that something was learned from already; whoever asks holds the lock."""
+    found: set[str] = set()
+    for start in range(0, len(calls), _AT_ONCE):
+        some = _calls.c.id.in_(calls[start : start + _AT_ONCE])
+        found.update(connection.execute(sa.select(_calls.c.id).where(some, _calls.c.observed == 1)).scalars())
+    return frozenset(found)
 
 
 def mark_observed(connection: sa.Connection, calls: Sequence[str]) -> None:
