@@ -411,6 +411,57 @@ def test_two_backfills_of_our_own_records_at_once_count_each_once(run: Run, tmp_
     run(main())
 
 
+@pytest.mark.parametrize(("late_read", "first"), [(70, 30), (70, 70), (70, 400), (3, 70), (70, 3)])
+def test_two_backfills_of_one_log_at_once_count_it_once_however_far_each_was(
+    run: Run, tmp_path: Path, late_read: int, first: int
+) -> None:
+    """The one holds what it read until a pipe ends; meanwhile the other counts as much of the log as there was."""
+
+    async def main() -> None:
+        stores = [await open_store(tmp_path / "halflap.db") for _ in range(2)]
+        pipe, other, log = tmp_path / "pipe", tmp_path / "other.jsonl", tmp_path / "log.jsonl"
+        os.mkfifo(pipe)
+        other.write_bytes(traces(900, 905))
+        log.write_bytes(traces(0, late_read))
+        late = asyncio.create_task(backfill(stores[0], log, other, pipe))
+        writing = await asyncio.to_thread(pipe.open, "wb")
+        # By now it has read the file.
+        log.write_bytes(traces(0, first))
+        await backfill(stores[1], log)
+        log.write_bytes(traces(0, max(first, late_read)))
+        writing.close()
+        with pytest.raises(StoreError, match="counted meanwhile"):
+            await late
+        assert await observations(stores[1]) == first
+        await backfill(stores[0], log, other)
+        assert await observations(stores[0]) == max(first, late_read) + 5
+        for store in stores:
+            await store.close()
+
+    run(main())
+
+
+def test_two_backfills_at_once_of_different_logs_do_not_disturb_each_other(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        stores = [await open_store(tmp_path / "halflap.db") for _ in range(2)]
+        pipe, one, other = tmp_path / "pipe", tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+        os.mkfifo(pipe)
+        # They begin alike, further than what they are found by.
+        one.write_bytes(traces(0, 70) + traces(100, 110))
+        other.write_bytes(traces(0, 70) + traces(200, 210))
+        late = asyncio.create_task(backfill(stores[0], one, pipe))
+        writing = await asyncio.to_thread(pipe.open, "wb")
+        await backfill(stores[1], other)
+        writing.write(traces(300, 305))
+        writing.close()
+        await late
+        assert await observations(stores[0]) == 165
+        for store in stores:
+            await store.close()
+
+    run(main())
+
+
 def test_a_pipe_is_read_and_known_again(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = await open_store(None)

@@ -91,7 +91,7 @@ class Group:
         marks: dict[str, Mark] = {}
         for one in wanted:
             marks |= one.marked()
-        await work.keep(marks, learned)
+        await work.keep(marks, learned, [read for one in wanted for read in one.read_from])
         return [
             await Pass(work, source).read(look) if done is None else done.report()
             for done, (source, look) in zip(passes, self._files, strict=True)

@@ -152,6 +152,15 @@ class Known:
         """Give how far a log is counted, as it is written; None if it is not known."""
         return self._texts.get(origin)
 
+    def unseen(self, watermarks: Mapping[str, str]) -> dict[str, Mark]:
+        """Give the logs that somebody else has begun to count since."""
+        new = {
+            origin: Mark.from_text(text)
+            for origin, text in watermarks.items()
+            if origin.startswith(ORIGIN) and origin not in self._marks
+        }
+        return {origin: mark for origin, mark in new.items() if mark is not None}
+
     def has_place(self, place: str) -> bool:
         """Say whether something that lay there was counted."""
         return place in self._places

@@ -20,6 +20,7 @@ from halflap.backfill.opening import ranges
 from halflap.backfill.sources import HEAD, look_at
 from halflap.backfill.stream import read_stream
 from halflap.backfill.summary import SourceReport
+from halflap.backfill.work import Read
 from halflap.errors import BackfillError
 from halflap.graph.lineage import NO_LINEAGE
 
@@ -134,6 +135,11 @@ class Pass:
         except RefusedError:
             return False
         return len(self._head) >= min(self._position, HEAD)
+
+    @property
+    def read_from(self) -> list[Read]:
+        """What was read, to look at it again."""
+        return [Read(self._source.name if self._source.kind == "file" else None, self._head)]
 
     def marked(self) -> dict[str, Mark]:
         """Say how far it is read now; nothing if that is no more than before."""
@@ -307,7 +313,7 @@ class Pass:
             raise RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
         marks = self.marked()
         if marks and (found.bytes or self._caught_up):
-            await self._work.keep(marks, found)
+            await self._work.keep(marks, found, self.read_from)
 
     def _report(self, state: State, problem: str | None = None) -> SourceReport:
         begun = self._begun

@@ -150,13 +150,19 @@ def has_values(connection: sa.Connection) -> bool:
     )
 
 
-def expect(connection: sa.Connection, sources: Mapping[str, Advance]) -> None:
+def expect(
+    connection: sa.Connection,
+    sources: Mapping[str, Advance],
+    look: Callable[[Mapping[str, str]], None] | None = None,
+) -> None:
     """See to it that what is to be read on was not read on by somebody else."""
-    known = watermarks_of(connection) if sources else {}
+    known = watermarks_of(connection) if sources or look is not None else {}
     if any(known.get(source) != advance.before for source, advance in sources.items()):
         raise StoreAheadError(
             "What was read has been counted meanwhile, by somebody else. Nothing of it was added; run it again."
         )
+    if look is not None:
+        look(known)
 
 
 def taken(connection: sa.Connection, calls: Sequence[str]) -> frozenset[str]:

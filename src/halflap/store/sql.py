@@ -90,6 +90,7 @@ class SqlStore(Database):
         watermark: str | None = None,
         observed_calls: Sequence[str] = (),
         sources: Mapping[str, Advance] | None = None,
+        look: Callable[[Mapping[str, str]], None] | None = None,
     ) -> frozenset[str]:
         read = sources or {}
 
@@ -97,7 +98,7 @@ class SqlStore(Database):
             taken = knowledge.taken(connection, observed_calls)
             if taken:
                 return taken
-            knowledge.expect(connection, read)
+            knowledge.expect(connection, read, look)
             self._upsert(connection, tables.learned, knowledge.merged_rows(connection, origin, shapes))
             if lineage is not None:
                 self._upsert(connection, tables.lineage, flows.added_rows(connection, origin, lineage))
