@@ -114,6 +114,17 @@ def test_an_array_that_has_grown_is_continued(run: Run, tmp_path: Path) -> None:
     assert states == [("counted", 3), ("known", 3), ("counted", 5)]
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("counts", [(2, 3), (1, 2, 3, 4, 60), (40, 41, 90)])
+def test_arrays_that_go_on_from_each_other_count_once_in_one_run(
+    run: Run, tmp_path: Path, counts: tuple[int, ...], indent: int | None
+) -> None:
+    for count in counts:
+        items = ",\n".join(json.dumps(trace(number), indent=indent) for number in range(count))
+        (tmp_path / f"turn-{count}.json").write_text(f"[\n{items}\n]\n")
+    assert run(counted(path=tmp_path)) == [("counted", counts[-1])]
+
+
 def test_a_result_finds_its_call_in_what_was_counted_before(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_bytes(lines(CALL, ANSWER, CALL))
