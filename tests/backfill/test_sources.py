@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from backfill.logs import KEY, SHOP, backfill, lines, observations, trace, traces
-from halflap.backfill import Backfill, Rules, passes
+from halflap.backfill import Backfill, Rules, forgotten, passes
 from halflap.backfill import workers as at_work
 from halflap.errors import BackfillError, StoreError, UsageError
 from halflap.store import open_store
@@ -123,6 +123,72 @@ def test_arrays_that_go_on_from_each_other_count_once_in_one_run(
         items = ",\n".join(json.dumps(trace(number), indent=indent) for number in range(count))
         (tmp_path / f"turn-{count}.json").write_text(f"[\n{items}\n]\n")
     assert run(counted(path=tmp_path)) == [("counted", counts[-1])]
+
+
+@pytest.mark.parametrize("kind", ["lines", "packed", "array", "piped"])
+@pytest.mark.parametrize("counts", [(2, 3), (1, 2, 3, 60, 90)])
+def test_shorter_copies_of_a_log_are_known_again(
+    run: Run, tmp_path: Path, kind: str, counts: tuple[int, ...]
+) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        for count in counts:
+            data = traces(0, count)
+            if kind == "packed":
+                data = gzip.compress(data)
+            elif kind == "array":
+                data = b"[\n" + b",\n".join(data.splitlines()) + b"\n]\n"
+            (tmp_path / f"turn-{count}.jsonl").write_bytes(data)
+        await backfill(store, tmp_path)
+        for count in counts:
+            file = tmp_path / f"turn-{count}.jsonl"
+            if kind == "piped":
+                pipe = tmp_path / f"pipe-{count}"
+                os.mkfifo(pipe)
+                reading = asyncio.create_task(backfill(store, pipe))
+                await asyncio.to_thread(pipe.write_bytes, file.read_bytes())
+                [source] = (await reading).sources
+            else:
+                [source] = (await backfill(store, file)).sources
+            assert (source.state, source.found.observations) == ("known", 0)
+        summary = await backfill(store, tmp_path)
+        assert summary.count("known") == len(counts)
+        assert await observations(store) == counts[-1]
+        await store.close()
+
+    run(main())
+
+
+def test_what_goes_on_otherwise_from_where_a_log_once_ended_is_another_log(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(traces(0, 2))
+    states = run(
+        counted(
+            lambda: file.write_bytes(traces(0, 3)),
+            lambda: file.write_bytes(traces(0, 2) + traces(7, 8)),
+            lambda: file.write_bytes(traces(0, 3)),
+            path=file,
+        )
+    )
+    assert states == [("counted", 2), ("counted", 3), ("counted", 6), ("known", 6)]
+
+
+def test_what_was_forgotten_counts_again_once_where_there_are_shorter_copies(
+    run: Run, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        (tmp_path / "a.jsonl").write_bytes(traces(0, 3))
+        (tmp_path / "b.jsonl").write_bytes(traces(0, 2))
+        await backfill(store, tmp_path)
+        await store.forget_learned(
+            "backfill", "shop", remark=lambda origin, text: forgotten(origin, text, "shop", None)
+        )
+        await backfill(store, tmp_path)
+        assert await observations(store) == 3
+        await store.close()
+
+    run(main())
 
 
 def test_a_result_finds_its_call_in_what_was_counted_before(run: Run, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from halflap.graph.lineage import NO_LINEAGE
 
 if TYPE_CHECKING:
     from halflap.backfill.found import Stretch
+    from halflap.backfill.identity import Counted
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import State
     from halflap.backfill.work import Work
@@ -103,8 +104,8 @@ class Pass:
         candidates = self._work.known.candidates(look.head)
         found = await asyncio.to_thread(identify, self._source.name, candidates)
         self._sha = found.sha
-        if found.origin is not None:
-            self._go_on_from(found.origin)
+        if found.counted is not None:
+            self._go_on_from(found.counted, found.length)
         elif self._work.known.has_place(self._place):
             self._notes.append("It is not what was counted from here before: it counts as a new source.")
         if found.is_whole and not self.is_behind:
@@ -161,12 +162,13 @@ class Pass:
                 self._rules.server or "" if total.bare else begun.server,
                 without | {("", "")} if total.nameless else without,
                 begun.bad or next(bad, None),
+                begun.former_ends if self._position > begun.bytes else begun.ends,
             )
         }
 
-    def _go_on_from(self, origin: str) -> None:
-        self._origin = origin
-        self._begun = begun = self._work.known.mark(origin)
+    def _go_on_from(self, counted: Counted, length: int) -> None:
+        self._origin = counted.origin
+        self._begun = begun = self._work.known.mark(counted.origin).at(counted, length)
         self._position = begun.bytes
         self._total = Found(lines=begun.lines)
         given = self._work.rules.server
@@ -273,8 +275,8 @@ class Pass:
         self._head, stretch = await asyncio.to_thread(
             read_stream, self._source.name, work.rules, work.known, work.workers.control
         )
-        if stretch.origin is not None:
-            self._go_on_from(stretch.origin)
+        if stretch.known is not None:
+            self._go_on_from(stretch.known, stretch.counted)
         self._take_stretch(stretch)
         if work.stopped:
             self._total = replace(self._total, cut_short=True)

@@ -139,7 +139,7 @@ def _is_among(read: Read, others: Known) -> bool:
         with contextlib.suppress(OSError, BackfillError, *damage()):
             # It may have grown since, and the others have read more of it.
             candidates = others.candidates(look_at(read.path).head)
-            return identify(read.path, candidates).origin is not None
+            return identify(read.path, candidates).counted is not None
     # What cannot be read again may be the same if it begins alike.
     return bool(others.candidates(read.head))
 
