@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from backfill.logs import KEY, SHOP, backfill, lines, observations, trace, traces
-from halflap.backfill import Backfill, Rules, passes
+from halflap.backfill import Backfill, Rules, forgotten, passes
 from halflap.backfill import workers as at_work
 from halflap.errors import BackfillError, StoreError, UsageError
 from halflap.store import open_store
@@ -112,6 +112,83 @@ def test_an_array_that_has_grown_is_continued(run: Run, tmp_path: Path) -> None:
     write(3)
     states = run(counted(lambda: None, lambda: write(5), path=file))
     assert states == [("counted", 3), ("known", 3), ("counted", 5)]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("counts", [(2, 3), (1, 2, 3, 4, 60), (40, 41, 90)])
+def test_arrays_that_go_on_from_each_other_count_once_in_one_run(
+    run: Run, tmp_path: Path, counts: tuple[int, ...], indent: int | None
+) -> None:
+    for count in counts:
+        items = ",\n".join(json.dumps(trace(number), indent=indent) for number in range(count))
+        (tmp_path / f"turn-{count}.json").write_text(f"[\n{items}\n]\n")
+    assert run(counted(path=tmp_path)) == [("counted", counts[-1])]
+
+
+@pytest.mark.parametrize("kind", ["lines", "packed", "array", "piped"])
+@pytest.mark.parametrize("counts", [(2, 3), (1, 2, 3, 60, 90)])
+def test_shorter_copies_of_a_log_are_known_again(
+    run: Run, tmp_path: Path, kind: str, counts: tuple[int, ...]
+) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        for count in counts:
+            data = traces(0, count)
+            if kind == "packed":
+                data = gzip.compress(data)
+            elif kind == "array":
+                data = b"[\n" + b",\n".join(data.splitlines()) + b"\n]\n"
+            (tmp_path / f"turn-{count}.jsonl").write_bytes(data)
+        await backfill(store, tmp_path)
+        for count in counts:
+            file = tmp_path / f"turn-{count}.jsonl"
+            if kind == "piped":
+                pipe = tmp_path / f"pipe-{count}"
+                os.mkfifo(pipe)
+                reading = asyncio.create_task(backfill(store, pipe))
+                await asyncio.to_thread(pipe.write_bytes, file.read_bytes())
+                [source] = (await reading).sources
+            else:
+                [source] = (await backfill(store, file)).sources
+            assert (source.state, source.found.observations) == ("known", 0)
+        summary = await backfill(store, tmp_path)
+        assert summary.count("known") == len(counts)
+        assert await observations(store) == counts[-1]
+        await store.close()
+
+    run(main())
+
+
+def test_what_goes_on_otherwise_from_where_a_log_once_ended_is_another_log(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(traces(0, 2))
+    states = run(
+        counted(
+            lambda: file.write_bytes(traces(0, 3)),
+            lambda: file.write_bytes(traces(0, 2) + traces(7, 8)),
+            lambda: file.write_bytes(traces(0, 3)),
+            path=file,
+        )
+    )
+    assert states == [("counted", 2), ("counted", 3), ("counted", 6), ("known", 6)]
+
+
+def test_what_was_forgotten_counts_again_once_where_there_are_shorter_copies(
+    run: Run, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        store = await open_store(None)
+        (tmp_path / "a.jsonl").write_bytes(traces(0, 3))
+        (tmp_path / "b.jsonl").write_bytes(traces(0, 2))
+        await backfill(store, tmp_path)
+        await store.forget_learned(
+            "backfill", "shop", remark=lambda origin, text: forgotten(origin, text, "shop", None)
+        )
+        await backfill(store, tmp_path)
+        assert await observations(store) == 3
+        await store.close()
+
+    run(main())
 
 
 def test_a_result_finds_its_call_in_what_was_counted_before(run: Run, tmp_path: Path) -> None:
@@ -392,6 +469,72 @@ def test_our_own_records_count_once(run: Run) -> None:
         assert known.learned.structured.observations == 3
         assert (await backfill(store, "store")).observations == 0
         await store.close()
+
+    run(main())
+
+
+def test_two_backfills_of_our_own_records_at_once_count_each_once(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        stores = [await open_store(tmp_path / "halflap.db") for _ in range(2)]
+        result = json.dumps({"content": [{"type": "text", "text": '{"a": 1}'}], "isError": False})
+        calls = [call(number, result=result, arguments=json.dumps({"n": number})) for number in range(1_500)]
+        await stores[0].record_calls(calls)
+        summaries = await asyncio.gather(*(backfill(store, "store") for store in stores))
+        assert await observations(stores[0]) == 1_500
+        assert sum(summary.observations for summary in summaries) == 1_500
+        for store in stores:
+            await store.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize(("late_read", "first"), [(70, 30), (70, 70), (70, 400), (3, 70), (70, 3)])
+def test_two_backfills_of_one_log_at_once_count_it_once_however_far_each_was(
+    run: Run, tmp_path: Path, late_read: int, first: int
+) -> None:
+    """The one holds what it read until a pipe ends; meanwhile the other counts as much of the log as there was."""
+
+    async def main() -> None:
+        stores = [await open_store(tmp_path / "halflap.db") for _ in range(2)]
+        pipe, other, log = tmp_path / "pipe", tmp_path / "other.jsonl", tmp_path / "log.jsonl"
+        os.mkfifo(pipe)
+        other.write_bytes(traces(900, 905))
+        log.write_bytes(traces(0, late_read))
+        late = asyncio.create_task(backfill(stores[0], log, other, pipe))
+        writing = await asyncio.to_thread(pipe.open, "wb")
+        # By now it has read the file.
+        log.write_bytes(traces(0, first))
+        await backfill(stores[1], log)
+        log.write_bytes(traces(0, max(first, late_read)))
+        writing.close()
+        with pytest.raises(StoreError, match="counted meanwhile"):
+            await late
+        assert await observations(stores[1]) == first
+        await backfill(stores[0], log, other)
+        assert await observations(stores[0]) == max(first, late_read) + 5
+        for store in stores:
+            await store.close()
+
+    run(main())
+
+
+def test_two_backfills_at_once_of_different_logs_do_not_disturb_each_other(run: Run, tmp_path: Path) -> None:
+    async def main() -> None:
+        stores = [await open_store(tmp_path / "halflap.db") for _ in range(2)]
+        pipe, one, other = tmp_path / "pipe", tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+        os.mkfifo(pipe)
+        # They begin alike, further than what they are found by.
+        one.write_bytes(traces(0, 70) + traces(100, 110))
+        other.write_bytes(traces(0, 70) + traces(200, 210))
+        late = asyncio.create_task(backfill(stores[0], one, pipe))
+        writing = await asyncio.to_thread(pipe.open, "wb")
+        await backfill(stores[1], other)
+        writing.write(traces(300, 305))
+        writing.close()
+        await late
+        assert await observations(stores[0]) == 165
+        for store in stores:
+            await store.close()
 
     run(main())
 

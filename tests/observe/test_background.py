@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import Answered
 from halflap.errors import StoreError
-from halflap.learn import Learned
+from halflap.learn import Learned, digest_of, observer
 from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
-from halflap.observe.watch import Watch
 from halflap.store import open_store
 from halflap.values import Tool
 from observe.answers import TOOL, answered, structured
@@ -103,15 +103,15 @@ def test_part_by_part_the_same_is_learned_as_at_once(run: Run) -> None:
     async def scenario() -> None:
         store = await open_store(None)
         learning = Learning(store, Knowledge(store))
-        watch = Watch()
-        watch.seal_with(await store.salt())
+        salt, at_once = await store.salt(), observer()
         for number, result in enumerate(results):
-            learning.take(answered(structured(result), number))
-            watch.see(answered(structured(result), number))
+            one = answered(structured(result), number)
+            learning.take(one)
+            assert isinstance(one.arguments, str)
+            at_once.observe(result, digest_of(json.loads(one.arguments), salt), one.at)
         await learning.flush()
         (row,) = await store.learned()
-        (seen,) = watch.take().tools.values()
-        assert row.learned == Learned(structured=seen["structured"].shape())
+        assert row.learned == Learned(structured=at_once.shape())
         assert await store.drift() == []
         await learning.close()
         await store.close()

@@ -83,9 +83,9 @@ def test_two_gateways_that_add_at_once_lose_nothing(run: Run, place: str | Path)
 def test_what_fails_halfway_is_not_half_added(run: Run, place: str | Path) -> None:
     async def main() -> None:
         store = await open_store(place)
-        wrong: Any = [object()]
+        wrong: Any = {"logs": Advance(None, object())}  # type: ignore[arg-type]
         with pytest.raises(StoreError):
-            await store.add_learned("live", {KEY: learned({"a": 1})}, watermark="7", observed_calls=wrong)
+            await store.add_learned("live", {KEY: learned({"a": 1})}, sources=wrong)
         assert (await store.learned(), await store.origins()) == ([], {})
         await store.close()
 
@@ -100,6 +100,24 @@ def test_what_is_imported_counts_once_and_never_goes_backwards(run: Run, place: 
             await store.replace_learned("import:x", {KEY: came})
         assert (await store.learned())[0].learned == newer
         await store.close()
+
+    run(main())
+
+
+def test_nothing_is_added_where_somebody_has_learned_from_a_call_already(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store, other = await open_store(place), await open_store(place)
+        await store.record_calls([call(number, result="{}") for number in range(3)])
+        ids = [call(number).id for number in range(3)]
+        assert await other.add_learned("backfill", {KEY: learned({"a": 1})}, observed_calls=ids[1:2]) == set()
+        both = {KEY: learned({"a": 1}, {"a": 2})}
+        assert await store.add_learned("live", both, observed_calls=[*ids, "not recorded"]) == {ids[1]}
+        assert [(one.origin, one.learned.observations) for one in await store.learned()] == [("backfill", 1)]
+        assert [one.id for one in await store.unobserved_calls(None, 9)] == [ids[0], ids[2]]
+        assert await store.add_learned("live", both, observed_calls=[ids[0], ids[2]]) == set()
+        assert await store.unobserved_calls(None, 9) == []
+        await store.close()
+        await other.close()
 
     run(main())
 

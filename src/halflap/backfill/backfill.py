@@ -22,6 +22,7 @@ from halflap.observe import compare, merged
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
+    from halflap.backfill.own import Batch
     from halflap.backfill.rules import Rules
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import State
@@ -153,19 +154,30 @@ class Backfill:
 
     async def _own(self, source: Source) -> SourceReport:
         total = left_out = 0
-        async for shapes, calls, cut, lineage in own_calls(self._work.store, self._work.rules):
-            left_out += cut
-            if not self._work.dry_run and calls:
-                await self._work.store.add_learned(
-                    LEARNED_ORIGIN, shapes, lineage=lineage, observed_calls=calls
-                )
-            merge_into(self._work.learned, shapes)
-            total += len(calls)
+        async for batch in own_calls(self._work.store, self._work.rules):
+            left_out += batch.left_out
+            added = batch if self._work.dry_run else await self._add_own(batch)
+            merge_into(self._work.learned, added.shapes)
+            total += len(added.calls)
             if self._work.stopped:
                 break
         notes = (f"{left_out} recorded results are not whole; they were left out.",) if left_out else ()
         state: State = "stopped" if self._work.stopped else "counted" if total else "known"
         return SourceReport(source.name, state, Found(observations=total), notes=notes)
+
+    async def _add_own(self, batch: Batch) -> Batch:
+        """Store what was learned from calls of ours, but for those that a gateway, or another backfill, was faster with."""
+        while batch.calls:
+            taken = await self._work.store.add_learned(
+                LEARNED_ORIGIN,
+                batch.shapes,
+                lineage=batch.lineage,
+                observed_calls=[call.id for call in batch.calls],
+            )
+            if not taken:
+                break
+            batch = await asyncio.to_thread(batch.without, taken, self._work.rules)
+        return batch
 
 
 def _drift(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.backfill.broken import Places
+    from halflap.backfill.identity import Counted
     from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
     from halflap.store import ToolKey
@@ -136,5 +137,5 @@ class Stretch:
     """The hash of everything up to `position`."""
     counted: int
     """How much of it had been counted before."""
-    origin: str | None = None
+    known: Counted | None = None
     """Which of the known contents it begins with, if it was given any."""

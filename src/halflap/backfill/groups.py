@@ -27,7 +27,13 @@ _MOST = 200
 
 def is_alike(head: bytes, others: Iterable[bytes]) -> bool:
     """Say whether what begins so may be the same as one of the others, or the beginning of it."""
-    return any(head.startswith(other) or other.startswith(head) for other in others)
+    own = _open(head)
+    return any(own.startswith(other) or other.startswith(own) for other in map(_open, others))
+
+
+def _open(head: bytes) -> bytes:
+    """Give the beginning of a log without the end of an array: one that goes on has more items there."""
+    return head.rstrip(b" \t\r\n]")
 
 
 class Group:
@@ -91,7 +97,7 @@ class Group:
         marks: dict[str, Mark] = {}
         for one in wanted:
             marks |= one.marked()
-        await work.keep(marks, learned)
+        await work.keep(marks, learned, [read for one in wanted for read in one.read_from])
         return [
             await Pass(work, source).read(look) if done is None else done.report()
             for done, (source, look) in zip(passes, self._files, strict=True)

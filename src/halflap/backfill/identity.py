@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.backfill.found import BadLine
 from halflap.backfill.opening import damage, open_log
@@ -18,11 +18,30 @@ if TYPE_CHECKING:
 
     from halflap.backfill.rules import Rules
 
-__all__ = ["ORIGIN", "Identified", "Known", "Mark", "forgotten", "head_of", "identify", "place_of"]
+__all__ = ["ORIGIN", "Counted", "Identified", "Known", "Mark", "forgotten", "head_of", "identify", "place_of"]
 
 ORIGIN = "backfill:"
 _CHUNK = 1 << 20
 _CLOSING = 64
+_MOST_ENDS = 1_000
+"""So many of the places are remembered that a log ended at before it went on, the last ones."""
+
+
+class Counted(NamedTuple):
+    """The beginning of a log that was counted before."""
+
+    origin: str
+    lines: int
+    is_former: bool = False
+    """Whether the log was counted on from there, so that it is known only if nothing follows."""
+
+
+class End(NamedTuple):
+    """Where a log ended once, before it went on."""
+
+    bytes: int
+    lines: int
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +62,8 @@ class Mark:
     """What of it is not counted, as in `Rules.missing`: left out, since nobody knew whose it was, or forgotten."""
     bad: BadLine | None = None
     """The first line that could not be read."""
+    ends: tuple[End, ...] = ()
+    """Where it ended before: what ends there is a shorter copy, and counted as well."""
 
     def to_text(self) -> str:
         return json.dumps({**asdict(self), "without": sorted(self.without)}, separators=(",", ":"))
@@ -61,9 +82,23 @@ class Mark:
                 str(data.get("server", "")),
                 frozenset((str(server), str(tool)) for server, tool in data.get("without", ())),
                 None if bad is None else BadLine(int(bad[0]), str(bad[1])),
+                tuple(End(int(size), int(lines), str(of)) for size, lines, of in data.get("ends", ())),
             )
         except (ValueError, TypeError, LookupError, AttributeError):
             return None
+
+    @property
+    def former_ends(self) -> tuple[End, ...]:
+        """Where it ended before, when it goes on from here."""
+        here = End(self.bytes, self.lines, self.hash)
+        return (*self.ends, here)[-_MOST_ENDS:] if self.bytes else self.ends
+
+    def at(self, counted: Counted, length: int) -> Mark:
+        """Give what it was when it ended there; whatever is missing of it, whoever goes on from it counts."""
+        if not counted.is_former:
+            return self
+        bad = self.bad if self.bad is not None and self.bad.line <= counted.lines else None
+        return replace(self, bytes=length, lines=counted.lines, without=frozenset(), bad=bad)
 
     def rules_for(self, rules: Rules) -> Rules:
         """Give the rules by which it is read on: whose its tools are was said once, and holds."""
@@ -103,6 +138,9 @@ def forgotten(origin: str, text: str, server: str | None, tool: str | None) -> s
     return None if server is None else mark.forgetting(server, tool or "").to_text()
 
 
+Candidates = dict[int, dict[str, Counted]]
+
+
 class Known:
     """The logs that were counted before, in this run or an earlier one."""
 
@@ -122,22 +160,27 @@ class Known:
         """Take note of how far a log is counted now."""
         before = self._marks.get(origin)
         if before is not None:
-            self._by_head[min(before.bytes, HEAD), before.head].discard(origin)
+            for head in _heads(before):
+                self._by_head[head].discard(origin)
         self._marks[origin] = mark
         self._texts[origin] = mark.to_text()
-        self._by_head[min(mark.bytes, HEAD), mark.head].add(origin)
-        self._lengths.add(min(mark.bytes, HEAD))
+        for head in _heads(mark):
+            self._by_head[head].add(origin)
+            self._lengths.add(head[0])
         self._places.add(mark.place)
 
-    def candidates(self, head: bytes) -> dict[int, dict[str, str]]:
-        """Give what may be the beginning of a log that begins so: by length, the origin of each hash."""
-        found: dict[int, dict[str, str]] = {}
+    def candidates(self, head: bytes) -> Candidates:
+        """Give what may be the beginning of a log that begins so: by length, what each hash stands for."""
+        found: dict[int, dict[str, Counted]] = {}
+        origins: set[str] = set()
         for length in self._lengths:
-            if length > len(head):
-                continue
-            for origin in self._by_head.get((length, head_of(head, length)), ()):
-                mark = self._marks[origin]
-                found.setdefault(mark.bytes, {})[mark.hash] = origin
+            if length <= len(head):
+                origins |= self._by_head.get((length, head_of(head, length)), set())
+        for origin in origins:
+            mark = self._marks[origin]
+            for end in mark.ends:
+                found.setdefault(end.bytes, {}).setdefault(end.hash, Counted(origin, end.lines, True))
+            found.setdefault(mark.bytes, {})[mark.hash] = Counted(origin, mark.lines)
         return found
 
     def mark(self, origin: str) -> Mark:
@@ -151,6 +194,15 @@ class Known:
     def text(self, origin: str) -> str | None:
         """Give how far a log is counted, as it is written; None if it is not known."""
         return self._texts.get(origin)
+
+    def unseen(self, watermarks: Mapping[str, str]) -> dict[str, Mark]:
+        """Give the logs that somebody else has begun to count since."""
+        new = {
+            origin: Mark.from_text(text)
+            for origin, text in watermarks.items()
+            if origin.startswith(ORIGIN) and origin not in self._marks
+        }
+        return {origin: mark for origin, mark in new.items() if mark is not None}
 
     def has_place(self, place: str) -> bool:
         """Say whether something that lay there was counted."""
@@ -166,39 +218,58 @@ class Known:
         return name
 
 
+def _heads(mark: Mark) -> set[tuple[int, str]]:
+    """Give what a log is found by, and shorter copies of it: how long its beginning is, and the hash of that."""
+    short = {(end.bytes, end.hash) for end in mark.ends if end.bytes <= HEAD}
+    return {(min(mark.bytes, HEAD), mark.head), *short}
+
+
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What a log is found to begin with, and the state of its hash up to there."""
+    """What a log is found to begin with, how far that goes, and the state of its hash up to there."""
 
-    origin: str | None
+    counted: Counted | None
     sha: Any
+    length: int = 0
     is_whole: bool = False
     """Whether there is nothing behind that."""
 
 
-def identify(path: str, candidates: Mapping[int, Mapping[str, str]]) -> Identified:
-    """Find the longest of the candidates that a file begins with."""
-    found = Identified(None, sha256())
+def identify(path: str, candidates: Candidates) -> Identified:
+    """Find the longest of the candidates that a file begins with, or that it is."""
+    nothing = Identified(None, sha256())
     if not candidates:
-        return found
-    sha, position = sha256(), 0
-    with open_log(path) as file:
+        return nothing
+    matches, total, tail = _matches(path, candidates)
+    goes_on, found = nothing, nothing
+    for one in matches:
+        # Behind the last item of an array there is nothing but the end of the array.
+        rest = total - one.length
+        one = replace(one, is_whole=rest < _CLOSING and not tail[len(tail) - rest :].strip(b" \t\r\n]"))  # noqa: PLW2901 -- the same, and more known of it
+        if one.counted is not None and not one.counted.is_former:
+            goes_on = one
+        if one.is_whole:
+            found = one if found.counted is None or found.counted.is_former else found
+    return found if found.is_whole and not goes_on.is_whole else goes_on
+
+
+def _matches(path: str, candidates: Candidates) -> tuple[list[Identified], int, bytes]:
+    """Give all that a file begins with, the shorter first, how far it was read, and the last bytes of that."""
+    found: list[Identified] = []
+    sha, position, tail = sha256(), 0, b""
+    with open_log(path) as file, contextlib.suppress(*damage()):
         for length in sorted(candidates):
             while position < length:
-                try:
-                    chunk = file.read(min(_CHUNK, length - position))
-                except damage():
-                    return found
+                chunk = file.read(min(_CHUNK, length - position))
                 if not chunk:
-                    return found
+                    return found, position, tail
                 sha.update(chunk)
                 position += len(chunk)
-            origin = candidates[length].get(sha.hexdigest())
-            if origin is not None:
-                found = Identified(origin, sha.copy())
-        if found.origin is not None and found.sha.digest() == sha.digest():
-            with contextlib.suppress(*damage()):
-                # Behind the last item of an array there is nothing but the end of the array.
-                rest = file.read(_CLOSING)
-                return replace(found, is_whole=len(rest) < _CLOSING and not rest.strip(b" \t\r\n]"))
-    return found
+                tail = (tail + chunk)[-_CLOSING:]
+            counted = candidates[length].get(sha.hexdigest())
+            if counted is not None:
+                found.append(Identified(counted, sha.copy(), length))
+        rest = file.read(_CLOSING)
+        return found, position + len(rest), (tail + rest)[-_CLOSING:]
+    # What is damaged goes on, whatever it is.
+    return found, position + _CLOSING, tail

@@ -15,7 +15,7 @@ from halflap.backfill.rules import Rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.backfill.identity import Mark
+    from halflap.backfill.identity import Candidates, Mark
     from halflap.backfill.pieces import Pieces
 
 __all__ = ["learn_files", "learn_open", "learn_range", "learn_stream", "start_worker"]
@@ -104,7 +104,7 @@ def learn_open(
     *,
     document: bool = False,
     counted: int = 0,
-    known: Mapping[int, Mapping[str, str]] | None = None,
+    known: Candidates | None = None,
     marks: Mapping[str, Mark] | None = None,
     control: Control | None = None,
     place: Callable[[], int] | None = None,
@@ -116,5 +116,5 @@ def learn_open(
     learner.known, learner.marks = known or {}, marks or {}
     learner.learn(pieces, control or _control, place or (lambda: pieces.position))
     return Stretch(
-        learner.found(), pieces.position, pieces.lines, pieces.digest(), learner.counted, learner.origin
+        learner.found(), pieces.position, pieces.lines, pieces.digest(), learner.counted, learner.recognised
     )

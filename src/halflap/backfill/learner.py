@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from halflap.backfill.broken import Declaration
 from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError, name_of
 from halflap.backfill.following import Following
 from halflap.backfill.found import MOST_NAMES, MOST_SHOWN, BadLine, Found, merge_broken
 from halflap.backfill.opening import damage
+from halflap.backfill.parsing import NOTHING, parsed, reason_of
 from halflap.backfill.pieces import LONGEST
 from halflap.backfill.records import Records
 from halflap.backfill.rules import is_bare
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from halflap.backfill.broken import Places
-    from halflap.backfill.identity import Mark
+    from halflap.backfill.identity import Candidates, Counted, Mark
     from halflap.backfill.pieces import Pieces
     from halflap.backfill.rules import Rules
     from halflap.graph.lineage import Lineage
@@ -39,7 +39,6 @@ MOST_TOOLS = 10_000
 """Whatever names more tools than this is no log of calls."""
 _BETWEEN_LOOKS = 1 << 20
 _PLAIN = Reading()
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Control(Protocol):
@@ -52,22 +51,6 @@ class Control(Protocol):
     def advance(self, count: int) -> None:
         """Take note of so many bytes more that are done."""
         ...
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"there is no {name} in it")
-
-
-_parse = json.JSONDecoder(parse_constant=_no_constant).decode
-"""Made once: to make it takes as long as to read a short line."""
-
-
-def _reason(error: ValueError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "not UTF-8"
-    if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg}, at character {error.pos + 1}"
-    return f"not JSON: {error}"
 
 
 def _tell(control: Control, place: Callable[[], int], told: int) -> int:
@@ -109,10 +92,13 @@ class Learner:
 
     def __init__(self, rules: Rules, *, alone: bool, again: bool = False) -> None:
         self.counted = 0
-        self.known: Mapping[int, Mapping[str, str]] = {}
+        self.known: Candidates = {}
         self.marks: Mapping[str, Mark] = {}
         """The marks of what is known."""
-        self.origin: str | None = None
+        self.recognised: Counted | None = None
+        """Which of what is known this begins with."""
+        self._ends_at: tuple[int, Counted] | None = None
+        """Where a log that is known ended once; if this ends there, it is a copy of that."""
         self._again = again
         self._rules = rules
         self._redactor = Redactor(rules.secrets) if rules.values else None
@@ -175,6 +161,9 @@ class Learner:
             self._line = pieces.lines + 1 - lines_before
             self._blame(f"the compressed data is damaged or not whole here ({error})")
         _tell(control, place, told)
+        if self._is_copy(pieces):
+            self.counted = before = pieces.position
+            lines_before = pieces.lines
         self._bytes = max(0, pieces.position - before)
         self._lines = pieces.lines - lines_before
         self._records.close()
@@ -184,7 +173,8 @@ class Learner:
         observations, bare = self._observations, self._bare
         if self._counting:
             # Only now is it known which log this is. What was said of it then holds for the rest as well.
-            self._rules = self.marks[self.origin or ""].rules_for(self._rules)
+            assert self.recognised is not None
+            self._rules = self.marks[self.recognised.origin].rules_for(self._rules)
             self._tools = {
                 named: tool
                 for named, tool in self._tools.items()
@@ -212,18 +202,16 @@ class Learner:
             if not pieces.is_finished:
                 self._blame("not finished: it is read when it is")
                 return False
-            self._blame(_reason(error))
+            self._blame(reason_of(error))
         if not pieces.is_finished:
             pieces.accept(text)
         return True
 
     def _read(self, text: bytes) -> None:
-        if text[:1] == b"\xef" and text.startswith(_BYTE_ORDER_MARK):
-            text = text[3:]
-        line = text.decode()
-        if line.isspace():
+        record = parsed(text)
+        if record is NOTHING:
             return
-        if not self._records.read(_parse(line)) and self._counting:
+        if not self._records.read(record) and self._counting:
             self._other += 1
             self._first_other = self._first_other or self._line
 
@@ -240,10 +228,23 @@ class Learner:
         if not self._counting:
             return pieces.position >= self.counted
         hashes = self.known.get(pieces.position) if self.known else None
-        origin = None if hashes is None else hashes.get(pieces.digest())
-        if origin is None:
+        counted = None if hashes is None else hashes.get(pieces.digest())
+        if counted is None:
             return False
-        self.origin = origin
+        if counted.is_former:
+            self._ends_at = pieces.position, counted
+            return False
+        self.recognised = counted
+        return True
+
+    def _is_copy(self, pieces: Pieces) -> bool:
+        """Say whether all of it was counted, as the beginning of something longer; then nothing of it counts."""
+        if self._ends_at is None or self._ends_at[0] != pieces.position:
+            return False
+        self.recognised = self._ends_at[1]
+        self._tools = {}
+        self.lineage()
+        self._start()
         return True
 
     # What the records tell ---------------------------------------------------------------------------

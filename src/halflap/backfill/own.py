@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.value import value_of
+from halflap.graph.lineage import Lineage
 from halflap.graph.trail import Trails
 from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.schema import Reading
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from halflap.backfill.rules import Rules
-    from halflap.graph.lineage import Lineage
     from halflap.learn import Observer
     from halflap.learn.learned import Outcome
     from halflap.store import CallRecord, Store
@@ -28,8 +29,27 @@ LEARNED_ORIGIN = "backfill"
 """All backfills add to one origin: what is known is read often, and from few rows; the sources' marks stand apart."""
 _AT_ONCE = 500
 
-Batch = tuple[dict[ToolKey, Learned], list[str], int, "Lineage | None"]
-"""What was learned, from which calls, how many were left out since they are not recorded whole; where values went."""
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What was learned from some calls, and from which."""
+
+    shapes: dict[ToolKey, Learned]
+    calls: list[CallRecord]
+    left_out: int
+    """How many are not recorded whole."""
+    flows: list[tuple[str, Lineage]] = field(default_factory=list)
+    """Where values went, by the call that took them."""
+
+    @property
+    def lineage(self) -> Lineage:
+        return Lineage.sum(flows for _, flows in self.flows)
+
+    def without(self, taken: frozenset[str], rules: Rules) -> Batch:
+        """Give it without calls that somebody else has learned from meanwhile."""
+        left = [call for call in self.calls if call.id not in taken]
+        flows = [told for told in self.flows if told[0] not in taken]
+        return Batch(learn_calls(left, rules).shapes, left, self.left_out, flows)
 
 
 async def own_calls(store: Store, rules: Rules) -> AsyncIterator[Batch]:
@@ -47,7 +67,8 @@ async def own_calls(store: Store, rules: Rules) -> AsyncIterator[Batch]:
 def learn_calls(calls: Sequence[CallRecord], rules: Rules, trails: Trails | None = None) -> Batch:
     """Learn from recorded calls."""
     watching: dict[ToolKey, dict[Outcome, Observer]] = {}
-    seen: list[str] = []
+    seen: list[CallRecord] = []
+    flows: list[tuple[str, Lineage]] = []
     left_out = 0
     for call in calls:
         key = ToolKey(call.server, call.tool, call.definition_hash)
@@ -64,17 +85,19 @@ def learn_calls(calls: Sequence[CallRecord], rules: Rules, trails: Trails | None
             outcomes[outcome] = observer(values=rules.values)
         digest = digest_of(arguments, rules.salt)
         outcomes[outcome].observe(value, digest, call.started_at)
-        seen.append(call.id)
+        seen.append(call)
         if trails is not None and call.run is not None:
             ended = call.started_at + (call.duration_ms or 0) / 1_000
             run = (call.principal, call.run)
             told = None if is_error else value
             trails.see(run, key, arguments, told, began=call.started_at, ended=ended)
+            if trails:
+                flows.append((call.id, trails.take()))
     shapes = {
         key: Learned(**{outcome: one.shape() for outcome, one in outcomes.items()})
         for key, outcomes in watching.items()
     }
-    return shapes, seen, left_out, None if trails is None else trails.take()
+    return Batch(shapes, seen, left_out, flows)
 
 
 def _read(text: str | None) -> Any:

@@ -20,11 +20,13 @@ from halflap.backfill.opening import ranges
 from halflap.backfill.sources import HEAD, look_at
 from halflap.backfill.stream import read_stream
 from halflap.backfill.summary import SourceReport
+from halflap.backfill.work import Read
 from halflap.errors import BackfillError
 from halflap.graph.lineage import NO_LINEAGE
 
 if TYPE_CHECKING:
     from halflap.backfill.found import Stretch
+    from halflap.backfill.identity import Counted
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import State
     from halflap.backfill.work import Work
@@ -102,8 +104,8 @@ class Pass:
         candidates = self._work.known.candidates(look.head)
         found = await asyncio.to_thread(identify, self._source.name, candidates)
         self._sha = found.sha
-        if found.origin is not None:
-            self._go_on_from(found.origin)
+        if found.counted is not None:
+            self._go_on_from(found.counted, found.length)
         elif self._work.known.has_place(self._place):
             self._notes.append("It is not what was counted from here before: it counts as a new source.")
         if found.is_whole and not self.is_behind:
@@ -135,6 +137,11 @@ class Pass:
             return False
         return len(self._head) >= min(self._position, HEAD)
 
+    @property
+    def read_from(self) -> list[Read]:
+        """What was read, to look at it again."""
+        return [Read(self._source.name if self._source.kind == "file" else None, self._head)]
+
     def marked(self) -> dict[str, Mark]:
         """Say how far it is read now; nothing if that is no more than before."""
         if self._position <= self._begun.bytes and not self._caught_up:
@@ -155,12 +162,13 @@ class Pass:
                 self._rules.server or "" if total.bare else begun.server,
                 without | {("", "")} if total.nameless else without,
                 begun.bad or next(bad, None),
+                begun.former_ends if self._position > begun.bytes else begun.ends,
             )
         }
 
-    def _go_on_from(self, origin: str) -> None:
-        self._origin = origin
-        self._begun = begun = self._work.known.mark(origin)
+    def _go_on_from(self, counted: Counted, length: int) -> None:
+        self._origin = counted.origin
+        self._begun = begun = self._work.known.mark(counted.origin).at(counted, length)
         self._position = begun.bytes
         self._total = Found(lines=begun.lines)
         given = self._work.rules.server
@@ -269,8 +277,8 @@ class Pass:
         self._head, stretch = await asyncio.to_thread(
             read_stream, self._source.name, work.rules, work.known, work.workers.control
         )
-        if stretch.origin is not None:
-            self._go_on_from(stretch.origin)
+        if stretch.known is not None:
+            self._go_on_from(stretch.known, stretch.counted)
         self._take_stretch(stretch)
         if work.stopped:
             self._total = replace(self._total, cut_short=True)
@@ -309,7 +317,7 @@ class Pass:
             raise RefusedError(f"It names more than {MOST_TOOLS:,} tools: that is no log of calls.")
         marks = self.marked()
         if marks and (found.bytes or self._caught_up):
-            await self._work.keep(marks, found)
+            await self._work.keep(marks, found, self.read_from)
 
     def _report(self, state: State, problem: str | None = None) -> SourceReport:
         begun = self._begun

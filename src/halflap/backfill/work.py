@@ -6,16 +6,20 @@ import asyncio
 import contextlib
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.backfill.found import merge_broken
-from halflap.backfill.identity import Known
+from halflap.backfill.identity import Known, identify
+from halflap.backfill.opening import damage
 from halflap.backfill.own import LEARNED_ORIGIN
+from halflap.backfill.sources import look_at
+from halflap.errors import BackfillError, StoreAheadError
 from halflap.graph.lineage import NO_LINEAGE
 from halflap.store import Advance, Breach
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from halflap.backfill.broken import Places
     from halflap.backfill.found import Found
@@ -26,9 +30,24 @@ if TYPE_CHECKING:
     from halflap.learn import Learned
     from halflap.store import Store, ToolKey
 
-__all__ = ["Work", "breaches_of", "merge_into"]
+__all__ = ["Read", "Work", "breaches_of", "merge_into"]
 
 _SECONDS_BEFORE_WRITING = 2.0
+
+
+class Read(NamedTuple):
+    """A source that something was learned from: where it can be read again, if it can, and how it begins."""
+
+    path: str | None
+    head: bytes
+
+
+class _UnseenError(Exception):
+    """Somebody else has begun to count logs meanwhile."""
+
+    def __init__(self, marks: Mapping[str, Mark]) -> None:
+        super().__init__()
+        self.marks = marks
 
 
 @dataclass(slots=True)
@@ -51,6 +70,8 @@ class Work:
     broken: dict[ToolKey, Places] = field(default_factory=dict)
     """All declarations that results broke, in this run."""
     sources: dict[str, Advance] = field(default_factory=dict)
+    read: list[Read] = field(default_factory=list)
+    """What these are."""
     written_at: float = field(default_factory=time.monotonic)
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -59,12 +80,13 @@ class Work:
         with contextlib.suppress(AttributeError):
             self.workers.control.stop()
 
-    async def keep(self, marks: Mapping[str, Mark], found: Found) -> None:
+    async def keep(self, marks: Mapping[str, Mark], found: Found, read: Sequence[Read]) -> None:
         """Have something stored, soon, with how far its sources were read."""
         for origin, mark in marks.items():
             before = self.sources[origin].before if origin in self.sources else self.known.text(origin)
             self.known.put(origin, mark)
             self.sources[origin] = Advance(before, mark.to_text())
+        self.read += read
         merge_into(self.unwritten, found.shapes)
         self.unwritten_broken = merge_broken(self.unwritten_broken, found.broken)
         self.unwritten_lineage = self.unwritten_lineage.merge(found.lineage)
@@ -76,13 +98,50 @@ class Work:
         async with self.writing:
             shapes, sources, broken = self.unwritten, self.sources, self.unwritten_broken
             lineage, self.unwritten_lineage = self.unwritten_lineage, NO_LINEAGE
+            read, self.read = self.read, []
             self.unwritten, self.sources, self.unwritten_broken = {}, {}, {}
             self.written_at = time.monotonic()
             await asyncio.to_thread(merge_into, self.learned, shapes)
             self.broken = merge_broken(self.broken, broken)
             if sources and not self.dry_run:
-                await self.store.add_learned(LEARNED_ORIGIN, shapes, lineage=lineage, sources=sources)
+                add = partial(
+                    self.store.add_learned, LEARNED_ORIGIN, shapes, lineage=lineage, sources=sources
+                )
+                while True:
+                    try:
+                        await add(look=self._look)
+                        break
+                    except _UnseenError as unseen:
+                        # Not within the transaction, which others wait for: to read it again may take long.
+                        await asyncio.to_thread(_refuse_same, read, unseen.marks)
+                        for origin, mark in unseen.marks.items():
+                            self.known.put(origin, mark)
                 await self.store.add_breaches(breaches_of(broken))
+
+    def _look(self, watermarks: Mapping[str, str]) -> None:
+        unseen = self.known.unseen(watermarks)
+        if unseen:
+            raise _UnseenError(unseen)
+
+
+def _refuse_same(read: Sequence[Read], marks: Mapping[str, Mark]) -> None:
+    """See to it that nothing that was read is what somebody else has begun to count, whichever is further."""
+    others = Known({origin: mark.to_text() for origin, mark in marks.items()})
+    for one in read:
+        if _is_among(one, others):
+            raise StoreAheadError(
+                "What was read has been counted meanwhile, by somebody else. Nothing of it was added; run it again."
+            )
+
+
+def _is_among(read: Read, others: Known) -> bool:
+    if read.path is not None:
+        with contextlib.suppress(OSError, BackfillError, *damage()):
+            # It may have grown since, and the others have read more of it.
+            candidates = others.candidates(look_at(read.path).head)
+            return identify(read.path, candidates).counted is not None
+    # What cannot be read again may be the same if it begins alike.
+    return bool(others.candidates(read.head))
 
 
 def breaches_of(broken: Mapping[ToolKey, Places]) -> list[Breach]:

@@ -53,6 +53,16 @@ class Lineage:
             )
         return Lineage(counts)
 
+    @classmethod
+    def sum(cls, parts: Iterable[Lineage]) -> Lineage:
+        """Add up any number of them, in one go."""
+        counts: dict[Flow, Count] = {}
+        for part in parts:
+            for flow, count in part.counts.items():
+                known = counts.get(flow, Count(0, 0))
+                counts[flow] = Count(known.times + count.times, known.runs + count.runs)
+        return cls(counts) if counts else NO_LINEAGE
+
     def between(self, source: Hashable, target: Hashable) -> Sequence[tuple[str, str, int]]:
         """Give the ways from one tool to another, as path, path and times; those that were taken most come first."""
         return self._by_pair.get((source, target), ())

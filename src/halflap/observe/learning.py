@@ -11,19 +11,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import StoreError
-from halflap.graph.lineage import NO_LINEAGE
-from halflap.learn import Learned
-from halflap.observe.watch import Watch
+from halflap.graph.lineage import Lineage
+from halflap.observe.watch import Course, Watch
 from halflap.store import LIVE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from halflap.calls import Answered
-    from halflap.graph.lineage import Lineage
     from halflap.observe.knowledge import Knowledge
-    from halflap.observe.watch import Course
-    from halflap.store import DriftEvent, Store, ToolKey
+    from halflap.observe.watch import Watched
+    from halflap.store import Store, ToolKey
 
 __all__ = ["METERS", "Learning"]
 
@@ -50,7 +48,6 @@ _REST = 19
 """While calls come, so many times as long as it looked it lets them pass: it takes a twentieth of the time at most."""
 _WRITE_SECONDS = 3.0
 _WRITE_REST = 20
-_MOST_CALLS = 100_000
 _IDLE_SECONDS = 600.0
 """Of a run that nothing was seen of for so long, the hashes of its values are let go of."""
 
@@ -89,11 +86,10 @@ class Learning:
         self._looking = asyncio.Lock()
         self._writing = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
-        self._unwritten: dict[ToolKey, Learned] = {}
-        self._unwritten_calls: list[str] = []
-        self._unwritten_lineage: Lineage = NO_LINEAGE
-        self._unwritten_drift: list[DriftEvent] = []
-        self._unwritten_changed: list[ToolKey] = []
+        self._full = asyncio.Event()
+        """So much is looked at that it is to be written soon."""
+        self._unwritten: list[Watched] = []
+        self._unwritten_bytes = 0
         self._took = 0.0
         self._taken = 0
         self._has_salt = False
@@ -112,7 +108,8 @@ class Learning:
             return
         result = answered.result
         size = len(result) if isinstance(result, str) else _LARGE
-        full = self._waiting_bytes + size > _MOST_WAITING_BYTES and self._waiting
+        kept = self._waiting_bytes + self._watch.held + self._unwritten_bytes
+        full = kept and kept + size > _MOST_WAITING_BYTES
         if full or len(self._waiting) >= _MOST_WAITING:
             self._drop()
             return
@@ -197,11 +194,11 @@ class Learning:
         began = time.perf_counter()
         # To redact takes long.
         if size <= _SMALL and not self._values:
-            full = self._watch.see(answered)
+            self._watch.see(answered)
         else:
-            full = await asyncio.to_thread(self._watch.see, answered)
-        if full is not None:
-            await self._fold(full)
+            await asyncio.to_thread(self._watch.see, answered)
+        if self._watch.held > _MOST_WAITING_BYTES // 2:
+            self._full.set()
         self._meters["results"] += 1
         self._meters["look_seconds"] += time.perf_counter() - began
         self._ended += answered.at if answered.ended is None else answered.ended
@@ -219,18 +216,6 @@ class Learning:
         else:
             self._forgetting = None
 
-    async def _fold(self, key: ToolKey) -> None:
-        try:
-            await asyncio.to_thread(self._watch.fold, key, await self._before(key))
-        except Exception:
-            # A crash costs this part, not the ones to come.
-            logger.exception("What was learned of %s.%s could not be added up", key.server, key.tool)
-
-    async def _before(self, key: ToolKey) -> Learned:
-        """Give what is known of a tool, written or not."""
-        known, more = await self._knowledge.learned(key), self._unwritten.get(key)
-        return known if more is None else await asyncio.to_thread(known.merge, more)
-
     async def _salt(self) -> bytes:
         try:
             return await self._store.salt()
@@ -241,7 +226,9 @@ class Learning:
     async def _write_on(self) -> None:
         while True:
             await self._looked.wait()
-            await asyncio.sleep(max(_WRITE_SECONDS, _WRITE_REST * self._took))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(_WRITE_SECONDS, _WRITE_REST * self._took)):
+                    await self._full.wait()
             async with self._writing:
                 # What was looked at so far: to wait for the rest may be to wait for ever.
                 await self._write_down()
@@ -259,19 +246,18 @@ class Learning:
     async def _write_down(self) -> None:
         async with self._looking:
             self._looked.clear()
+            self._full.clear()
             watched = self._watch.take()
         began = time.monotonic()
         try:
-            before = {key: await self._before(key) for key in watched.tools}
-            courses = await asyncio.to_thread(watched.fold_all, before, enums=self._values)
-            await self._write(watched.calls, courses, watched.lineage)
+            await self._write(watched)
             await self._measure(time.monotonic() - began)
         except StoreError as error:
             self._complain(str(error))
         except Exception:
             # A crash costs this batch, not the ones to come.
             logger.exception("What was learned could not be written")
-            self._written()
+            self._keep([])
         else:
             self._failing = False
         self._took = time.monotonic() - began
@@ -287,32 +273,41 @@ class Learning:
         self._meters, self._ended = dict.fromkeys(METERS, 0.0), 0.0
         await self._store.add_meters({f"learning_{name}": value for name, value in meters.items()})
 
-    def _written(self) -> None:
-        self._unwritten, self._unwritten_calls, self._unwritten_lineage = {}, [], NO_LINEAGE
-        self._unwritten_drift, self._unwritten_changed = [], []
+    def _keep(self, unwritten: list[Watched]) -> None:
+        self._unwritten = unwritten
+        self._unwritten_bytes = sum(one.bytes for one in unwritten)
 
-    async def _write(self, calls: Sequence[str], courses: Mapping[ToolKey, Course], lineage: Lineage) -> None:
+    async def _write(self, watched: Watched) -> None:
         # Kept until it is written: a store that fails today may work tomorrow.
-        for key, course in courses.items():
-            self._unwritten[key] = self._unwritten.get(key, Learned()).merge(course.learned)
-            self._unwritten_drift += course.drift
-            if course.is_changed and key not in self._unwritten_changed:
-                self._unwritten_changed.append(key)
-        self._unwritten_calls = [*self._unwritten_calls, *calls][:_MOST_CALLS]
-        self._unwritten_lineage = self._unwritten_lineage.merge(lineage)
+        if watched:
+            self._keep([*self._unwritten, watched])
         if not self._unwritten:
             return
         if self._before_writing is not None:
             # The calls have to be there, to be marked in the same transaction.
             await self._before_writing()
-        after = {key: await self._before(key) for key in self._unwritten}
-        flows, drift, changed = self._unwritten_lineage, self._unwritten_drift, self._unwritten_changed
-        await self._store.add_learned(
-            LIVE, self._unwritten, lineage=flows, observed_calls=self._unwritten_calls
-        )
-        self._written()
-        for key, learned in after.items():
-            self._knowledge.put(key, learned)
+        while self._unwritten and (taken := await self._add()):
+            # A backfill of the store was faster with these. Not while something is looked at: it is by the same watch.
+            async with self._looking:
+                left = [await asyncio.to_thread(self._watch.without, one, taken) for one in self._unwritten]
+            self._keep([one for one in left if one])
+
+    async def _add(self) -> frozenset[str]:
+        """Add what is not written to what is known; gives the calls that somebody has learned from, if there are any."""
+        keys = {key for one in self._unwritten for key in one.keys}
+        courses = {key: Course(await self._knowledge.learned(key)) for key in keys}
+        await asyncio.to_thread(_run_through, self._unwritten, courses, enums=self._values)
+        flows = Lineage.sum(one.lineage for one in self._unwritten)
+        calls = [call for one in self._unwritten for call in one.calls]
+        shapes = {key: course.learned for key, course in courses.items()}
+        taken = await self._store.add_learned(LIVE, shapes, lineage=flows, observed_calls=calls)
+        if taken:
+            return taken
+        self._keep([])
+        for key, course in courses.items():
+            self._knowledge.put(key, course.known)
+        drift = [event for course in courses.values() for event in course.drift]
+        changed = [key for key, course in courses.items() if course.is_changed]
         for event in drift:
             logger.info(
                 "%s.%s returns something else than before: %s %s",
@@ -326,6 +321,7 @@ class Learning:
             self._on_changed(changed)
         if flows.counts and self._on_flows is not None:
             self._on_flows(flows)
+        return taken
 
     def _complain(self, trouble: str) -> None:
         """Say it once, until it has worked again."""
@@ -346,3 +342,9 @@ class Learning:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self.flush()
+
+
+def _run_through(unwritten: Sequence[Watched], courses: Mapping[ToolKey, Course], *, enums: bool) -> None:
+    """Go through what was seen, in its order."""
+    for one in unwritten:
+        one.add_to(courses, enums=enums)

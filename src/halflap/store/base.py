@@ -299,12 +299,15 @@ class Store(Protocol):
         watermark: str | None = None,
         observed_calls: Sequence[str] = (),
         sources: Mapping[str, Advance] | None = None,
-    ) -> None:
+        look: Callable[[Mapping[str, str]], None] | None = None,
+    ) -> frozenset[str]:
         """Add to what an origin learned, and where it saw values go, in one transaction with how far it has read.
 
-        `watermark` says where the origin goes on; `observed_calls` are calls of ours whose results are in `shapes`.
+        `watermark` says where the origin goes on; `observed_calls` are calls of ours whose results are in `shapes`. If
+        something was learned from any of them before, those are given, and nothing is added: leave them out.
         `sources` are what it was learned from, where that has watermarks of its own, each with how far it was read
-        before, too: if somebody else has read on meanwhile, that is a `StoreAheadError`, and nothing is added.
+        before, too: if somebody else has read on meanwhile, that is a `StoreAheadError`, and nothing is added. In
+        the same transaction `look` is given every origin with its watermark; if it raises, nothing is added either.
         """
         ...
 

@@ -32,6 +32,7 @@ __all__ = [
     "note_values",
     "remark",
     "shapes_of",
+    "taken",
     "unvalued_rows",
     "watermarks_of",
 ]
@@ -39,6 +40,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 _calls = sa.table("calls", sa.column("id"), sa.column("observed"))
+_AT_ONCE = 500
 _MARK = sa.update(_calls).where(_calls.c.id == sa.bindparam("one")).values(observed=1)
 
 _Row = dict[str, Any]
@@ -148,13 +150,28 @@ def has_values(connection: sa.Connection) -> bool:
     )
 
 
-def expect(connection: sa.Connection, sources: Mapping[str, Advance]) -> None:
+def expect(
+    connection: sa.Connection,
+    sources: Mapping[str, Advance],
+    look: Callable[[Mapping[str, str]], None] | None = None,
+) -> None:
     """See to it that what is to be read on was not read on by somebody else."""
-    known = watermarks_of(connection) if sources else {}
+    known = watermarks_of(connection) if sources or look is not None else {}
     if any(known.get(source) != advance.before for source, advance in sources.items()):
         raise StoreAheadError(
             "What was read has been counted meanwhile, by somebody else. Nothing of it was added; run it again."
         )
+    if look is not None:
+        look(known)
+
+
+def taken(connection: sa.Connection, calls: Sequence[str]) -> frozenset[str]:
+    """Give those of the calls that something was learned from already; whoever asks holds the lock."""
+    found: set[str] = set()
+    for start in range(0, len(calls), _AT_ONCE):
+        some = _calls.c.id.in_(calls[start : start + _AT_ONCE])
+        found.update(connection.execute(sa.select(_calls.c.id).where(some, _calls.c.observed == 1)).scalars())
+    return frozenset(found)
 
 
 def mark_observed(connection: sa.Connection, calls: Sequence[str]) -> None:

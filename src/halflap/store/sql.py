@@ -90,11 +90,15 @@ class SqlStore(Database):
         watermark: str | None = None,
         observed_calls: Sequence[str] = (),
         sources: Mapping[str, Advance] | None = None,
-    ) -> None:
+        look: Callable[[Mapping[str, str]], None] | None = None,
+    ) -> frozenset[str]:
         read = sources or {}
 
-        def add(connection: sa.Connection) -> None:
-            knowledge.expect(connection, read)
+        def add(connection: sa.Connection) -> frozenset[str]:
+            taken = knowledge.taken(connection, observed_calls)
+            if taken:
+                return taken
+            knowledge.expect(connection, read, look)
             self._upsert(connection, tables.learned, knowledge.merged_rows(connection, origin, shapes))
             if lineage is not None:
                 self._upsert(connection, tables.lineage, flows.added_rows(connection, origin, lineage))
@@ -105,9 +109,11 @@ class SqlStore(Database):
             self._upsert(connection, tables.watermarks, rows)
             knowledge.mark_observed(connection, observed_calls)
             knowledge.note_values(connection, shapes.values())
+            return taken
 
         if shapes or observed_calls or read or watermark is not None or lineage is not None:
-            await self._ask_alone(add)
+            return await self._ask_alone(add)
+        return frozenset()
 
     async def replace_learned(
         self, origin: str, shapes: Mapping[ToolKey, Learned], lineage: Lineage | None = None
