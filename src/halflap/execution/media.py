@@ -16,6 +16,7 @@ __all__ = ["Media", "for_model"]
 
 _URL_SAFE = str.maketrans("-_", "+/")
 _LONGEST_MIME = 200
+_UNKNOWN = "unknown"
 _OF_A_LINK = ("uri", "name", "mimeType", "description", "title")
 
 
@@ -26,11 +27,12 @@ class Media:
         self._block = block
         resource = block.get("resource")
         source = resource if isinstance(resource, dict) else block
-        self.kind: str = block["type"]
-        self.mime_type: str | None = source.get("mimeType")
-        self.uri: str | None = source.get("uri")
-        self.name: str | None = source.get("name")
-        self.text: str | None = source.get("text")
+        # Whatever a server sends, what is no text is not taken for one.
+        self.kind: str = _text(block, "type") or _UNKNOWN
+        self.mime_type: str | None = _text(source, "mimeType")
+        self.uri: str | None = _text(source, "uri")
+        self.name: str | None = _text(source, "name")
+        self.text: str | None = _text(source, "text")
         self._encoded = source.get("data") or source.get("blob") or ""
 
     @property
@@ -46,15 +48,16 @@ class Media:
         return self._block
 
     def __repr__(self) -> str:
-        padding = self._encoded[-2:].count("=")
-        size = len(self._encoded) * 3 // 4 - padding if self.text is None else len(self.text)
+        encoded = self._encoded if isinstance(self._encoded, str) else ""
+        padding = encoded[-2:].count("=")
+        size = len(encoded) * 3 // 4 - padding if self.text is None else len(self.text)
         parts = [self.kind, self.mime_type, self.uri, f"{size:,} bytes" if size else None]
         return f"<{' '.join(part for part in parts if part)}; show() puts it before the model>"
 
 
 def for_model(block: Mapping[str, Any]) -> dict[str, Any]:
     """Give a content block of the protocol, with nothing else in it. A `ValueError` says why it cannot be one."""
-    kind = block.get("type")
+    kind = _text(block, "type")
     if kind in {"image", "audio"}:
         mime = block.get("mimeType")
         if not isinstance(mime, str) or len(mime) > _LONGEST_MIME:
@@ -74,6 +77,11 @@ def for_model(block: Mapping[str, Any]) -> dict[str, Any]:
     if "text" not in kept:
         kept["blob"] = _shown_data(kind, resource.get("blob"))
     return {"type": kind, "resource": kept}
+
+
+def _text(source: Mapping[str, Any], key: str) -> str | None:
+    value = source.get(key)
+    return value if isinstance(value, str) else None
 
 
 def _shown_data(kind: str, data: object) -> str:
