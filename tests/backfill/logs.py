@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.backfill import Backfill, Rules
 from halflap.backfill.kernel import learn_open
-from halflap.backfill.pieces import is_document
+from halflap.backfill.pieces import LOOKED_AT, is_document
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def traces(start: int, end: int) -> bytes:
 def found_in(data: bytes, rules: Rules = SHOP, *, document: bool | None = None) -> Found:
     """Read a log in one piece."""
     if document is None:
-        document = is_document([line for line in data.splitlines(keepends=True) if line.strip()][:2])
+        document = is_document([line for line in data.splitlines(keepends=True) if line.strip()][:LOOKED_AT])
     return learn_open(io.BytesIO(data), rules, document=document).found
 
 

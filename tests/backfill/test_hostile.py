@@ -49,6 +49,31 @@ def test_a_bad_line_is_told_with_its_number_and_skipped(line: bytes, reason: str
     assert reason in found.bad[0].reason
 
 
+_CUT = lines(trace(1))
+
+
+@pytest.mark.parametrize("length", range(1, len(_CUT) - 1))
+@pytest.mark.parametrize("whole", [1, 5])
+def test_lines_that_are_cut_off_at_the_top_do_not_lose_the_others(length: int, whole: int) -> None:
+    cut = _CUT[:length] + b"\n"
+    found = found_in(cut + cut + GOOD * whole)
+    assert (found.observations, found.bad_count) == (whole, 2)
+
+
+def test_what_only_looks_like_a_document_is_read_line_by_line() -> None:
+    """By chance, each line goes on from the one before: that it is none is seen where it ends."""
+    found = found_in(b'{"a":\n' * 20 + GOOD)
+    assert (found.observations, found.bad_count) == (1, 20)
+
+
+@pytest.mark.parametrize("indent", [1, None])
+def test_a_document_that_is_not_finished_is_read_when_it_is(indent: int | None) -> None:
+    whole = json.dumps({"messages": [{"role": "user", "content": "x"}, trace(1)]}, indent=indent).encode()
+    for end in range(2, len(whole) - 1):
+        found = found_in(whole[:end])
+        assert (found.bytes, found.bad[0].reason) == (0, "not finished: it is read when it is")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -7,7 +7,7 @@ import pytest
 from typer.main import get_command
 
 from halflap.backfill import Rules, learn_stream
-from halflap.backfill.pieces import LONGEST, is_document
+from halflap.backfill.pieces import LONGEST, LOOKED_AT, is_document
 from halflap.learn import Learned, digest_of, infer
 from halflap.store import ToolKey
 from support import ROOT
@@ -28,7 +28,7 @@ def test_there_is_an_example_of_every_form() -> None:
 def test_every_example_tells_the_same(example: str, tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_text(example)
-    document = is_document(example.encode().splitlines(keepends=True)[:2])
+    document = is_document(example.encode().splitlines(keepends=True)[:LOOKED_AT])
     found = learn_stream(str(file), Rules(server="shop"), document=document).found
     assert found.shapes == {ToolKey("shop", "get_order", ""): TOLD}
     assert (found.bad_count, found.other, found.unpaired, found.nameless) == (0, 0, 0, 0)

@@ -9,14 +9,13 @@ from halflap.backfill.following import told_before
 from halflap.backfill.found import Found, Stretch
 from halflap.backfill.learner import Control, Learner
 from halflap.backfill.opening import unpacked
-from halflap.backfill.pieces import Lines, Values
+from halflap.backfill.pieces import Lines, pieces_of
 from halflap.backfill.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from halflap.backfill.identity import Candidates, Mark
-    from halflap.backfill.pieces import Pieces
 
 __all__ = ["learn_files", "learn_open", "learn_range", "learn_stream", "start_worker"]
 
@@ -91,7 +90,7 @@ def learn_files(
     for path, document, counted in files:
         learner.go_on(counted)
         with open(path, "rb", buffering=1 << 20) as packed, unpacked(packed) as file:  # noqa: PTH123 -- bytes alone
-            pieces: Pieces = Values(file) if document else Lines(file, hashing=True)
+            pieces = pieces_of(file, document=document)
             learner.learn(pieces, control or _control, packed.tell)
         told = learner.found(shapes=False)
         found.append(Stretch(told, pieces.position, pieces.lines, pieces.digest(), counted))
@@ -110,7 +109,7 @@ def learn_open(
     place: Callable[[], int] | None = None,
 ) -> Stretch:
     """Learn from what is open; `known` says which contents were counted before, by length and hash."""
-    pieces: Pieces = Values(file) if document else Lines(file, hashing=True)
+    pieces = pieces_of(file, document=document)
     learner = Learner(rules, alone=False)
     learner.counted = counted
     learner.known, learner.marks = known or {}, marks or {}

@@ -173,7 +173,7 @@ def lines_of(file: BinaryIO, count: int, longest: int) -> tuple[list[bytes], Bin
         read.append(line)
         if line.strip():
             found.append(line)
-        if sum(map(len, read)) > count * longest:
+        if sum(map(len, read)) >= longest:
             break
     return found, io.BufferedReader(Rejoined(b"".join(read), file), _CHUNK)
 

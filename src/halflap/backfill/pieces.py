@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from halflap.backfill.opening import Rejoined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["LONGEST", "Lines", "Pieces", "Values", "is_document"]
+__all__ = ["LONGEST", "LOOKED_AT", "Lines", "Pieces", "Values", "is_document", "pieces_of"]
 
 LONGEST = 64 << 20
 """A longer line, or value of a document, is not read."""
+LOOKED_AT = 16
+"""By so many lines, at most, it is seen what a log is."""
 _CHUNK = 1 << 20
 _NEWLINE, _QUOTE = b'\n"'
+_WORD = re.compile(r"[-+.\w]*")
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
 
 
@@ -154,8 +160,36 @@ class Values(Pieces):
         return self._buffer[self._start : end]
 
 
+def pieces_of(file: BinaryIO, *, document: bool) -> Pieces:
+    """Give the records of what is open; what turns out to be no document is lines, whatever it looked like."""
+    if document:
+        heard = _Heard(file)
+        values = Values(cast("BinaryIO", heard))
+        first = next(iter(values), None)
+        file = io.BufferedReader(Rejoined(b"".join(heard.parts), file), _CHUNK)
+        # A value that does not end is one that is still being written, or none at all.
+        document = first is None or values.is_finished or _is_begun(first)
+    return Values(file) if document else Lines(file, hashing=True)
+
+
+class _Heard:
+    """A stream that remembers what was read of it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.parts: list[bytes] = []
+
+    def read(self, size: int) -> bytes:
+        part = self._file.read(size)
+        self.parts.append(part)
+        return part
+
+
 def is_document(lines: Sequence[bytes]) -> bool:
-    """Say by its first lines whether a log is JSON that goes over several lines, and not lines of JSON."""
+    """Say by its first lines whether a log is JSON that goes over several lines, and not lines of JSON.
+
+    A line that was cut off is not the beginning of anything, but by chance; then there are others behind it.
+    """
     first = lines[0].lstrip(b"\xef\xbb\xbf \t") if lines else b""
     if not first.startswith((b"{", b"[")):
         return False
@@ -163,7 +197,19 @@ def is_document(lines: Sequence[bytes]) -> bool:
         return first.startswith(b"[")
     if _is_json(first):
         return False
-    return first.strip() in {b"{", b"["} or len(lines) == 1 or not _is_json(lines[1])
+    if first.strip() in {b"{", b"["} or _may_be_json(b"".join([first, *lines[1:]])):
+        return True
+    return _may_be_json(first) and not any(map(_is_record, lines[1:]))
+
+
+def _is_begun(value: bytes) -> bool:
+    """Say whether this may be a value of which more is yet to be written."""
+    return _may_be_json(value) and not any(map(_is_record, value.splitlines()))
+
+
+def _is_record(line: bytes) -> bool:
+    """Say whether a line is an object by itself, and not within something."""
+    return line.startswith(b"{") and _is_json(line)
 
 
 def _is_json(line: bytes) -> bool:
@@ -173,4 +219,19 @@ def _is_json(line: bytes) -> bool:
         return True
     except ValueError:
         return False
+    return True
+
+
+def _may_be_json(data: bytes) -> bool:
+    """Say whether this is JSON, with more behind it or not, or can become it when more is written."""
+    text = data.decode(errors="replace").lstrip("\ufeff")
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :]
+        # Within a line anything can be cut off; a line that was ended is whole.
+        cut_off = "\n" not in rest and (error.msg.startswith("Unterminated") or bool(_WORD.fullmatch(rest)))
+        return error.msg == "Extra data" or not rest.strip() or cut_off
+    except (ValueError, RecursionError):
+        pass
     return True

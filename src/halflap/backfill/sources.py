@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from halflap.backfill.opening import beginning_of, lines_of, packing_of, unpacked, unpacked_size
-from halflap.backfill.pieces import LONGEST, is_document
+from halflap.backfill.pieces import LONGEST, LOOKED_AT, is_document
 from halflap.errors import BackfillError, UsageError
 
 if TYPE_CHECKING:
@@ -110,5 +110,5 @@ def look_at(path: str) -> Look:
             head, again = beginning_of(file, HEAD)
             if head.startswith(_UTF_16):
                 raise BackfillError("It is written in UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE")
-            lines, _ = lines_of(again, 2, LONGEST)
+            lines, _ = lines_of(again, LOOKED_AT, LONGEST)
             return Look(packing, is_document(lines), head)

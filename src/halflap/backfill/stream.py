@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halflap.backfill.kernel import learn_open
 from halflap.backfill.opening import Interruptible, beginning_of, lines_of, unpacked
-from halflap.backfill.pieces import LONGEST, is_document
+from halflap.backfill.pieces import LONGEST, LOOKED_AT, is_document
 from halflap.backfill.sources import HEAD
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def read_stream(name: str, rules: Rules, known: Known, control: Control) -> tupl
     try:
         piped = io.BufferedReader(Interruptible(descriptor, control.is_stopped), 1 << 20)
         head, file = beginning_of(unpacked(piped), HEAD)
-        lines, file = lines_of(file, 2, LONGEST)
+        lines, file = lines_of(file, LOOKED_AT, LONGEST)
         document = is_document(lines)
         return head, learn_open(
             file, rules, document=document, known=known.candidates(head), marks=known.marks, control=control
