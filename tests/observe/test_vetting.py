@@ -235,9 +235,8 @@ CASES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "depth": (_set("depth", 10**6), r"structured\.depth is more than 32"),
     "depth none": (_set("depth", 0), r"structured\.root\.records\[0\].* is deeper than the shape says"),
     "depth none, cut": (
-        lambda data: (
-            _set("root", {"kinds": {"object": 3}, "cut": True})(data),
-            _set("depth", 0)(data),
+        lambda data: data["learned"][0]["shapes"]["structured"].update(
+            root={"kinds": {"object": 3}, "cut": True}, depth=0
         ),
         r"structured\.depth is none",
     ),

@@ -13,7 +13,7 @@ from halflap.learn.merge import merge_records
 from halflap.learn.render import render
 
 if TYPE_CHECKING:
-    from halflap.learn.shape import Shape
+    from halflap.learn.shape import Record, Shape, Tag
 
 __all__ = ["brief"]
 
@@ -29,7 +29,7 @@ def brief(shape: Shape, most: int, *, enums: bool = False) -> Shape:
     found = replace(shape, root=cut_below(shape.root, 0), depth=0)
     records = shape.root.records
     if len(records) > 1:
-        together = {None: reduce(merge_records, records.values())}
+        together: dict[Tag | None, Record] = {None: reduce(merge_records, records.values())}
         one = replace(shape, root=replace(shape.root, records=together, mixed=True))
         found = _deepest_of(one, found, most, last=1, enums=enums)
     return _deepest_of(shape, found, most, last=DEEPEST, enums=enums)
