@@ -68,6 +68,31 @@ def test_strict_stops_at_a_bad_line_however_often_it_was_read(home: Path) -> Non
         assert "a.jsonl:3: not JSON: there is no NaN in it" in strict.err
 
 
+def test_what_waits_for_its_server_is_said_and_can_be_forgotten_by_name(home: Path) -> None:
+    (home / "a.jsonl").write_bytes(traces(0, 2))
+    config = configure(home, PLAIN)
+    assert halflap("backfill", "a.jsonl", "--config", config, home=home).code == 0
+    name = "mcp__shop__get_order"
+    shown = halflap("schema", "show", name, "--config", config, home=home)
+    assert shown.code != 0
+    assert "Something was learned of it (2 results), which waits for its server 'shop'" in " ".join(
+        shown.err.split()
+    )
+    gone = halflap("schema", "forget", name, "--yes", "--json", "--config", config, home=home)
+    assert [one["tool"] for one in gone.json["forgotten"]] == ["get_order"]
+    again = halflap("schema", "forget", name, "--yes", "--config", config, home=home)
+    assert again.code != 0
+    assert "Something was learned" not in halflap("schema", "show", name, "--config", config, home=home).err
+
+
+def test_a_number_of_very_many_digits_is_said_to_be_that(home: Path) -> None:
+    (home / "export.json").write_text('{"format": ' + "9" * 5_000 + "}")
+    done = halflap("schema", "import", "export.json", home=home)
+    assert done.code != 0
+    assert "a number in it has more than 4,300 digits" in " ".join(done.err.split())
+    assert "set_int_max_str_digits" not in done.err
+
+
 def test_what_was_learned_from_a_log_is_told_of_the_tool(home: Path) -> None:
     config = configure(home, PLAIN)
     file = home / "a.jsonl"

@@ -196,10 +196,10 @@ def test_a_dash_is_stdout_and_no_file(done: dict[str, Done], place: Path) -> Non
             lambda text: text.replace('"observations":4', '"observations":' + "9" * 30),
             "observations is no count",
         ),
-        (lambda text: text.replace('"first":', '"first":NaN,"second":', 1), "JSON has no NaN"),
+        (lambda text: text.replace('"first":', '"first":NaN,"second":', 1), "there is no NaN in it"),
         (lambda text: text.replace('"root":', '"root":' + "[" * 200_000, 1), "nested too deeply"),
         (lambda text: text.replace('"version":1', '"version":0', 1), "There is no version 0"),
-        (lambda text: text[:-30], "is no JSON"),
+        (lambda text: text[:-30], "not JSON"),
     ],
 )
 def test_what_is_damaged_is_refused_and_nothing_of_it_is_stored(

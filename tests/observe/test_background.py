@@ -14,7 +14,7 @@ from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
 from halflap.store import open_store
 from halflap.values import Tool
-from observe.answers import TOOL, answered, structured
+from observe.answers import TOOL, answered, structured, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -175,6 +175,20 @@ def test_what_cannot_be_read_is_passed_over(run: Run) -> None:
         learning.take(answered(structured({"a": 1})))
         await learning.close()
         assert (await store.learned())[0].learned.observations == 1
+        await store.close()
+
+    run(scenario())
+
+
+def test_text_that_is_no_json_stays_text_also_where_python_would_read_it(run: Run) -> None:
+    async def scenario() -> None:
+        store = await open_store(None)
+        learning = Learning(store, Knowledge(store))
+        for number, said in enumerate(('{"a": NaN}', "[Infinity, -Infinity]", '{"a": 1}')):
+            learning.take(answered(text(said), number))
+        await learning.close()
+        [row] = await store.learned()
+        assert (row.learned.text.observations, row.learned.structured.observations) == (2, 1)
         await store.close()
 
     run(scenario())

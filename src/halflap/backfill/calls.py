@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from halflap.backfill.rules import LONGEST_NAME
+from halflap.schema import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-__all__ = ["BadRecordError", "Call", "NeedsOrderError", "Taker", "Waiting", "arguments_of", "name_of"]
+__all__ = [
+    "BadRecordError",
+    "Call",
+    "NeedsOrderError",
+    "Taker",
+    "Waiting",
+    "arguments_of",
+    "name_of",
+    "server_of",
+]
 
 MOST_WAITING = 100_000
 """Calls without a result are given up beyond this, the oldest first: memory stays flat."""
@@ -98,11 +107,17 @@ def name_of(name: Any) -> str:
     return name
 
 
+def server_of(server: str | None) -> str | None:
+    if server is not None and len(server) > LONGEST_NAME:
+        raise BadRecordError(f"the name of the server is longer than {LONGEST_NAME} characters")
+    return server
+
+
 def arguments_of(arguments: Any) -> dict[str, Any]:
     """Give the arguments of a call; some write them as text."""
     if type(arguments) is str and arguments.strip():
         try:
-            arguments = json.loads(arguments)
+            arguments = parse_json(arguments)
         except (ValueError, RecursionError):
             # What a model wrote need not be JSON; it still tells one call from another.
             return {"": arguments}

@@ -12,16 +12,34 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.backfill.broken import Places
-    from halflap.backfill.identity import Counted
     from halflap.graph.lineage import Lineage
     from halflap.learn import Learned
     from halflap.store import ToolKey
 
-__all__ = ["MOST_NAMES", "MOST_SHOWN", "NOTHING_FOUND", "BadLine", "Found", "Stretch", "Tree", "merge_broken"]
+__all__ = [
+    "MOST_NAMES",
+    "MOST_SHOWN",
+    "NOTHING_FOUND",
+    "BadLine",
+    "Counted",
+    "Found",
+    "Stretch",
+    "Tree",
+    "merge_broken",
+]
 
 MOST_SHOWN = 100
 """So many bad lines of a source are named; the others are counted."""
 MOST_NAMES = 20
+
+
+class Counted(NamedTuple):
+    """The beginning of a log that was counted before."""
+
+    origin: str
+    lines: int
+    is_former: bool = False
+    """Whether the log was counted on from there, so that it is known only if nothing follows."""
 
 
 class BadLine(NamedTuple):

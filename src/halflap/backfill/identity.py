@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.backfill.found import BadLine
+from halflap.backfill.found import BadLine, Counted
 from halflap.backfill.opening import damage, open_log
 from halflap.backfill.sources import HEAD
 
@@ -18,22 +18,13 @@ if TYPE_CHECKING:
 
     from halflap.backfill.rules import Rules
 
-__all__ = ["ORIGIN", "Counted", "Identified", "Known", "Mark", "forgotten", "head_of", "identify", "place_of"]
+__all__ = ["ORIGIN", "Identified", "Known", "Mark", "forgotten", "head_of", "identify", "place_of"]
 
 ORIGIN = "backfill:"
 _CHUNK = 1 << 20
 _CLOSING = 64
 _MOST_ENDS = 1_000
 """So many of the places are remembered that a log ended at before it went on, the last ones."""
-
-
-class Counted(NamedTuple):
-    """The beginning of a log that was counted before."""
-
-    origin: str
-    lines: int
-    is_former: bool = False
-    """Whether the log was counted on from there, so that it is known only if nothing follows."""
 
 
 class End(NamedTuple):

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from halflap.backfill.broken import Declaration
-from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError, name_of
+from halflap.backfill.calls import BadRecordError, Call, NeedsOrderError, name_of, server_of
 from halflap.backfill.following import Following
 from halflap.backfill.found import MOST_NAMES, MOST_SHOWN, BadLine, Found, merge_broken
 from halflap.backfill.opening import damage
-from halflap.backfill.parsing import NOTHING, parsed, reason_of
 from halflap.backfill.pieces import LONGEST
 from halflap.backfill.records import Records
 from halflap.backfill.rules import is_bare
@@ -19,13 +18,14 @@ from halflap.backfill.value import value_of
 from halflap.calls import Redactor
 from halflap.graph.lineage import NO_LINEAGE
 from halflap.learn import Learned, digest_of, observer, outcome_of, with_unkept
-from halflap.schema import Reading
+from halflap.schema import Reading, parse_json, why_no_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from halflap.backfill.broken import Places
-    from halflap.backfill.identity import Candidates, Counted, Mark
+    from halflap.backfill.found import Counted
+    from halflap.backfill.identity import Candidates, Mark
     from halflap.backfill.pieces import Pieces
     from halflap.backfill.rules import Rules
     from halflap.graph.lineage import Lineage
@@ -39,6 +39,7 @@ MOST_TOOLS = 10_000
 """Whatever names more tools than this is no log of calls."""
 _BETWEEN_LOOKS = 1 << 20
 _PLAIN = Reading()
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Control(Protocol):
@@ -202,16 +203,18 @@ class Learner:
             if not pieces.is_finished:
                 self._blame("not finished: it is read when it is")
                 return False
-            self._blame(reason_of(error))
+            self._blame(why_no_json(error))
         if not pieces.is_finished:
             pieces.accept(text)
         return True
 
     def _read(self, text: bytes) -> None:
-        record = parsed(text)
-        if record is NOTHING:
+        if text[:1] == b"\xef" and text.startswith(_BYTE_ORDER_MARK):
+            text = text[3:]
+        line = text.decode()
+        if line.isspace():
             return
-        if not self._records.read(record) and self._counting:
+        if not self._records.read(parse_json(line)) and self._counting:
             self._other += 1
             self._first_other = self._first_other or self._line
 
@@ -259,7 +262,9 @@ class Learner:
         run: Hashable = None,
         order: int | None = None,
     ) -> Call:
-        call = Call(server, name_of(name), digest_of(arguments, self._rules.salt), side, run, order)
+        call = Call(
+            server_of(server), name_of(name), digest_of(arguments, self._rules.salt), side, run, order
+        )
         if run is None or self._following is None:
             return call
         if not self._following.takes(run):

@@ -25,8 +25,7 @@ from halflap.errors import BackfillError
 from halflap.graph.lineage import NO_LINEAGE
 
 if TYPE_CHECKING:
-    from halflap.backfill.found import Stretch
-    from halflap.backfill.identity import Counted
+    from halflap.backfill.found import Counted, Stretch
     from halflap.backfill.sources import Look, Source
     from halflap.backfill.summary import State
     from halflap.backfill.work import Work

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.calls import arguments_of
+from halflap.schema import parse_json
 from halflap.values import Result
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def wrapped(record: Mapping[str, Any]) -> Any:
         inner = record.get(key)
         if type(inner) is str and '"jsonrpc"' in inner:
             try:
-                inner = json.loads(inner)
+                inner = parse_json(inner)
             except (ValueError, RecursionError):
                 continue
         if type(inner) is dict and "jsonrpc" in inner:

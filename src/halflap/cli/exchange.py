@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -101,6 +101,8 @@ def import_learned(
 
 
 def _read(file: Path) -> Any:
+    from halflap.schema import parse_json, why_no_json  # noqa: PLC0415 -- the commands beside this one do without
+
     try:
         if str(file) == "-":
             data = sys.stdin.buffer.read(_MOST_BYTES + 1)
@@ -112,20 +114,15 @@ def _read(file: Path) -> Any:
     if len(data) > _MOST_BYTES:
         raise UsageError(f"{file} is larger than {_MOST_BYTES // 2**20} MiB.")
     try:
-        return json.loads(data, parse_constant=_no_constant)
+        return parse_json(data.decode("utf-8-sig"))
     except ValueError as error:
-        why = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         raise ShapeBrokenError(
-            f"{file} is no JSON ({why}). Nothing was imported; take it from `halflap schema export`."
+            f"{file} cannot be read: {why_no_json(error)}. Nothing was imported; take it from `halflap schema export`."
         ) from None
     except RecursionError:
         raise ShapeBrokenError(
             f"{file} is nested too deeply. Nothing was imported; take it from `halflap schema export`."
         ) from None
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"JSON has no {name}")
 
 
 async def _import(config: Config, data: Any) -> Imported:

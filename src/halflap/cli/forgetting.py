@@ -90,5 +90,11 @@ async def _forget(
         await gateway.prepare()
         if name is None:
             return await gateway.forget_learned(server, origin=origin)
-        tool = gateway.snapshot.find(name)
-        return await gateway.forget_learned(tool.server, tool.original_name, origin=origin)
+        tool = gateway.snapshot.tools.get(name)
+        tools = {(tool.server, tool.original_name)} if tool is not None else set()
+        # What logs told of a tool is there before its server is listed.
+        tools = tools or {row.key[:2] for row in await gateway.unlisted(name)}
+        if not tools:
+            gateway.snapshot.find(name)
+        gone = [await gateway.forget_learned(*one, origin=origin) for one in sorted(tools)]
+        return [row for rows in gone for row in rows]

@@ -24,7 +24,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.errors import ToolNotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ async def _show(
 ) -> None:
     async with opened(config) as gateway:
         with working(f"Looking for {one_line(name)}"):
-            described = await gateway.inspect(name)
+            described = await _inspected(gateway, name)
         tool = gateway.snapshot.find(name)
         if python:
             _write((await gateway.stubs(name=name)).rstrip("\n") + "\n")
@@ -92,6 +92,21 @@ async def _show(
         _write(harmless("\n".join(history_lines(tool, rows))) + "\n")
     else:
         _write(harmless("\n".join(_lines(described, tool, known))) + "\n")
+
+
+async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
+    try:
+        return await gateway.inspect(name)
+    except ToolNotFoundError:
+        rows = await gateway.unlisted(name)
+        if not rows:
+            raise
+        results = sum(row.learned.observations for row in rows)
+        raise UsageError(
+            f"{name} is not in the catalogue. Something was learned of it ({results} results), which waits for its "
+            f"server {rows[0].server!r} to be listed: configure that, and run `halflap list`. `halflap schema export` "
+            "has it; `halflap schema forget` forgets it."
+        ) from None
 
 
 def _write(text: str) -> None:

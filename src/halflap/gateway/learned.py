@@ -73,6 +73,17 @@ class Knowing(Parts):
             lambda: [replace(row, learned=row.learned.without_values()) for row in rows]
         )
 
+    async def unlisted(self, name: str) -> Sequence[StoredShape]:
+        """Give what was learned of a tool that the catalogue does not have, by the name that it would get there."""
+        from halflap.catalog.naming import namespaced  # noqa: PLC0415 -- see the top of `parts`
+
+        known = {(tool.server, tool.original_name) for tool in self.snapshot.tools.values()}
+        return [
+            row
+            for row in await self.learned_rows()
+            if (row.server, row.tool) not in known and name == namespaced(row.server, row.tool)
+        ]
+
     async def drift(
         self, server: str | None = None, tool: str | None = None
     ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:

@@ -7,6 +7,7 @@ from halflap.schema.reading import Reading, read_result, reading_of
 from halflap.schema.returned import is_wrapped, returned, says_something
 from halflap.schema.sendable import read_arguments
 from halflap.schema.size import is_small
+from halflap.schema.strict import parse_json, why_no_json
 from halflap.schema.tool import Parameter, ToolSchema, parse_schema
 from halflap.schema.types import Type
 from halflap.schema.validate import Validator, compile_or_say, compile_schema
@@ -29,6 +30,7 @@ __all__ = [
     "general_path",
     "is_small",
     "is_wrapped",
+    "parse_json",
     "parse_schema",
     "read_arguments",
     "read_result",
@@ -36,4 +38,5 @@ __all__ = [
     "returned",
     "says_something",
     "visible",
+    "why_no_json",
 ]

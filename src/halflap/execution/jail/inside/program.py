@@ -94,19 +94,13 @@ def run(door: Door) -> None:
     if sys.version_info < (3, 14):
         # The warm-up has had a loop, and closed it: a program finds things as at the start of Python.
         asyncio.set_event_loop_policy(None)
-    loop = asyncio.new_event_loop()
     order = door.read_program()
     if order is None:
         return
     provenance = Provenance()
     names = _names(door, order["tools"], provenance)
-
-    def start() -> asyncio.AbstractEventLoop:
-        asyncio.set_event_loop(loop)
-        return loop
-
     # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
-    failure, value = _run(order, names, provenance, asyncio.Runner(loop_factory=start), door.largest)
+    failure, value = _run(order, names, provenance, asyncio.Runner(), door.largest)
     # What it wants done at its end, as Python does it; what fails there is printed.
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 -- as above
