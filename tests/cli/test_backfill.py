@@ -7,12 +7,17 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from backfill.logs import lines, trace, traces
 from cli.program import PLAIN, configure, environment, halflap, in_terminal
 from support import HALFLAP
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
+"""It takes long, and runs with `make test-all`."""
 
 
 def test_a_log_is_learned_from_once_and_the_summary_says_so(home: Path) -> None:

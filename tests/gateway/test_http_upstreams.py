@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
+pytestmark = pytest.mark.slow
+"""It takes long, and runs with `make test-all`."""
+
 
 def config(url: str, **settings: Any) -> dict[str, Any]:
     return {"servers": [{"name": "web", "url": url, **settings}]}

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from halflap.execution.sandbox import Ending
 
+pytestmark = pytest.mark.slow
+"""It takes long, and runs with `make test-all`."""
+
 ORDERS = ports("list_orders", "customer_id cursor?", "orders[].order_id next_cursor?")
 GRAPH = Made.of(
     ports("find_customers", "email", "customers[].customer_id"),

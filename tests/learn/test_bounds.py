@@ -17,6 +17,9 @@ from halflap.learn import Shape, infer, merge, observer
 from halflap.learn.limits import MOST_PLACES
 from learn.test_infer import places
 
+pytestmark = pytest.mark.slow
+"""It takes long, and runs with `make test-all`."""
+
 NAMES = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=2)]
 BYTES_OF_A_PLACE = 3_000
 """More than one takes, both while it grows and in the shape that is made of it."""

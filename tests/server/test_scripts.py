@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import ElicitResult
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+pytestmark = pytest.mark.slow
+"""It takes long, and runs with `make test-all`."""
 
 SHOUT = 'async def main(text: str) -> str:\n    """Shout a text."""\n    return (await mcp__plain__echo(text=text)).upper()'
 
