@@ -373,7 +373,9 @@ def test_strict_stops_at_the_first_bad_line_and_stores_nothing_of_it(run: Run, t
         (tmp_path / "c.jsonl").write_bytes(traces(10, 30))
         summary = await backfill(store, tmp_path, strict=True)
         states = {source.name[-7]: source for source in summary.sources}
-        assert (states["a"].state, states["b"].state) == ("counted", "refused")
+        # Logs are read side by side: the first may or may not be done when the second is refused.
+        assert states["a"].state in {"counted", "stopped"}
+        assert states["b"].state == "refused"
         assert states["b"].found.bad[0].line == 5
         assert summary.is_stopped
         stored = {one.learned.observations for one in await store.learned()}
