@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.graph.edge import EACH, NAME, VALUE, Place, Ports, Slot, key
+from halflap.graph.edge import EACH, NAME, VALUE, Envelope, Place, Ports, Slot, key
 from halflap.schema.fields import choices_of, extra_of, fields_of
 from halflap.schema.join import union
 from halflap.schema.kinds import Type
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halflap.schema.kinds import Field
     from halflap.values import Tool
 
-__all__ = ["ports_of"]
+__all__ = ["is_boolean", "ports_of"]
 
 _DEEPEST = 10
 _MOST = 400
@@ -61,6 +61,7 @@ def ports_of(
         original_name=tool.original_name,
         is_destructive=is_destructive,
         latency_ms=latency_ms,
+        envelope=_envelope(schema.output_type) or _envelope(learned),
     )
 
 
@@ -139,17 +140,27 @@ def _refined(declared: Place, learned: Place) -> Place:
 
 
 def _inside_envelope(kind: Type, *, declared: bool, confidence: float) -> Iterator[Place]:
-    fields = {field.name: field for field in fields_of(choices_of(kind))}
     whole = Place((), kind, kind.description, 1.0, declared, confidence)
-    if _INNER in fields and any(name in fields and _is_boolean(fields[name].type) for name in _SUCCESS):
-        inner = fields[_INNER]
+    if _envelope(kind) is not None:
+        inner = next(one for one in fields_of(choices_of(kind)) if one.name == _INNER)
         # Of an error there are no data: that they are missing then says nothing of the good results.
         yield from _at(replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description), 0)
         return
     yield from _at(whole, 0)
 
 
-def _is_boolean(kind: Type) -> bool:
+def _envelope(kind: Type | None) -> Envelope | None:
+    fields = {} if kind is None else {field.name: field for field in fields_of(choices_of(kind))}
+    success = next((name for name in _SUCCESS if name in fields and is_boolean(fields[name].type)), None)
+    if _INNER not in fields or success is None:
+        return None
+    inner = fields[_INNER]
+    nothing = any(one.kind == "null" for one in (inner.type, *inner.type.members))
+    return Envelope(success, inner.required and not nothing)
+
+
+def is_boolean(kind: Type) -> bool:
+    """Say whether a value is true or false, or null, and nothing else."""
     parts = [one for one in (kind.members or (kind,)) if one.kind != "null"]
     return bool(parts) and all(
         one.kind == "boolean"
