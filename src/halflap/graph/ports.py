@@ -45,7 +45,7 @@ def ports_of(
 
     `learned_confidence` is how sure the learned type is.
     """
-    taken = () if schema.input_type is None else fields_of(choices_of(schema.input_type))
+    taken = () if schema.input_type is None else _taken(choices_of(schema.input_type))
     slots: list[Slot] = []
     for slot in _outermost(_slots(one, (), 0) for one in taken):
         slots.append(slot)
@@ -62,6 +62,23 @@ def ports_of(
         is_destructive=is_destructive,
         latency_ms=latency_ms,
         envelope=_envelope(schema.output_type) or _envelope(learned),
+    )
+
+
+def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
+    """Give the fields of what is taken; where one of several sets of them is enough, the smallest has to be there."""
+    fields = fields_of(objects)
+    if len(objects) < 2 or any(_tells(field, objects) for field in fields):  # noqa: PLR2004 -- nothing to choose from
+        return fields
+    needed = min(([*one.needed, *(f.name for f in one.fields if f.required)] for one in objects), key=len)
+    return tuple(replace(one, required=True) if one.name in needed else one for one in fields)
+
+
+def _tells(field: Field, objects: Sequence[Type]) -> bool:
+    """Say whether a field's value says which of the objects it is: then that value is what has to be chosen."""
+    own = [one for each in objects for one in each.fields if one.name == field.name]
+    return field.required and len({one.type.spelled for one in own if one.type.kind == "values"}) == len(
+        objects
     )
 
 
@@ -90,7 +107,7 @@ def _slots_at(kind: Type, path: Path, field: Field, depth: int) -> Iterator[Slot
             field.has_default,
             field.description or kind.description,
         )
-    for inner in fields_of(objects):
+    for inner in _taken(objects):
         yield from _slots(inner, path, depth + 1)
     extra = extra_of(objects)
     if extra is not None and says_something(extra):
