@@ -205,3 +205,26 @@ class TestPages:
 
         with pytest.raises(ValueError, match="mcp__x__find failed: too fast"):
             played(found, pages)
+
+
+class TestWhatCanBeOneThingOnly:
+    def test_it_is_written_into_the_call(self) -> None:
+        mode, kind = {"const": "fast"}, {"type": "string", "enum": ["only"]}
+        inner = thing("gizmo_id kind", gizmo_id=STRING, kind=kind, also=kind)
+        taken = thing("spec mode count fixed", spec=inner, mode=mode, count={"const": 0}, other=mode)
+        taken["properties"]["fixed"] = thing("kind", kind=kind)
+        made = Tool(
+            name="mcp__x__take",
+            server="x",
+            original_name="take",
+            description="",
+            input_schema=taken,
+            output_schema=None,
+        )
+        graph = graph_of(ports_of(made, parse_schema(made)))
+        planned = plan(graph, want=[target_of(graph, "mcp__x__take")], have={"gizmo_id": "a"})
+        assert not planned.suggestions[0].missing
+        calls = play(program(planned.suggestions[0]), graph.tools.values(), {"take": lambda **_: 1}).calls
+        spec = {"gizmo_id": "a", "kind": "only"}
+        fixed = {"kind": "only"}
+        assert calls == [("mcp__x__take", {"spec": spec, "mode": "fast", "count": 0, "fixed": fixed})]

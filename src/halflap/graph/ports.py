@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halflap.schema.kinds import Field
     from halflap.values import Tool
 
-__all__ = ["is_boolean", "ports_of"]
+__all__ = ["is_boolean", "only_value", "ports_of"]
 
 _DEEPEST = 10
 _MOST = 400
@@ -66,12 +66,26 @@ def ports_of(
 
 
 def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
-    """Give the fields of what is taken; where one of several sets of them is enough, the smallest has to be there."""
-    fields = fields_of(objects)
+    """Give the fields of what is taken; where one of several sets of them is enough, the smallest has to be there.
+
+    What can have one value only is as good as given.
+    """
+    fields = tuple(
+        replace(one, has_default=True) if one.required and only_value(one.type) is not None else one
+        for one in fields_of(objects)
+    )
     if len(objects) < 2 or any(_tells(field, objects) for field in fields):  # noqa: PLR2004 -- nothing to choose from
         return fields
     needed = min(([*one.needed, *(f.name for f in one.fields if f.required)] for one in objects), key=len)
     return tuple(replace(one, required=True) if one.name in needed else one for one in fields)
+
+
+def only_value(kind: Type) -> str | float | None:
+    """Give the one plain value that there is of a type, if there is one and it is not null."""
+    if kind.kind != "values" or len(kind.values) != 1 or not isinstance(kind.values[0], str | int | float):
+        return None
+    value: str | float = kind.values[0]
+    return value
 
 
 def _tells(field: Field, objects: Sequence[Type]) -> bool:
