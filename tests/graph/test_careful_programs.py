@@ -24,7 +24,7 @@ GET = tool("x", "get_gizmo", "gizmo_id!", {"name": str})
 NULL = {"type": "null"}
 
 
-def thing(required: str = "", **properties: Any) -> dict[str, Any]:
+def thing(required: str = "", /, **properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
@@ -193,6 +193,17 @@ class TestPages:
             paged(), lambda cursor="": {} if cursor else {"items": [{"gizmo_id": "a"}], "next_cursor": "2"}
         )
         assert made.value == ["a"]
+
+    def test_an_envelope_has_its_cursor_beside_the_data(self) -> None:
+        turns = thing(next_cursor=STRING, has_more={"type": "boolean"})
+        flag = {"type": "boolean"}
+        found = source(thing("success", success=flag, data=many(GIZMO), pagination=turns), "cursor")
+
+        def pages(cursor: str = "0") -> dict[str, Any]:
+            turned = {"next_cursor": str(int(cursor) + 1), "has_more": cursor != "2"}
+            return {"success": True, "data": [{"gizmo_id": cursor}], "pagination": turned}
+
+        assert played(found, pages).value == ["0", "1", "2"]
 
     def test_a_failure_on_a_later_page_is_no_end(self) -> None:
         inner = thing(items=many(GIZMO), next_cursor=STRING)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import EACH, NAME, VALUE, Envelope, Place, Ports, Slot, key
+from halflap.graph.words import phrase, words_of
 from halflap.schema.fields import choices_of, extra_of, fields_of
 from halflap.schema.join import union
 from halflap.schema.kinds import Type
@@ -28,6 +29,8 @@ _SELDOM = 0.5
 _UNSURE = 0.5
 _SUCCESS = ("success", "ok")
 _INNER = "data"
+_TURNS = frozenset({"cursor", "end cursor", "has more", "has next", "page info", "pagination", "paging"})
+"""What stands beside the data of an envelope and leads to its next page."""
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "any", "cut", "again", "values"})
 _STRING = Type("string")
 
@@ -173,9 +176,16 @@ def _refined(declared: Place, learned: Place) -> Place:
 def _inside_envelope(kind: Type, *, declared: bool, confidence: float) -> Iterator[Place]:
     whole = Place((), kind, kind.description, 1.0, declared, confidence)
     if _envelope(kind) is not None:
-        inner = next(one for one in fields_of(choices_of(kind)) if one.name == _INNER)
+        fields = fields_of(choices_of(kind))
+        inner = next(one for one in fields if one.name == _INNER)
         # Of an error there are no data: that they are missing then says nothing of the good results.
         yield from _at(replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description), 0)
+        for one in fields:
+            said = words_of(one.name)
+            if one.name != _INNER and (phrase(said) in _TURNS or said[:1] == ("next",)):
+                yield from _at(
+                    replace(whole, path=(key(one.name),), type=one.type, description=one.description), 0
+                )
         return
     yield from _at(whole, 0)
 

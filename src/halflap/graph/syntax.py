@@ -103,8 +103,11 @@ class Presence:
         # What a type says of its keys holds, however many places are inside of them.
         for place in ports.places:
             self._read(place.path, place.type)
-        if ports.envelope is not None and not ports.envelope.is_sure:
-            self._seldom[(key("data"),)] = True
+        if ports.envelope is not None:
+            # Of the envelope itself there is no place.
+            for name in {one.path[0].key for one in ports.places if one.path}:
+                sure = name == "data" and ports.envelope.is_sure
+                self._seldom[(key(name),)] = not sure
 
     def _read(self, path: Path, kind: Type) -> None:
         """Take from a type whether it may be null, and which of its keys may be missing."""
