@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.arguments import Arguments
 from halflap.graph.edge import path_text
+from halflap.graph.functions import Functions
 from halflap.graph.loops import Frame, Loops, Rows
-from halflap.graph.paging import keeps_its_cursor, last_page
-from halflap.graph.syntax import Names, attribute, call, constant, into, literal, load, store
+from halflap.graph.syntax import Names, assign, attribute, call, constant, literal, load, store
 from halflap.graph.workflow import Axis, many, slot_text
 from halflap.schema import visible
-from halflap.schema.stub.names import is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from halflap.graph.edge import Path
     from halflap.graph.workflow import Task, Wanted, Workflow
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["program"]
 
 _MOST_CALLS = 200
-_MOST_PAGES = 200
 _LONGEST = 80
 
 
@@ -37,12 +35,9 @@ class _Program:
         self._workflow = workflow
         self._names = Names(one.ports.tool for one in workflow.tasks)
         self._most_calls = self._names.make("most_calls")
-        self._most_pages = self._names.make("most_pages")
         self._loops = Loops(workflow, self._names)
         self._arguments = Arguments(workflow, self._loops, self._names)
-        self._pages: dict[str, str] = {}
-        self._checks: dict[str, str] = {}
-        """The functions that see to it that a call succeeded, by the key that says so."""
+        self._functions = Functions(workflow, self._loops, self._names, self._arguments)
         self._modules: set[str] = {"json"}
 
     def text(self) -> str:
@@ -56,12 +51,9 @@ class _Program:
         )
         if looped:
             # How often a step may be called, before anybody notices.
-            given.append(_set(self._most_calls, constant(_MOST_CALLS)))
-        pages = list(self._page_functions())
-        if pages:
-            given.append(_set(self._most_pages, constant(_MOST_PAGES)))
+            given.append(assign(self._most_calls, constant(_MOST_CALLS)))
         imports: list[ast.stmt] = [ast.Import([ast.alias(one)]) for one in sorted(self._modules)]
-        body = [self._docstring(), *imports, *given, *self._check_functions(), *pages, *steps, last]
+        body = [self._docstring(), *imports, *given, *self._functions.written(), *steps, last]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
 
     def _docstring(self) -> ast.stmt:
@@ -76,9 +68,9 @@ class _Program:
     def _given(self) -> Iterator[ast.stmt]:
         """Set what is at hand; what is not filled in ends the program before any tool is called."""
         for name, value in self._arguments.constants.items():
-            yield _set(name, literal(value))
+            yield assign(name, literal(value))
         for name in self._arguments.unfilled:
-            yield _set(name, constant(None))
+            yield assign(name, constant(None))
         for name, what in self._arguments.unfilled.items():
             message = f"Fill in {name}: {visible(what, 2 * _LONGEST)}"
             yield _refuse_nothing(load(name), message)
@@ -103,7 +95,7 @@ class _Program:
             awaited.append(one)
         names = [self._loops.results[one.id] for one in tasks]
         if len(awaited) == 1:
-            yield _set(names[0], ast.Await(awaited[0]))
+            yield assign(names[0], ast.Await(awaited[0]))
         else:
             target = ast.Tuple([store(one) for one in names], ast.Store())
             yield ast.Assign([target], ast.Await(self._gather(*awaited)))
@@ -118,7 +110,7 @@ class _Program:
                 continue
             name = self._names.make(slot_text(one.slot))
             source = self._workflow.order[one.step].ports.tool
-            before.append(_set(name, self._loops.value(frame, one.step, one.source)))
+            before.append(assign(name, self._loops.value(frame, one.step, one.source)))
             what = visible(path_text(one.source), _LONGEST)
             before.append(_refuse_nothing(load(name), f"{visible(source, _LONGEST)} returned no {what}."))
             sure[one.step, one.source] = name
@@ -153,7 +145,7 @@ class _Program:
             [ast.Raise(call("ValueError", told))],
             [],
         )
-        return [_set(name, made), too_many], self._gather(ast.Starred(several, ast.Load()))
+        return [assign(name, made), too_many], self._gather(ast.Starred(several, ast.Load()))
 
     def _gather(self, *awaited: ast.expr) -> ast.expr:
         self._modules.add("asyncio")
@@ -161,143 +153,7 @@ class _Program:
 
     def _call(self, task: Task, frame: Frame, sure: dict[tuple[str, Path], str]) -> ast.expr:
         arguments = self._arguments.of(task, frame, sure)
-        if task.paginates is None:
-            return self._tool_call(task, arguments)
-        if task.id not in self._pages:
-            self._pages[task.id] = self._names.make(
-                f"all_{self._loops.results[task.id].removesuffix('_results')}"
-            )
-        return call(self._pages[task.id], *arguments.values())
-
-    def _tool_call(self, task: Task, arguments: dict[str, ast.expr]) -> ast.expr:
-        called = _tool_call(task.ports.tool, arguments)
-        envelope = task.ports.envelope
-        if envelope is None or (task.paginates is None and not self._is_opened(task)):
-            return called
-        if envelope.success not in self._checks:
-            self._checks[envelope.success] = self._names.make("succeeded")
-        return call(self._checks[envelope.success], constant(visible(task.ports.tool, _LONGEST)), called)
-
-    def _is_opened(self, task: Task) -> bool:
-        """Say whether anything is taken out of a step's result, which else is printed as it is."""
-        return any(one.step == task.id for one in self._workflow.links()) or any(
-            one.step == task.id and one.path for one in self._workflow.wanted
-        )
-
-    def _check_functions(self) -> Iterator[ast.stmt]:
-        """Write functions that await a result and, where it says itself that it is none, end with what it says."""
-        for success, function in self._checks.items():
-            tool, called, result, error = (
-                self._names.make(one) for one in ("tool", "called", "result", "error")
-            )
-            failed = ast.Compare(
-                call(attribute(load(result), "get"), constant(success)), [ast.Is()], [constant(False)]
-            )
-            own = call(attribute(load(error), "get"), constant("message"))
-            beside = call(attribute(load(result), "get"), constant("message"))
-            told = call(
-                attribute(constant("{} failed: {}"), "format"),
-                load(tool),
-                ast.BoolOp(ast.Or(), [load(error), beside]),
-            )
-            refuse: list[ast.stmt] = [
-                _set(error, call(attribute(load(result), "get"), constant("error"))),
-                ast.If(
-                    call("isinstance", load(error), load("dict")),
-                    [_set(error, ast.BoolOp(ast.Or(), [own, load(error)]))],
-                    [],
-                ),
-                ast.Raise(call("ValueError", told)),
-            ]
-            is_object = call("isinstance", load(result), load("dict"))
-            body: list[ast.stmt] = [
-                _set(result, ast.Await(load(called))),
-                ast.If(ast.BoolOp(ast.And(), [is_object, failed]), refuse, []),
-                ast.Return(load(result)),
-            ]
-            yield _function(function, [tool, called], body)
-
-    # Pages.
-
-    def _page_functions(self) -> Iterator[ast.stmt]:
-        for task in self._workflow.tasks:
-            if task.id in self._pages:
-                yield self._page_function(task, self._pages[task.id])
-
-    def _page_function(self, task: Task, function: str) -> ast.stmt:
-        """Write a function that asks for one page after the other, and gives them as one."""
-        assert task.paginates is not None, "it has pages"
-        names = self._names
-        whole, page, cursor, asked, turn = (
-            names.make(one) for one in ("whole", "page", "cursor", "asked", "turn")
-        )
-        given = {name: names.make(name) for name in self._arguments.names(task)}
-        first = {name: load(one) for name, one in given.items()}
-        again = first | {task.paginates.target[0].key: load(cursor)}
-        path = task.paginates.source
-        last = last_page(task.ports, path)
-        # What leads on, and what says whether it does: of the whole they are as on the last page.
-        turned = [_put(whole, path, load(cursor))]
-        if last is not None:
-            turned.append(_put(whole, last[0], self._got(task, page, last[0])))
-        ends: list[ast.expr] = (
-            [ast.UnaryOp(ast.Not(), self._items(task, array, page)) for array in task.collects]
-            if keeps_its_cursor(path)
-            else [ast.Compare(load(cursor), [ast.Eq()], [load(asked)])]
-        )
-        message = f"{visible(task.ports.tool, _LONGEST)} has more pages than {self._most_pages} allows."
-        loop = ast.For(
-            store(turn),
-            call("range", load(self._most_pages)),
-            [
-                ast.If(ast.UnaryOp(ast.Not(), load(cursor)), [ast.Break()], []),
-                _set(asked, load(cursor)),
-                _set(page, ast.Await(self._tool_call(task, again))),
-                *(one for array in task.collects for one in self._grow(task, array, whole, page)),
-                *self._next(task, page, cursor, last),
-                ast.If(_all(ends), [_set(cursor, constant(None))], []),
-                *turned,
-            ],
-            [],
-        )
-        body = [
-            _set(whole, ast.Await(self._tool_call(task, first))),
-            *self._next(task, whole, cursor, last),
-            loop,
-            ast.If(load(cursor), [ast.Raise(call("ValueError", constant(message)))], []),
-            ast.Return(load(whole)),
-        ]
-        return _function(function, given.values(), body)
-
-    def _next(self, task: Task, page: str, cursor: str, last: tuple[Path, bool] | None) -> Iterator[ast.stmt]:
-        """Set the cursor to what leads on from a page: to nothing where the page says that it is the last."""
-        assert task.paginates is not None, "it has pages"
-        yield _set(cursor, self._got(task, page, task.paginates.source))
-        if last is not None:
-            says = ast.Compare(self._got(task, page, last[0]), [ast.Is()], [constant(last[1])])
-            yield ast.If(says, [_set(cursor, constant(None))], [])
-
-    def _got(self, task: Task, value: str, path: Path) -> ast.expr:
-        """Write what stands at a path of a page, which need not be there: the last page may lack what others have."""
-        presence = self._loops.presence(task.id)
-        inner = into(load(value), path[:-1], (), presence)
-        if path[:-1] and presence.may_be_nothing(path[:-1]):
-            inner = ast.BoolOp(ast.Or(), [inner, ast.Dict([], [])])
-        return call(attribute(inner, "get"), constant(path[-1].key))
-
-    def _items(self, task: Task, array: Path, value: str) -> ast.expr:
-        return into(load(value), array, (), self._loops.presence(task.id), empty=ast.List([], ast.Load()))
-
-    def _grow(self, task: Task, array: Path, whole: str, page: str) -> Iterator[ast.stmt]:
-        presence = self._loops.presence(task.id)
-        for size in range(1, len(array)):
-            around = array[:size]
-            if presence.may_be_nothing(around):
-                # The first page may lack what holds the items of the next.
-                missing = ast.Compare(self._got(task, whole, around), [ast.Is()], [constant(None)])
-                yield ast.If(missing, [_put(whole, around, ast.Dict([], []))], [])
-        parts = [self._items(task, array, one) for one in (whole, page)]
-        yield _put(whole, array, ast.BinOp(parts[0], ast.Add(), parts[1]))
+        return self._functions.call(task, arguments)
 
     # The end.
 
@@ -345,46 +201,9 @@ def _rows(row: ast.expr, generators: list[ast.comprehension]) -> ast.expr:
     return ast.ListComp(row, generators)
 
 
-def _set(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([store(name)], value)
-
-
-def _put(name: str, path: Path, value: ast.expr) -> ast.stmt:
-    """Set what stands at a path of a value, all that is around it being there."""
-    around = load(name)
-    for step in path[:-1]:
-        around = ast.Subscript(around, ast.Constant(step.key), ast.Load())
-    return ast.Assign([ast.Subscript(around, ast.Constant(path[-1].key), ast.Store())], value)
-
-
-def _all(conditions: list[ast.expr]) -> ast.expr:
-    return conditions[0] if len(conditions) == 1 else ast.BoolOp(ast.And(), conditions)
-
-
-def _function(name: str, parameters: Iterable[str], body: list[ast.stmt]) -> ast.stmt:
-    taken = ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(one) for one in parameters],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
-    return ast.AsyncFunctionDef(name=name, args=taken, body=body, decorator_list=[])
-
-
 def _refuse_nothing(value: ast.expr, message: str) -> ast.stmt:
     return ast.If(
         ast.Compare(value, [ast.Is()], [constant(None)]),
         [ast.Raise(call("ValueError", constant(message)))],
         [],
     )
-
-
-def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
-    named = [ast.keyword(name, value) for name, value in arguments.items() if is_name(name)]
-    odd = {name: value for name, value in arguments.items() if not is_name(name)}
-    if odd:
-        named.append(ast.keyword(None, ast.Dict([ast.Constant(one) for one in odd], list(odd.values()))))
-    if is_name(tool) and tool not in Names.OWN:
-        return ast.Call(load(tool), [], named)
-    return ast.Call(load("call_tool"), [constant(tool)], named)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Path, Ports
     from halflap.schema import Type
 
-__all__ = ["Names", "Presence", "attribute", "call", "constant", "into", "literal", "load", "store"]
+__all__ = ["Names", "Presence", "assign", "attribute", "call", "constant", "into", "literal", "load", "store"]
 
 _LONGEST = 40
 _DEEPEST = 30
@@ -154,6 +154,11 @@ def load(name: str) -> ast.expr:
 def store(name: str) -> ast.expr:
     """Write a name to be set."""
     return ast.Name(name, ast.Store())
+
+
+def assign(name: str, value: ast.expr) -> ast.stmt:
+    """Write that a name is set to a value."""
+    return ast.Assign([store(name)], value)
 
 
 def constant(value: str | float | bool | None) -> ast.expr:
