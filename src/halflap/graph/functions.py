@@ -33,6 +33,7 @@ class Functions:
         self._names = names
         self._arguments = arguments
         self._most_pages = names.make("most_pages")
+        self._keeps = names.make("keep")
         self._own: dict[str, str] = {}
         """The function of each step that has one."""
         self._checks: dict[str, str] = {}
@@ -56,7 +57,7 @@ class Functions:
             else self._page_function(one, self._own[one.id])
             for one in tasks
         ]
-        most = [assign(self._most_pages, constant(_MOST_PAGES))]
+        most = [assign(self._most_pages, constant(_MOST_PAGES)), self._keep_function()]
         return [*(most if any(one.paginates for one in tasks) else ()), *self._check_functions(), *made]
 
     # Results that say of themselves whether they are any.
@@ -132,9 +133,9 @@ class Functions:
         path = task.paginates.source
         last = last_page(task.ports, path)
         # What leads on, and what says whether it does: of the whole they are as on the last page.
-        turned = [_put(whole, path, load(cursor))]
+        turned = [self._keep(whole, path, load(cursor))]
         if last is not None:
-            turned.append(_put(whole, last[0], self._got(task, page, last[0])))
+            turned.append(self._keep(whole, last[0], self._got(task, page, last[0])))
         ends: list[ast.expr] = (
             [ast.UnaryOp(ast.Not(), self._items(task, array, page)) for array in task.collects]
             if keeps_its_cursor(path)
@@ -165,6 +166,15 @@ class Functions:
             ast.Return(load(whole)),
         ]
         return _function(function, given.values(), body)
+
+    def _keep(self, whole: str, path: Path, value: ast.expr) -> ast.stmt:
+        """Write that what leads on is kept, by a function: null is not always what the tool declares it to be."""
+        return ast.Expr(call(self._keeps, _around(whole, path), constant(path[-1].key), value))
+
+    def _keep_function(self) -> ast.stmt:
+        holder, key, value = (self._names.make(one) for one in ("holder", "key", "value"))
+        target = ast.Subscript(load(holder), load(key), ast.Store())
+        return _function(self._keeps, [holder, key, value], [ast.Assign([target], load(value))], waits=False)
 
     def _next(self, task: Task, page: str, cursor: str, last: tuple[Path, bool] | None) -> Iterator[ast.stmt]:
         """Set the cursor to what leads on from a page: to nothing where the page says that it is the last."""
@@ -210,10 +220,14 @@ def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
 
 def _put(name: str, path: Path, value: ast.expr) -> ast.stmt:
     """Set what stands at a path of a value, all that is around it being there."""
+    return ast.Assign([ast.Subscript(_around(name, path), ast.Constant(path[-1].key), ast.Store())], value)
+
+
+def _around(name: str, path: Path) -> ast.expr:
     around = load(name)
     for step in path[:-1]:
         around = ast.Subscript(around, ast.Constant(step.key), ast.Load())
-    return ast.Assign([ast.Subscript(around, ast.Constant(path[-1].key), ast.Store())], value)
+    return around
 
 
 def _all(conditions: list[ast.expr]) -> ast.expr:
