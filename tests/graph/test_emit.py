@@ -193,7 +193,10 @@ class TestPages:
                 self.graph(),
                 "list_orders",
                 {"customer_id": "c"},
-                list_orders=lambda customer_id, cursor=None: {"orders": [1], "next_cursor": "again"},  # noqa: ARG005
+                list_orders=lambda customer_id, cursor=0: {
+                    "orders": [customer_id],
+                    "next_cursor": cursor + 1,
+                },
             )
 
     def test_as_many_pages_as_are_allowed_are_a_result(self) -> None:

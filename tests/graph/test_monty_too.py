@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from graph.made import Made, edge, link, ports
 from halflap.config import ExecutionConfig
 from halflap.execution.sandbox import Program
+from halflap.graph.edge import Envelope
 from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
@@ -22,11 +24,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 """It takes long, and runs with `make test-all`."""
 
+ENVELOPE = Envelope("success", is_sure=False)
 ORDERS = ports("list_orders", "customer_id cursor?", "orders[].order_id next_cursor?")
 GRAPH = Made.of(
-    ports("find_customers", "email", "customers[].customer_id"),
+    replace(ports("find_customers", "email", "data.customers[].customer_id"), envelope=ENVELOPE),
     ORDERS,
-    ports("get_order", "order_id customer_id", "sku note?"),
+    replace(ports("get_order", "order_id customer_id", "data.sku data.note?"), envelope=ENVELOPE),
     ports("rate", "", "rates.{key}"),
     ports("quote", "sku note rate_id", "total"),
     edges=[
@@ -35,12 +38,12 @@ GRAPH = Made.of(
     ],
 )
 ANSWERS: dict[str, Callable[..., Any]] = {
-    "find_customers": lambda email: {"customers": [{"customer_id": f"{email}{at}"} for at in "ab"]},
+    "find_customers": lambda email: {"success": True, "data": {"customers": [{"customer_id": f"{email}{at}"} for at in "ab"]}},
     "list_orders": lambda customer_id, cursor="": {
         "orders": [{"order_id": f"{customer_id}{cursor}"}],
         **({} if cursor else {"next_cursor": "2"}),
     },
-    "get_order": lambda order_id, customer_id: {"sku": f"{customer_id}/{order_id}", "note": "n" if "2" in order_id else None},
+    "get_order": lambda order_id, customer_id: {"success": True, "data": {"sku": f"{customer_id}/{order_id}", "note": "n" if "2" in order_id else None}},
     "rate": lambda: {"rates": {"x": 1, "y": 2}},
     "quote": lambda **arguments: {"total": "-".join(arguments.values())},
 }  # fmt: skip
@@ -63,12 +66,11 @@ class Shop:
         raise AssertionError(block)
 
 
-def test_loops_pages_guards_and_parallel_calls(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+def ended_with(run: Callable[[Coroutine[Any, Any, Any]], Any], shop: Shop) -> Ending:
     pytest.importorskip("pydantic_monty", reason="monty is not installed: pip install 'halflap[monty]'")
     from halflap.execution.monty.monty import Monty  # noqa: PLC0415 -- where it is there
 
     found = plan(GRAPH, want=[target_of(GRAPH, "quote")], have={"email": "e"}).suggestions[0]
-    shop = Shop()
 
     async def go() -> Ending:
         monty = Monty(ExecutionConfig())
@@ -77,7 +79,23 @@ def test_loops_pages_guards_and_parallel_calls(run: Callable[[Coroutine[Any, Any
         finally:
             await monty.close()
 
-    ended = run(go())
-    assert ended.failure is None, f"{program(found)}\n{ended.failure}"
+    ended: Ending = run(go())
+    return ended
+
+
+def test_loops_pages_guards_and_parallel_calls(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    shop = Shop()
+    ended = ended_with(run, shop)
+    assert ended.failure is None, ended.failure
     expected = [f"e{one}/e{one}2-n-{rate}" for one in "ab" for rate in "xy"]
     assert [one["total"] for one in json.loads(shop.printed)] == expected
+
+
+def test_a_failure_is_told_as_the_server_says_it(
+    run: Callable[[Coroutine[Any, Any, Any]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = {"success": False, "error": {"code": "E", "message": "no such order"}}
+    monkeypatch.setitem(ANSWERS, "get_order", lambda **_: failed)
+    ended = ended_with(run, Shop())
+    assert ended.failure is not None
+    assert "mcp__shop__get_order failed: no such order" in str(ended.failure)

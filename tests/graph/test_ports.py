@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graph.making import tool
 from halflap.graph.edge import path_text
@@ -8,6 +8,9 @@ from halflap.graph.ports import ports_of
 from halflap.schema import parse_schema
 from halflap.schema.types import read_type
 from halflap.values import Tool
+
+if TYPE_CHECKING:
+    from halflap.graph.edge import Ports
 
 
 def places(ports: Any) -> set[str]:
@@ -159,3 +162,43 @@ def test_a_schema_of_very_many_fields_is_bounded_and_the_outermost_are_kept() ->
     assert len(made.places) <= 400
     assert len(made.slots) <= 400
     assert "last" in slots(made)
+
+
+class TestOneOfSeveral:
+    def ports(self, **more: Any) -> Ports:
+        own = {"member_id": {"type": "string"}, "wallet_id": {"type": "integer"}, "note": {"type": "string"}}
+        made = Tool(
+            name="mcp__x__either",
+            server="x",
+            original_name="either",
+            description="",
+            input_schema={"type": "object", "properties": own, **more},
+            output_schema=None,
+        )
+        return ports_of(made, parse_schema(made))
+
+    def test_where_one_of_several_is_needed_the_first_is_asked_for(self) -> None:
+        for key in ("anyOf", "oneOf"):
+            found = self.ports(**{key: [{"required": ["member_id"]}, {"required": ["wallet_id"]}]})
+            assert found.required == {"member_id"}
+            assert {one.parameter for one in found.slots if one.required} == {"member_id"}
+
+    def test_the_one_that_asks_for_the_least_is_taken(self) -> None:
+        parts = [{"required": ["member_id", "note"]}, {"required": ["wallet_id"]}]
+        assert self.ports(anyOf=parts).required == {"wallet_id"}
+        assert self.ports(anyOf=[*parts, {}]).required == frozenset()
+
+    def test_what_all_of_them_require_is_required(self) -> None:
+        parts = [{"required": ["member_id", "note"]}, {"required": ["wallet_id", "note"]}]
+        assert self.ports(anyOf=parts).required == {"member_id", "note"}
+        assert self.ports(required=["note"], anyOf=[{"required": ["wallet_id"]}]).required == {
+            "note",
+            "wallet_id",
+        }
+
+    def test_what_depends_on_a_kind_is_not_asked_for_before_that_is_chosen(self) -> None:
+        kinds = [
+            {"properties": {"kind": {"const": "m"}}, "required": ["kind", "member_id"]},
+            {"properties": {"kind": {"const": "w"}}, "required": ["kind", "wallet_id"]},
+        ]
+        assert self.ports(oneOf=kinds).required == {"kind"}

@@ -87,3 +87,112 @@ def test_a_tools_name_says_what_it_is_about(name: str, thing: str) -> None:
 def test_what_a_tools_thing_is_of_is_seen() -> None:
     assert subject_of("get_comments_for_post", "x").owner == ("post",)
     assert subject_of("get_user_orders", "x").owner == ("user",)
+
+
+@pytest.mark.parametrize(
+    ("many", "one"),
+    [
+        *(
+            (f"{one}s", one)
+            for one in ("sku", "uri", "url", "ip", "vm", "pr", "mr", "db", "tv", "gpu", "cpu")
+        ),
+        *(
+            (f"{one}s", one)
+            for one in ("api", "kpi", "menu", "submenu", "wiki", "emoji", "doi", "taxi", "gui")
+        ),
+        *(
+            (f"{one}s", one)
+            for one in ("cache", "size", "prize", "case", "database", "house", "course", "clause")
+        ),
+        *(
+            (f"{one}s", one)
+            for one in ("file", "node", "issue", "image", "shoe", "archive", "key", "day", "photo")
+        ),
+        *(
+            (f"{one}es", one)
+            for one in ("bus", "gas", "bonus", "status", "alias", "canvas", "address", "class")
+        ),
+        *(
+            (f"{one}es", one)
+            for one in ("box", "tax", "branch", "match", "batch", "hash", "dish", "hero", "buzz")
+        ),
+        ("axes", "axis"),
+        ("analyses", "analysis"),
+        ("hypotheses", "hypothesis"),
+        ("categories", "category"),
+        ("ties", "tie"),
+        ("movies", "movie"),
+        ("SKUs", "sku"),
+        ("documentURIs", "documentURI"),
+        ("document_uris", "document_uri"),
+        ("vm_ips", "vm_ip"),
+    ],
+)
+def test_a_plural_is_read_as_what_it_is_of(many: str, one: str) -> None:
+    assert words_of(many) == words_of(one)
+    assert is_plural(many)
+    assert not is_plural(one)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "status",
+        "bus",
+        "gas",
+        "its",
+        "address",
+        "analysis",
+        "basis",
+        "axis",
+        "radius",
+        "news",
+        "series",
+        "species",
+        "alias",
+        "canvas",
+        "https",
+        "dns",
+        "css",
+        "js",
+        "os",
+        "aws",
+        "gps",
+        "sms",
+        "ios",
+        "tls",
+        "bias",
+        "atlas",
+        "lens",
+        "redis",
+        "postgres",
+        "kubernetes",
+        "nodejs",
+        "access",
+        "process",
+        "class",
+        "bonus",
+        "virus",
+        "campus",
+        "previous",
+        "this",
+        "was",
+        "has",
+        "yes",
+        "us",
+        "is",
+        "as",
+        "plus",
+        "cors",
+        "saas",
+        "bios",
+        "macos",
+        "chaos",
+        "always",
+        "perhaps",
+        "tennis",
+    ],
+)
+def test_a_word_of_one_thing_keeps_its_end(word: str) -> None:
+    assert words_of(word) == (word,)
+    assert not is_plural(word)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.graph.ports import only_value
 from halflap.graph.syntax import constant, literal, load
 from halflap.graph.workflow import Axis, many, slot_text
 
@@ -102,9 +104,13 @@ class Arguments:
         keys: dict[str, list[Given]] = {}
         for one in given:
             keys.setdefault(one.slot[depth].key, []).append(one)
+        only = {name: value for name, value in _only(task, first[:depth]).items() if name not in keys}
         return ast.Dict(
-            [ast.Constant(name) for name in keys],
-            [self._parts(task, inner, depth + 1, frame, sure) for inner in keys.values()],
+            [ast.Constant(name) for name in (*keys, *only)],
+            [
+                *(self._parts(task, inner, depth + 1, frame, sure) for inner in keys.values()),
+                *map(literal, only.values()),
+            ],
         )
 
     def _array(self, task: Task, given: Sequence[Given], depth: int, frame: Frame, sure: _Sure) -> ast.expr:
@@ -135,7 +141,9 @@ class Arguments:
         if given.origin == "have":
             return load(self._at_hand[given.have])
         if given.origin == "default":
-            return literal(given.value)
+            # Of an object of which nothing has to be chosen, what it has to have all the same.
+            only = _only(task, given.slot) if given.value == {} else {}
+            return literal(only or given.value)
         if (given.step, given.source) in sure:
             return load(sure[given.step, given.source])
         return self._loops.value(frame, given.step, given.source)
@@ -147,4 +155,21 @@ class Arguments:
 
 
 def _passed(task: Task) -> Iterator[Given]:
-    yield from (one for one in task.arguments if one.origin != "default" or one.value is not None)
+    only = _only(task, ())
+    for one in task.arguments:
+        if one.origin == "default" and one.value is None and len(one.slot) == 1 and one.slot[0].key in only:
+            yield replace(one, value=only[one.slot[0].key])
+        elif one.origin != "default" or one.value is not None:
+            yield one
+
+
+def _only(task: Task, around: Path) -> dict[str, str | float]:
+    """Give the keys that an argument, or an object in one, has to have and that can have one value only."""
+    return {
+        slot.path[-1].key: value
+        for slot in task.ports.slots
+        if slot.required
+        and slot.path[:-1] == around
+        and slot.path[-1].kind == "key"
+        and (value := only_value(slot.type)) is not None
+    }

@@ -14,6 +14,7 @@ __all__ = [
     "VALUE",
     "Coverage",
     "Edge",
+    "Envelope",
     "Evidence",
     "EvidenceKind",
     "Link",
@@ -107,6 +108,16 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class Envelope:
+    """That a tool's results say of themselves whether the call succeeded, and hold what it gave in `data`."""
+
+    success: str
+    """The key that is false where the call failed."""
+    is_sure: bool
+    """Whether `data` is in every result, and never null."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """What goes into a tool and what comes out."""
 
@@ -121,6 +132,7 @@ class Ports:
     is_destructive: bool = False
     latency_ms: float | None = None
     """How long a call takes, as measured."""
+    envelope: Envelope | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.arguments import Arguments
 from halflap.graph.edge import path_text
+from halflap.graph.functions import Functions
 from halflap.graph.loops import Frame, Loops, Rows
-from halflap.graph.syntax import Names, attribute, call, constant, into, literal, load, store
+from halflap.graph.syntax import Names, assign, attribute, call, constant, literal, load, store
 from halflap.graph.workflow import Axis, many, slot_text
 from halflap.schema import visible
-from halflap.schema.stub.names import is_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["program"]
 
 _MOST_CALLS = 200
-_MOST_PAGES = 200
 _LONGEST = 80
 
 
@@ -36,10 +35,9 @@ class _Program:
         self._workflow = workflow
         self._names = Names(one.ports.tool for one in workflow.tasks)
         self._most_calls = self._names.make("most_calls")
-        self._most_pages = self._names.make("most_pages")
         self._loops = Loops(workflow, self._names)
         self._arguments = Arguments(workflow, self._loops, self._names)
-        self._pages: dict[str, str] = {}
+        self._functions = Functions(workflow, self._loops, self._names, self._arguments)
         self._modules: set[str] = {"json"}
 
     def text(self) -> str:
@@ -53,12 +51,9 @@ class _Program:
         )
         if looped:
             # How often a step may be called, before anybody notices.
-            given.append(_set(self._most_calls, constant(_MOST_CALLS)))
-        pages = list(self._page_functions())
-        if pages:
-            given.append(_set(self._most_pages, constant(_MOST_PAGES)))
+            given.append(assign(self._most_calls, constant(_MOST_CALLS)))
         imports: list[ast.stmt] = [ast.Import([ast.alias(one)]) for one in sorted(self._modules)]
-        body = [self._docstring(), *imports, *given, *pages, *steps, last]
+        body = [self._docstring(), *imports, *given, *self._functions.written(), *steps, last]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
 
     def _docstring(self) -> ast.stmt:
@@ -73,9 +68,9 @@ class _Program:
     def _given(self) -> Iterator[ast.stmt]:
         """Set what is at hand; what is not filled in ends the program before any tool is called."""
         for name, value in self._arguments.constants.items():
-            yield _set(name, literal(value))
+            yield assign(name, literal(value))
         for name in self._arguments.unfilled:
-            yield _set(name, constant(None))
+            yield assign(name, constant(None))
         for name, what in self._arguments.unfilled.items():
             message = f"Fill in {name}: {visible(what, 2 * _LONGEST)}"
             yield _refuse_nothing(load(name), message)
@@ -100,7 +95,7 @@ class _Program:
             awaited.append(one)
         names = [self._loops.results[one.id] for one in tasks]
         if len(awaited) == 1:
-            yield _set(names[0], ast.Await(awaited[0]))
+            yield assign(names[0], ast.Await(awaited[0]))
         else:
             target = ast.Tuple([store(one) for one in names], ast.Store())
             yield ast.Assign([target], ast.Await(self._gather(*awaited)))
@@ -115,7 +110,7 @@ class _Program:
                 continue
             name = self._names.make(slot_text(one.slot))
             source = self._workflow.order[one.step].ports.tool
-            before.append(_set(name, self._loops.value(frame, one.step, one.source)))
+            before.append(assign(name, self._loops.value(frame, one.step, one.source)))
             what = visible(path_text(one.source), _LONGEST)
             before.append(_refuse_nothing(load(name), f"{visible(source, _LONGEST)} returned no {what}."))
             sure[one.step, one.source] = name
@@ -150,7 +145,7 @@ class _Program:
             [ast.Raise(call("ValueError", told))],
             [],
         )
-        return [_set(name, made), too_many], self._gather(ast.Starred(several, ast.Load()))
+        return [assign(name, made), too_many], self._gather(ast.Starred(several, ast.Load()))
 
     def _gather(self, *awaited: ast.expr) -> ast.expr:
         self._modules.add("asyncio")
@@ -158,78 +153,7 @@ class _Program:
 
     def _call(self, task: Task, frame: Frame, sure: dict[tuple[str, Path], str]) -> ast.expr:
         arguments = self._arguments.of(task, frame, sure)
-        if task.paginates is None:
-            return _tool_call(task.ports.tool, arguments)
-        if task.id not in self._pages:
-            self._pages[task.id] = self._names.make(
-                f"all_{self._loops.results[task.id].removesuffix('_results')}"
-            )
-        return call(self._pages[task.id], *arguments.values())
-
-    # Pages.
-
-    def _page_functions(self) -> Iterator[ast.stmt]:
-        for task in self._workflow.tasks:
-            if task.id in self._pages:
-                yield self._page_function(task, self._pages[task.id])
-
-    def _page_function(self, task: Task, function: str) -> ast.stmt:
-        """Write a function that asks for one page after the other, and gives them as one."""
-        assert task.paginates is not None, "it has pages"
-        names = self._names
-        result, page, cursor, turn = (names.make(one) for one in ("whole", "page", "cursor", "turn"))
-        given = {name: names.make(name) for name in self._arguments.names(task)}
-        presence = self._loops.presence(task.id)
-        first = {name: load(one) for name, one in given.items()}
-        again = first | {task.paginates.target[0].key: load(cursor)}
-        path = task.paginates.source
-
-        def next_of(value: str) -> ast.stmt:
-            inner = into(load(value), path[:-1], (), presence)
-            if presence.may_be_nothing(path[:-1]):
-                inner = ast.BoolOp(ast.Or(), [inner, ast.Dict([], [])])
-            return _set(cursor, call(attribute(inner, "get"), constant(path[-1].key)))
-
-        grown = [
-            self._grow(array, result, page, task.id)
-            for array in task.collects
-            if not presence.may_be_nothing(array[:-1])
-        ]
-        message = f"{visible(task.ports.tool, _LONGEST)} has more pages than {self._most_pages} allows."
-        loop = ast.For(
-            store(turn),
-            call("range", load(self._most_pages)),
-            [
-                ast.If(ast.UnaryOp(ast.Not(), load(cursor)), [ast.Break()], []),
-                _set(page, ast.Await(_tool_call(task.ports.tool, again))),
-                *grown,
-                next_of(page),
-            ],
-            [],
-        )
-        body = [
-            _set(result, ast.Await(_tool_call(task.ports.tool, first))),
-            next_of(result),
-            loop,
-            ast.If(load(cursor), [ast.Raise(call("ValueError", constant(message)))], []),
-            ast.Return(load(result)),
-        ]
-        parameters = ast.arguments(
-            posonlyargs=[],
-            args=[ast.arg(one) for one in given.values()],
-            kwonlyargs=[],
-            kw_defaults=[],
-            defaults=[],
-        )
-        return ast.AsyncFunctionDef(name=function, args=parameters, body=body, decorator_list=[])
-
-    def _grow(self, array: Path, whole: str, page: str, step: str) -> ast.stmt:
-        presence = self._loops.presence(step)
-        target = ast.Subscript(
-            into(load(whole), array[:-1], (), presence), ast.Constant(array[-1].key), ast.Store()
-        )
-        parts = [into(load(one), array, (), presence, empty=True) for one in (whole, page)]
-        return ast.Assign([target], ast.BinOp(parts[0], ast.Add(), parts[1]))
+        return self._functions.call(task, arguments)
 
     # The end.
 
@@ -277,23 +201,9 @@ def _rows(row: ast.expr, generators: list[ast.comprehension]) -> ast.expr:
     return ast.ListComp(row, generators)
 
 
-def _set(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([store(name)], value)
-
-
 def _refuse_nothing(value: ast.expr, message: str) -> ast.stmt:
     return ast.If(
         ast.Compare(value, [ast.Is()], [constant(None)]),
         [ast.Raise(call("ValueError", constant(message)))],
         [],
     )
-
-
-def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
-    named = [ast.keyword(name, value) for name, value in arguments.items() if is_name(name)]
-    odd = {name: value for name, value in arguments.items() if not is_name(name)}
-    if odd:
-        named.append(ast.keyword(None, ast.Dict([ast.Constant(one) for one in odd], list(odd.values()))))
-    if is_name(tool) and tool not in Names.OWN:
-        return ast.Call(load(tool), [], named)
-    return ast.Call(load("call_tool"), [constant(tool)], named)

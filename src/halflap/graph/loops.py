@@ -47,7 +47,7 @@ class Loops:
     def __init__(self, workflow: Workflow, names: Names) -> None:
         self._workflow = workflow
         self._names = names
-        self._presence = {one.id: Presence(one.ports.places) for one in workflow.tasks}
+        self._presence = {one.id: Presence(one.ports) for one in workflow.tasks}
         self._items: dict[Axis, str] = {}
         self._ones: dict[str, str] = {}
         self.results = {
@@ -100,13 +100,15 @@ class Loops:
         """Go through what a step returned."""
         if axis in frame.items:
             return
-        value = self.value(frame, axis.step, axis.path[:-1], empty=True)
-        if axis.path[-1].kind == "value":
+        is_map = axis.path[-1].kind == "value"
+        nothing = ast.Dict([], []) if is_map else ast.List([], ast.Load())
+        value = self.value(frame, axis.step, axis.path[:-1], empty=nothing)
+        if is_map:
             value = call(attribute(value, "values"))
         frame.items[axis] = self._item(axis)
         frame.generators.append(ast.comprehension(store(frame.items[axis]), value, [], 0))
 
-    def value(self, frame: Frame, step: str, path: Path, *, empty: bool = False) -> ast.expr:
+    def value(self, frame: Frame, step: str, path: Path, *, empty: ast.expr | None = None) -> ast.expr:
         """Write what stands at a path of a step's result, as seen from a frame whose loops lead there."""
         start: ast.expr | None = None
         before: Path = ()

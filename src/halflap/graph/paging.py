@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from halflap.graph.edge import Evidence, Link
 from halflap.graph.fit import conflict
 from halflap.graph.node import PAGE_SLOTS
-from halflap.graph.words import Words, phrase
+from halflap.graph.ports import is_boolean
+from halflap.graph.words import Words, phrase, words_of
 
 if TYPE_CHECKING:
+    from halflap.graph.edge import Path, Ports
     from halflap.graph.node import Node
 
-__all__ = ["pages"]
+__all__ = ["keeps_its_cursor", "last_page", "pages"]
 
 _SURE = 0.9
 _NEXT = frozenset({"next", "end", "continuation"})
@@ -29,6 +31,14 @@ _CURSORS = _phrases(
 _TAKEN = _phrases(
     "cursor|after|page token|next token|next page token|next cursor|continuation token|continue|page cursor|marker|"
     "start cursor|scroll id|starting after|next page cursor|next page id|next"
+)
+_MORE = _phrases(
+    "has more|more|has next|has next page|has more result|has more item|has more page|has more data|more result|"
+    "more available|is more|is truncated|has another page|next page exist"
+)
+_LAST = _phrases(
+    "is last|last|is last page|last page|is end|end|is final|done|is done|finished|is finished|no more|exhausted|"
+    "end of result|end of list|is complete"
 )
 _TURNED = frozenset({"cursor", "token", "page", "offset", "marker", "start", "index", "key", "id", "skip"})
 _ALSO = {
@@ -55,6 +65,25 @@ def pages(node: Node) -> list[Link]:
                 links.append(Link(place.path, slot.path, _SURE, (Evidence("words", _SURE, detail),)))
                 break
     return links
+
+
+def last_page(ports: Ports, cursor: Path) -> tuple[Path, bool] | None:
+    """Give what says beside a cursor, or around it, that no page follows, and what it is then."""
+    found: list[tuple[int, Path, bool]] = []
+    for place in ports.places:
+        around = place.path[:-1]
+        if not place.path or place.path[-1].kind != "key" or cursor[: len(around)] != around:
+            continue
+        name = phrase(words_of(place.path[-1].key))
+        if (name in _MORE or name in _LAST) and is_boolean(place.type):
+            found.append((len(around), place.path, name in _LAST))
+    _, path, value = max(found, key=lambda one: one[0], default=(0, (), False))
+    return (path, value) if path else None
+
+
+def keeps_its_cursor(cursor: Path) -> bool:
+    """Say whether the same cursor leads to one page after the other, till one is empty."""
+    return phrase(words_of(cursor[-1].key)) == "scroll id"
 
 
 def _turns(given: Words, asked: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.graph.edge import EACH, NAME, VALUE, Place, Ports, Slot, key
+from halflap.graph.edge import EACH, NAME, VALUE, Envelope, Place, Ports, Slot, key
+from halflap.graph.words import phrase, words_of
 from halflap.schema.fields import choices_of, extra_of, fields_of
 from halflap.schema.join import union
 from halflap.schema.kinds import Type
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from halflap.schema.kinds import Field
     from halflap.values import Tool
 
-__all__ = ["ports_of"]
+__all__ = ["is_boolean", "only_value", "ports_of"]
 
 _DEEPEST = 10
 _MOST = 400
@@ -28,6 +29,8 @@ _SELDOM = 0.5
 _UNSURE = 0.5
 _SUCCESS = ("success", "ok")
 _INNER = "data"
+_TURNS = frozenset({"cursor", "end cursor", "has more", "has next", "page info", "pagination", "paging"})
+"""What stands beside the data of an envelope and leads to its next page."""
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "any", "cut", "again", "values"})
 _STRING = Type("string")
 
@@ -45,7 +48,7 @@ def ports_of(
 
     `learned_confidence` is how sure the learned type is.
     """
-    taken = () if schema.input_type is None else fields_of(choices_of(schema.input_type))
+    taken = () if schema.input_type is None else _taken(choices_of(schema.input_type))
     slots: list[Slot] = []
     for slot in _outermost(_slots(one, (), 0) for one in taken):
         slots.append(slot)
@@ -61,6 +64,38 @@ def ports_of(
         original_name=tool.original_name,
         is_destructive=is_destructive,
         latency_ms=latency_ms,
+        envelope=_envelope(schema.output_type) or _envelope(learned),
+    )
+
+
+def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
+    """Give the fields of what is taken; where one of several sets of them is enough, the smallest has to be there.
+
+    What can have one value only is as good as given.
+    """
+    fields = tuple(
+        replace(one, has_default=True) if one.required and only_value(one.type) is not None else one
+        for one in fields_of(objects)
+    )
+    if len(objects) < 2 or any(_tells(field, objects) for field in fields):  # noqa: PLR2004 -- nothing to choose from
+        return fields
+    needed = min(([*one.needed, *(f.name for f in one.fields if f.required)] for one in objects), key=len)
+    return tuple(replace(one, required=True) if one.name in needed else one for one in fields)
+
+
+def only_value(kind: Type) -> str | float | None:
+    """Give the one plain value that there is of a type, if there is one and it is not null."""
+    if kind.kind != "values" or len(kind.values) != 1 or not isinstance(kind.values[0], str | int | float):
+        return None
+    value: str | float = kind.values[0]
+    return value
+
+
+def _tells(field: Field, objects: Sequence[Type]) -> bool:
+    """Say whether a field's value says which of the objects it is: then that value is what has to be chosen."""
+    own = [one for each in objects for one in each.fields if one.name == field.name]
+    return field.required and len({one.type.spelled for one in own if one.type.kind == "values"}) == len(
+        objects
     )
 
 
@@ -89,7 +124,7 @@ def _slots_at(kind: Type, path: Path, field: Field, depth: int) -> Iterator[Slot
             field.has_default,
             field.description or kind.description,
         )
-    for inner in fields_of(objects):
+    for inner in _taken(objects):
         yield from _slots(inner, path, depth + 1)
     extra = extra_of(objects)
     if extra is not None and says_something(extra):
@@ -139,17 +174,34 @@ def _refined(declared: Place, learned: Place) -> Place:
 
 
 def _inside_envelope(kind: Type, *, declared: bool, confidence: float) -> Iterator[Place]:
-    fields = {field.name: field for field in fields_of(choices_of(kind))}
     whole = Place((), kind, kind.description, 1.0, declared, confidence)
-    if _INNER in fields and any(name in fields and _is_boolean(fields[name].type) for name in _SUCCESS):
-        inner = fields[_INNER]
+    if _envelope(kind) is not None:
+        fields = fields_of(choices_of(kind))
+        inner = next(one for one in fields if one.name == _INNER)
         # Of an error there are no data: that they are missing then says nothing of the good results.
         yield from _at(replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description), 0)
+        for one in fields:
+            said = words_of(one.name)
+            if one.name != _INNER and (phrase(said) in _TURNS or said[:1] == ("next",)):
+                yield from _at(
+                    replace(whole, path=(key(one.name),), type=one.type, description=one.description), 0
+                )
         return
     yield from _at(whole, 0)
 
 
-def _is_boolean(kind: Type) -> bool:
+def _envelope(kind: Type | None) -> Envelope | None:
+    fields = {} if kind is None else {field.name: field for field in fields_of(choices_of(kind))}
+    success = next((name for name in _SUCCESS if name in fields and is_boolean(fields[name].type)), None)
+    if _INNER not in fields or success is None:
+        return None
+    inner = fields[_INNER]
+    nothing = any(one.kind == "null" for one in (inner.type, *inner.type.members))
+    return Envelope(success, inner.required and not nothing)
+
+
+def is_boolean(kind: Type) -> bool:
+    """Say whether a value is true or false, or null, and nothing else."""
     parts = [one for one in (kind.members or (kind,)) if one.kind != "null"]
     return bool(parts) and all(
         one.kind == "boolean"

@@ -11,14 +11,16 @@ import re
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from halflap.graph.edge import key
+from halflap.graph.edge import EACH, VALUE, key
+from halflap.schema.fields import choices_of, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from halflap.graph.edge import Path, Place
+    from halflap.graph.edge import Path, Ports
+    from halflap.schema import Type
 
-__all__ = ["Names", "Presence", "attribute", "call", "constant", "into", "literal", "load", "store"]
+__all__ = ["Names", "Presence", "assign", "attribute", "call", "constant", "into", "literal", "load", "store"]
 
 _LONGEST = 40
 _DEEPEST = 30
@@ -91,28 +93,42 @@ class Names:
 class Presence:
     """Says what is always there in a tool's result, as far as that is known."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, ports: Ports) -> None:
         self._seldom: dict[Path, bool] = {}
         self._null: set[Path] = set()
-        for place in places:
+        for place in ports.places:
             for size in range(len(place.path) + 1):
                 part = place.path[:size]
                 self._seldom[part] = self._seldom.get(part, True) and place.presence < 1
-            self._read(place)
+        # What a type says of its keys holds, however many places are inside of them.
+        for place in ports.places:
+            self._read(place.path, place.type)
+        if ports.envelope is not None:
+            # Of the envelope itself there is no place.
+            for name in {one.path[0].key for one in ports.places if one.path}:
+                sure = name == "data" and ports.envelope.is_sure
+                self._seldom[(key(name),)] = not sure
 
-    def _read(self, place: Place) -> None:
-        """Take from an object's type which of its keys may be missing or null."""
-        if any(one.kind == "null" for one in place.type.members):
-            self._null.add(place.path)
-        for one in place.type.members or (place.type,):
-            # Where nothing is said to be required, that everything is optional is no news.
-            tells = any(field.required for field in one.fields)
-            for field in one.fields:
-                path = (*place.path, key(field.name))
-                if field.type.kind == "null" or any(part.kind == "null" for part in field.type.members):
-                    self._null.add(path)
-                if tells and not field.required:
-                    self._seldom[path] = True
+    def _read(self, path: Path, kind: Type) -> None:
+        """Take from a type whether it may be null, and which of its keys may be missing."""
+        parts = kind.members or (kind,)
+        if any(one.kind == "null" for one in parts):
+            self._null.add(path)
+        for field in fields_of(choices_of(kind)):
+            inner = (*path, key(field.name))
+            if not field.required:
+                self._seldom[inner] = True
+            self._read_items(inner, field.type)
+
+    def _read_items(self, path: Path, kind: Type) -> None:
+        """Take whether a value, or one of many in it, may be null; the keys of objects are their own places'."""
+        for one in kind.members or (kind,):
+            if one.kind == "null":
+                self._null.add(path)
+            if one.items is not None:
+                self._read_items((*path, EACH), one.items)
+            if one.extra is not None:
+                self._read_items((*path, VALUE), one.extra)
 
     def is_sure(self, path: Path) -> bool:
         """Say whether a key is there wherever what it is in is there."""
@@ -125,9 +141,8 @@ class Presence:
     def may_be_nothing(self, path: Path) -> bool:
         """Say whether a value may be missing, or null, or what it is in."""
         return any(
-            self.is_null(path[: at + 1]) or not self.is_sure(path[: at + 1])
+            self.is_null(path[: at + 1]) or (step.kind == "key" and not self.is_sure(path[: at + 1]))
             for at, step in enumerate(path)
-            if step.kind == "key"
         )
 
 
@@ -139,6 +154,11 @@ def load(name: str) -> ast.expr:
 def store(name: str) -> ast.expr:
     """Write a name to be set."""
     return ast.Name(name, ast.Store())
+
+
+def assign(name: str, value: ast.expr) -> ast.stmt:
+    """Write that a name is set to a value."""
+    return ast.Assign([store(name)], value)
 
 
 def constant(value: str | float | bool | None) -> ast.expr:
@@ -157,13 +177,17 @@ def attribute(value: ast.expr, name: str) -> ast.expr:
     return ast.Attribute(value, name, ast.Load())
 
 
-def into(value: ast.expr, keys: Path, before: Path, presence: Presence, *, empty: bool = False) -> ast.expr:
+def into(
+    value: ast.expr, keys: Path, before: Path, presence: Presence, *, empty: ast.expr | None = None
+) -> ast.expr:
     """Write the way from a value, which stands at a path, along keys; with care where one may not be there.
 
-    `empty`: what is found is gone through, so where there is nothing, that is an empty list.
+    `empty`: what is found is gone through, and this is gone through where there is nothing.
     """
     path = before
-    careful = False
+    careful = presence.is_null(before)
+    if careful and keys:
+        value = ast.BoolOp(ast.Or(), [value, ast.Dict([], [])])
     for at, step in enumerate(keys):
         path = (*path, step)
         here = careful or not presence.is_sure(path)
@@ -174,8 +198,10 @@ def into(value: ast.expr, keys: Path, before: Path, presence: Presence, *, empty
         if at < len(keys) - 1 and (here or presence.is_null(path)):
             value = ast.BoolOp(ast.Or(), [value, ast.Dict([], [])])
             careful = True
-    if empty and keys and (careful or presence.is_null(path) or not presence.is_sure(path)):
-        value = ast.BoolOp(ast.Or(), [value, ast.List([], ast.Load())])
+    if empty is not None and (
+        careful or presence.is_null(path) or (bool(keys) and not presence.is_sure(path))
+    ):
+        value = ast.BoolOp(ast.Or(), [value, empty])
     return value
 
 

@@ -32,11 +32,103 @@ _ALIKE = {
     "media": "media", "data": "data", "statuses": "status", "aliases": "alias", "addresses": "address",
     "movies": "movie", "cookies": "cookie", "series": "series", "species": "species", "news": "news",
     "analyses": "analysis", "quizzes": "quiz", "leaves": "leaf", "selves": "self", "shelves": "shelf",
+    "axes": "axis", "caches": "cache", "niches": "niche", "headaches": "headache", "crises": "crisis",
+    "diagnoses": "diagnosis", "hypotheses": "hypothesis", "theses": "thesis", "syntheses": "synthesis",
+    "buses": "bus", "bonuses": "bonus", "viruses": "virus", "campuses": "campus", "censuses": "census",
+    "radiuses": "radius", "corpuses": "corpus", "focuses": "focus", "gases": "gas", "biases": "bias",
+    "canvases": "canvas", "atlases": "atlas", "lenses": "lens", "ties": "tie", "pies": "pie", "lies": "lie",
+    "calories": "calorie", "selfies": "selfie", "hoodies": "hoodie", "zombies": "zombie", "knives": "knife",
+    "lives": "life", "wives": "wife", "wolves": "wolf", "halves": "half", "thieves": "thief",
 }  # fmt: skip
 """Other ways to write a word: abbreviations, and plurals that no rule gives."""
 _ONE = frozenset(
-    {"redis", "kubernetes", "postgres", "https", "canvas", "lens", "gas", "bias", "atlas", "always"}
+    [
+        "alias",
+        "always",
+        "analytics",
+        "arkansas",
+        "atlas",
+        "bias",
+        "bios",
+        "canvas",
+        "chaos",
+        "christmas",
+        "cors",
+        "cosmos",
+        "dallas",
+        "ddos",
+        "faas",
+        "ftps",
+        "gas",
+        "hdfs",
+        "https",
+        "iaas",
+        "imaps",
+        "jenkins",
+        "kansas",
+        "kubernetes",
+        "kudos",
+        "ldaps",
+        "lens",
+        "macos",
+        "ntfs",
+        "overseas",
+        "paas",
+        "perhaps",
+        "postgres",
+        "redis",
+        "rtos",
+        "saas",
+        "smtps",
+        "texas",
+        "towards",
+        "vegas",
+        "whereas",
+    ]
 )
+"""Words that end in `s` and name one thing."""
+_MANY = frozenset(
+    [
+        "dbs",
+        "ips",
+        "mrs",
+        "pcs",
+        "prs",
+        "tvs",
+        "vms",
+        "cpus",
+        "dpus",
+        "emus",
+        "gpus",
+        "gurus",
+        "ipus",
+        "menus",
+        "npus",
+        "skus",
+        "submenus",
+        "tpus",
+        "alibis",
+        "apis",
+        "bikinis",
+        "clis",
+        "dois",
+        "emojis",
+        "guis",
+        "kiwis",
+        "kpis",
+        "npis",
+        "pois",
+        "rabbis",
+        "safaris",
+        "skis",
+        "taxis",
+        "uis",
+        "uris",
+        "wikis",
+    ]
+)
+"""Plurals that look like words of their own: of few letters, or with an end (`us`, `is`) that mostly is no plural's."""
+_OE = frozenset({"canoes", "does", "foes", "goes", "horseshoes", "shoes", "toes"})
 _NO_ID = frozenset(
     [
         "android",
@@ -129,10 +221,14 @@ def _word(word: str) -> str:
 
 
 def _singular(word: str) -> str:
-    if len(word) <= 3 or word in _ONE or not word.endswith("s") or word.endswith(("ss", "us", "is")):  # noqa: PLR2004 -- gas, bus, was
+    if word in _MANY:
+        return word[:-1]
+    if len(word) <= 3 or word in _ONE or not word.endswith("s") or word.endswith(("ss", "us", "is", "js")):  # noqa: PLR2004 -- gas, bus, was
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes", "tzes")) or (
+        word.endswith("oes") and word not in _OE
+    ):
         return word[:-2]
     return word[:-1]

@@ -1,0 +1,246 @@
+"""The functions of a generated program: they ask for all pages, and see to it that a call succeeded."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from halflap.graph.paging import keeps_its_cursor, last_page
+from halflap.graph.syntax import Names, assign, attribute, call, constant, into, load, store
+from halflap.schema import visible
+from halflap.schema.stub.names import is_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from halflap.graph.arguments import Arguments
+    from halflap.graph.edge import Path
+    from halflap.graph.loops import Loops
+    from halflap.graph.workflow import Task, Workflow
+
+__all__ = ["Functions"]
+
+_MOST_PAGES = 200
+_LONGEST = 80
+
+
+class Functions:
+    """Writes the calls of steps, and the functions that those need which are more than a call."""
+
+    def __init__(self, workflow: Workflow, loops: Loops, names: Names, arguments: Arguments) -> None:
+        self._workflow = workflow
+        self._loops = loops
+        self._names = names
+        self._arguments = arguments
+        self._most_pages = names.make("most_pages")
+        self._keeps = names.make("keep")
+        self._own: dict[str, str] = {}
+        """The function of each step that has one."""
+        self._checks: dict[str, str] = {}
+        """The functions that refuse what is no result, by the key that says whether it is."""
+
+    def call(self, task: Task, arguments: dict[str, ast.expr]) -> ast.expr:
+        """Write the call of a step."""
+        if task.paginates is None and not self._is_checked(task):
+            return _tool_call(task.ports.tool, arguments)
+        if task.id not in self._own:
+            name = self._loops.results[task.id].removesuffix("_results")
+            self._own[task.id] = self._names.make(f"{'good' if task.paginates is None else 'all'}_{name}")
+        return call(self._own[task.id], *arguments.values())
+
+    def written(self) -> list[ast.stmt]:
+        """Write all functions that the calls so far need, and what those need."""
+        tasks = [one for one in self._workflow.tasks if one.id in self._own]
+        made = [
+            self._checked_function(one, self._own[one.id])
+            if one.paginates is None
+            else self._page_function(one, self._own[one.id])
+            for one in tasks
+        ]
+        most = [assign(self._most_pages, constant(_MOST_PAGES)), self._keep_function()]
+        return [*(most if any(one.paginates for one in tasks) else ()), *self._check_functions(), *made]
+
+    # Results that say of themselves whether they are any.
+
+    def _is_checked(self, task: Task) -> bool:
+        """Say whether anything is taken out of an envelope, which else is printed as it is."""
+        return task.ports.envelope is not None and (
+            task.paginates is not None
+            or any(one.step == task.id for one in self._workflow.links())
+            or any(one.step == task.id and one.path for one in self._workflow.wanted)
+        )
+
+    def _check(self, task: Task, result: str) -> Iterator[ast.stmt]:
+        envelope = task.ports.envelope
+        if envelope is not None and self._is_checked(task):
+            if envelope.success not in self._checks:
+                self._checks[envelope.success] = self._names.make("refuse_failure")
+            tool = constant(visible(task.ports.tool, _LONGEST))
+            yield ast.Expr(call(self._checks[envelope.success], tool, load(result)))
+
+    def _checked_function(self, task: Task, function: str) -> ast.stmt:
+        given = {name: self._names.make(name) for name in self._arguments.names(task)}
+        result = self._names.make("result")
+        called = _tool_call(task.ports.tool, {name: load(one) for name, one in given.items()})
+        body = [
+            assign(result, ast.Await(called)),
+            *self._check(task, result),
+            ast.Return(load(result)),
+        ]
+        return _function(function, given.values(), body)
+
+    def _check_functions(self) -> Iterator[ast.stmt]:
+        """Write functions that, where a result says itself that it is none, end with what it says."""
+        for success, function in self._checks.items():
+            tool, result, error = (self._names.make(one) for one in ("tool", "result", "error"))
+            failed = ast.Compare(
+                call(attribute(load(result), "get"), constant(success)), [ast.Is()], [constant(False)]
+            )
+            own = call(attribute(load(error), "get"), constant("message"))
+            beside = call(attribute(load(result), "get"), constant("message"))
+            told = call(
+                attribute(constant("{} failed: {}"), "format"),
+                load(tool),
+                ast.BoolOp(ast.Or(), [load(error), beside]),
+            )
+            refuse: list[ast.stmt] = [
+                assign(error, call(attribute(load(result), "get"), constant("error"))),
+                ast.If(
+                    call("isinstance", load(error), load("dict")),
+                    [assign(error, ast.BoolOp(ast.Or(), [own, load(error)]))],
+                    [],
+                ),
+                ast.Raise(call("ValueError", told)),
+            ]
+            is_object = call("isinstance", load(result), load("dict"))
+            body: list[ast.stmt] = [
+                ast.If(ast.BoolOp(ast.And(), [is_object, failed]), refuse, []),
+            ]
+            yield _function(function, [tool, result], body, waits=False)
+
+    # Pages.
+
+    def _page_function(self, task: Task, function: str) -> ast.stmt:
+        """Write a function that asks for one page after the other, and gives them as one."""
+        assert task.paginates is not None, "it has pages"
+        names = self._names
+        whole, page, cursor, asked, turn = (
+            names.make(one) for one in ("whole", "page", "cursor", "asked", "turn")
+        )
+        given = {name: names.make(name) for name in self._arguments.names(task)}
+        first = {name: load(one) for name, one in given.items()}
+        again = first | {task.paginates.target[0].key: load(cursor)}
+        path = task.paginates.source
+        last = last_page(task.ports, path)
+        # What leads on, and what says whether it does: of the whole they are as on the last page.
+        turned = [self._keep(whole, path, load(cursor))]
+        if last is not None:
+            turned.append(self._keep(whole, last[0], self._got(task, page, last[0])))
+        ends: list[ast.expr] = (
+            [ast.UnaryOp(ast.Not(), self._items(task, array, page)) for array in task.collects]
+            if keeps_its_cursor(path)
+            else [ast.Compare(load(cursor), [ast.Eq()], [load(asked)])]
+        )
+        message = f"{visible(task.ports.tool, _LONGEST)} has more pages than {self._most_pages} allows."
+        loop = ast.For(
+            store(turn),
+            call("range", load(self._most_pages)),
+            [
+                ast.If(ast.UnaryOp(ast.Not(), load(cursor)), [ast.Break()], []),
+                assign(asked, load(cursor)),
+                assign(page, ast.Await(_tool_call(task.ports.tool, again))),
+                *self._check(task, page),
+                *(one for array in task.collects for one in self._grow(task, array, whole, page)),
+                *self._next(task, page, cursor, last),
+                ast.If(_all(ends), [assign(cursor, constant(None))], []),
+                *turned,
+            ],
+            [],
+        )
+        body = [
+            assign(whole, ast.Await(_tool_call(task.ports.tool, first))),
+            *self._check(task, whole),
+            *self._next(task, whole, cursor, last),
+            loop,
+            ast.If(load(cursor), [ast.Raise(call("ValueError", constant(message)))], []),
+            ast.Return(load(whole)),
+        ]
+        return _function(function, given.values(), body)
+
+    def _keep(self, whole: str, path: Path, value: ast.expr) -> ast.stmt:
+        """Write that what leads on is kept, by a function: null is not always what the tool declares it to be."""
+        return ast.Expr(call(self._keeps, _around(whole, path), constant(path[-1].key), value))
+
+    def _keep_function(self) -> ast.stmt:
+        holder, key, value = (self._names.make(one) for one in ("holder", "key", "value"))
+        target = ast.Subscript(load(holder), load(key), ast.Store())
+        return _function(self._keeps, [holder, key, value], [ast.Assign([target], load(value))], waits=False)
+
+    def _next(self, task: Task, page: str, cursor: str, last: tuple[Path, bool] | None) -> Iterator[ast.stmt]:
+        """Set the cursor to what leads on from a page: to nothing where the page says that it is the last."""
+        assert task.paginates is not None, "it has pages"
+        yield assign(cursor, self._got(task, page, task.paginates.source))
+        if last is not None:
+            says = ast.Compare(self._got(task, page, last[0]), [ast.Is()], [constant(last[1])])
+            yield ast.If(says, [assign(cursor, constant(None))], [])
+
+    def _got(self, task: Task, value: str, path: Path) -> ast.expr:
+        """Write what stands at a path of a page, which need not be there: the last page may lack what others have."""
+        presence = self._loops.presence(task.id)
+        inner = into(load(value), path[:-1], (), presence)
+        if path[:-1] and presence.may_be_nothing(path[:-1]):
+            inner = ast.BoolOp(ast.Or(), [inner, ast.Dict([], [])])
+        return call(attribute(inner, "get"), constant(path[-1].key))
+
+    def _items(self, task: Task, array: Path, value: str) -> ast.expr:
+        return into(load(value), array, (), self._loops.presence(task.id), empty=ast.List([], ast.Load()))
+
+    def _grow(self, task: Task, array: Path, whole: str, page: str) -> Iterator[ast.stmt]:
+        presence = self._loops.presence(task.id)
+        for size in range(1, len(array)):
+            around = array[:size]
+            if presence.may_be_nothing(around):
+                # The first page may lack what holds the items of the next.
+                missing = ast.Compare(self._got(task, whole, around), [ast.Is()], [constant(None)])
+                yield ast.If(missing, [_put(whole, around, ast.Dict([], []))], [])
+        parts = [self._items(task, array, one) for one in (whole, page)]
+        yield _put(whole, array, ast.BinOp(parts[0], ast.Add(), parts[1]))
+
+
+def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
+    """Write the call of a tool, whatever it and its parameters are called."""
+    named = [ast.keyword(name, value) for name, value in arguments.items() if is_name(name)]
+    odd = {name: value for name, value in arguments.items() if not is_name(name)}
+    if odd:
+        named.append(ast.keyword(None, ast.Dict([ast.Constant(one) for one in odd], list(odd.values()))))
+    if is_name(tool) and tool not in Names.OWN:
+        return ast.Call(load(tool), [], named)
+    return ast.Call(load("call_tool"), [constant(tool)], named)
+
+
+def _put(name: str, path: Path, value: ast.expr) -> ast.stmt:
+    """Set what stands at a path of a value, all that is around it being there."""
+    return ast.Assign([ast.Subscript(_around(name, path), ast.Constant(path[-1].key), ast.Store())], value)
+
+
+def _around(name: str, path: Path) -> ast.expr:
+    around = load(name)
+    for step in path[:-1]:
+        around = ast.Subscript(around, ast.Constant(step.key), ast.Load())
+    return around
+
+
+def _all(conditions: list[ast.expr]) -> ast.expr:
+    return conditions[0] if len(conditions) == 1 else ast.BoolOp(ast.And(), conditions)
+
+
+def _function(name: str, parameters: Iterable[str], body: list[ast.stmt], *, waits: bool = True) -> ast.stmt:
+    taken = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(one) for one in parameters],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    kind = ast.AsyncFunctionDef if waits else ast.FunctionDef
+    return kind(name=name, args=taken, body=body, decorator_list=[])

@@ -1,0 +1,241 @@
+"""Programs for tools as they declare themselves: what is not promised may be missing, and pages end as they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.making import graph_of, tool
+from graph.playing import play
+from halflap.graph.emit import program
+from halflap.graph.plan import plan
+from halflap.graph.ports import ports_of
+from halflap.graph.want import target_of
+from halflap.schema import parse_schema
+from halflap.values import Tool
+
+if TYPE_CHECKING:
+    from graph.playing import Play
+    from halflap.graph.edge import Ports
+
+STRING = {"type": "string"}
+GET = tool("x", "get_gizmo", "gizmo_id!", {"name": str})
+NULL = {"type": "null"}
+
+
+def thing(required: str = "", /, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+def many(items: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def source(output: dict[str, Any], *takes: str) -> Ports:
+    made = Tool(
+        name="mcp__x__find",
+        server="x",
+        original_name="find",
+        description="Finds gizmos",
+        input_schema=thing(**dict.fromkeys(takes, STRING)),
+        output_schema=output,
+    )
+    return ports_of(made, parse_schema(made))
+
+
+def played(found: Ports, answer: Any, want: str = "mcp__x__get_gizmo") -> Play:
+    graph = graph_of(found, GET)
+    planned = plan(graph, want=[target_of(graph, want)], have={})
+    assert not planned.suggestions[0].missing
+    answers = {"find": answer, "get_gizmo": lambda gizmo_id: gizmo_id}
+    return play(program(planned.suggestions[0]), graph.tools.values(), answers)
+
+
+GIZMO = thing(gizmo_id=STRING)
+
+
+class TestWhatIsNotPromised:
+    @pytest.mark.parametrize(
+        "output",
+        [
+            thing(items=many(GIZMO)),
+            thing(data=thing(items=many(GIZMO))),
+            thing("data", data={"anyOf": [thing("items", items=many(GIZMO)), NULL]}),
+            thing("items", items={"anyOf": [many(GIZMO), NULL]}),
+        ],
+    )
+    @pytest.mark.parametrize("answer", [{}, {"data": None, "items": None}, {"data": {}, "items": []}])
+    def test_a_list_that_is_not_there_is_empty(self, output: Any, answer: Any) -> None:
+        needed = dict.fromkeys(output["required"])
+        assert played(source(output), lambda: needed | answer).value == []
+
+    def test_items_that_are_null_are_left_out(self) -> None:
+        found = source(thing("items", items=many({"anyOf": [thing("gizmo_id", gizmo_id=STRING), NULL]})))
+        assert played(found, lambda: {"items": [{"gizmo_id": "a"}, None]}).value == ["a"]
+
+    def test_a_map_that_is_not_there_is_empty(self) -> None:
+        found = source(thing(by_place={"type": "object", "additionalProperties": GIZMO}))
+        assert played(found, dict).value == []
+        assert played(found, lambda: {"by_place": {"x": {"gizmo_id": "a"}, "y": {}}}).value == ["a"]
+
+    @pytest.mark.parametrize(
+        ("output", "answer", "path"),
+        [
+            (GIZMO, {}, "gizmo_id"),
+            (thing(last=GIZMO), {}, r"last\.gizmo_id"),
+            (thing(last=thing("gizmo_id", gizmo_id=STRING)), {}, r"last\.gizmo_id"),
+            (thing("last", last={"anyOf": [GIZMO, NULL]}), {"last": None}, r"last\.gizmo_id"),
+            ({"oneOf": [thing("gizmo_id", gizmo_id=STRING), thing("no", no=STRING)]}, {"no": ""}, "gizmo_id"),
+        ],
+    )
+    def test_a_single_value_that_is_not_there_is_named(self, output: Any, answer: Any, path: str) -> None:
+        with pytest.raises(ValueError, match=f"mcp__x__find returned no {path}"):
+            played(source({"type": "object", **output}), lambda: answer)
+
+
+class TestEnvelopes:
+    ERROR = thing("code message", code=STRING, message=STRING)
+
+    def envelopes(self) -> list[Ports]:
+        inner = thing("gizmo_id", gizmo_id=STRING)
+        good = thing("success data", success={"const": True}, data=inner)
+        bad = thing("success error", success={"const": False}, error=self.ERROR)
+        flag = {"type": "boolean"}
+        return [
+            source({"type": "object", "oneOf": [good, bad]}),
+            source(
+                thing("success", success=flag, data={**inner, "type": ["object", "null"]}, error=self.ERROR)
+            ),
+            source(thing("success data", success=flag, data={"anyOf": [inner, NULL]}, error=self.ERROR)),
+        ]
+
+    def test_a_failure_ends_the_program_with_what_the_server_says(self) -> None:
+        for found in self.envelopes():
+            for rest in ({}, {"data": None}):
+                failed = {"success": False, "error": {"code": "E", "message": "no such thing"}, **rest}
+                with pytest.raises(ValueError, match="mcp__x__find failed: no such thing"):
+                    played(found, lambda failed=failed: failed)
+
+    @pytest.mark.parametrize(
+        "more", [{"error": "too late"}, {"message": "too late"}, {"error": {"why": "too late"}}]
+    )
+    def test_whatever_form_its_error_has_it_is_told(self, more: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match=r"mcp__x__find failed: .*too late"):
+            played(self.envelopes()[1], lambda: {"success": False, **more})
+
+    def test_a_success_is_used(self) -> None:
+        for found in self.envelopes():
+            assert played(found, lambda: {"success": True, "data": {"gizmo_id": "a"}}).value == "a"
+
+    def test_a_success_without_data_is_named(self) -> None:
+        for found in self.envelopes()[1:]:
+            with pytest.raises(ValueError, match=r"mcp__x__find returned no data\.gizmo_id"):
+                played(found, lambda: {"success": True, "data": None})
+
+    def test_what_is_printed_as_it_is_is_not_opened(self) -> None:
+        failed = {"success": False, "error": {"code": "E", "message": "m"}}
+        assert played(self.envelopes()[0], lambda: failed, "mcp__x__find").value == failed
+
+
+def paged(flag: str = "", *, inside: bool = False, cursor: str = "next_cursor") -> Ports:
+    turns = {cursor: STRING} | ({flag: {"type": "boolean"}} if flag else {})
+    around = {"pagination": thing(**turns)} if inside else turns
+    return source(thing(items=many(GIZMO), **around), "scroll_id" if cursor == "scroll_id" else "cursor")
+
+
+class TestPages:
+    @pytest.mark.parametrize("inside", [False, True])
+    @pytest.mark.parametrize(
+        ("flag", "last"),
+        [
+            *((name, False) for name in ("has_more", "hasMore", "has_next_page", "hasNextPage", "more")),
+            *((name, True) for name in ("is_last", "isLastPage", "last_page", "done")),
+        ],
+    )
+    def test_a_page_that_says_it_is_the_last_is(self, flag: str, last: bool, inside: bool) -> None:
+        def pages(cursor: str = "0") -> dict[str, Any]:
+            turns = {"next_cursor": str(int(cursor) + 1), flag: last if cursor == "2" else not last}
+            return {"items": [{"gizmo_id": cursor}], **({"pagination": turns} if inside else turns)}
+
+        made = played(paged(flag, inside=inside), pages)
+        assert made.value == ["0", "1", "2"]
+        assert len(made.of("find")) == 3
+        whole = played(paged(flag, inside=inside), pages, "mcp__x__find").value
+        assert len(whole["items"]) == 3
+        told = whole["pagination"] if inside else whole
+        assert told["next_cursor"] is None
+        assert told[flag] is last
+
+    def test_a_cursor_that_stays_as_it_is_leads_nowhere(self) -> None:
+        made = played(paged(), lambda cursor="": {"items": [{"gizmo_id": cursor + "a"}], "next_cursor": "z"})
+        assert made.value == ["a", "za"]
+
+    def test_a_scroll_goes_on_with_the_same_id_till_a_page_is_empty(self) -> None:
+        left = [["a"], ["b"], ["c"], []]
+
+        def pages(scroll_id: str = "") -> dict[str, Any]:
+            assert scroll_id == ("" if len(left) == 4 else "s")
+            return {"items": [{"gizmo_id": one} for one in left.pop(0)], "scroll_id": "s"}
+
+        assert played(paged(cursor="scroll_id"), pages).value == ["a", "b", "c"]
+
+    def test_the_items_of_later_pages_are_kept_where_the_first_has_no_place_for_them(self) -> None:
+        found = source(thing(data=thing(items=many(GIZMO)), next_cursor=STRING), "cursor")
+
+        def pages(cursor: str = "") -> dict[str, Any]:
+            return {"data": {"items": [{"gizmo_id": "b"}]}} if cursor else {"data": None, "next_cursor": "2"}
+
+        assert played(found, pages).value == ["b"]
+
+    def test_a_last_page_without_items_ends_it(self) -> None:
+        made = played(
+            paged(), lambda cursor="": {} if cursor else {"items": [{"gizmo_id": "a"}], "next_cursor": "2"}
+        )
+        assert made.value == ["a"]
+
+    def test_an_envelope_has_its_cursor_beside_the_data(self) -> None:
+        turns = thing(next_cursor=STRING, has_more={"type": "boolean"})
+        flag = {"type": "boolean"}
+        found = source(thing("success", success=flag, data=many(GIZMO), pagination=turns), "cursor")
+
+        def pages(cursor: str = "0") -> dict[str, Any]:
+            turned = {"next_cursor": str(int(cursor) + 1), "has_more": cursor != "2"}
+            return {"success": True, "data": [{"gizmo_id": cursor}], "pagination": turned}
+
+        assert played(found, pages).value == ["0", "1", "2"]
+
+    def test_a_failure_on_a_later_page_is_no_end(self) -> None:
+        inner = thing(items=many(GIZMO), next_cursor=STRING)
+        found = source(thing("success", success={"type": "boolean"}, data=inner, error=STRING), "cursor")
+
+        def pages(cursor: str = "") -> dict[str, Any]:
+            if cursor:
+                return {"success": False, "error": "too fast"}
+            return {"success": True, "data": {"items": [{"gizmo_id": "a"}], "next_cursor": "2"}}
+
+        with pytest.raises(ValueError, match="mcp__x__find failed: too fast"):
+            played(found, pages)
+
+
+class TestWhatCanBeOneThingOnly:
+    def test_it_is_written_into_the_call(self) -> None:
+        mode, kind = {"const": "fast"}, {"type": "string", "enum": ["only"]}
+        inner = thing("gizmo_id kind", gizmo_id=STRING, kind=kind, also=kind)
+        taken = thing("spec mode count fixed", spec=inner, mode=mode, count={"const": 0}, other=mode)
+        taken["properties"]["fixed"] = thing("kind", kind=kind)
+        made = Tool(
+            name="mcp__x__take",
+            server="x",
+            original_name="take",
+            description="",
+            input_schema=taken,
+            output_schema=None,
+        )
+        graph = graph_of(ports_of(made, parse_schema(made)))
+        planned = plan(graph, want=[target_of(graph, "mcp__x__take")], have={"gizmo_id": "a"})
+        assert not planned.suggestions[0].missing
+        calls = play(program(planned.suggestions[0]), graph.tools.values(), {"take": lambda **_: 1}).calls
+        spec = {"gizmo_id": "a", "kind": "only"}
+        fixed = {"kind": "only"}
+        assert calls == [("mcp__x__take", {"spec": spec, "mode": "fast", "count": 0, "fixed": fixed})]
