@@ -151,7 +151,8 @@ class Composing(Knowing):
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
     async def _meant(self, goal: str, graph: Graph) -> list[Meant]:
-        from halflap.gateway.goals import Meant, is_asked_for  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.goals import Meant  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.graph.effects import is_asked_for  # noqa: PLC0415 -- as above
 
         assert self._finder is not None
         hits = await self._finder.search(goal, _MOST_TARGETS, None)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.catalog.words import terms
-from halflap.graph.effects import changing_words, seems_to_change, seems_to_destroy
+from halflap.graph.effects import seems_to_destroy
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned
 from halflap.graph.workflow import slot_text
@@ -15,10 +15,9 @@ from halflap.graph.workflow import slot_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halflap.graph.edge import Ports
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Meant", "best", "is_asked_for"]
+__all__ = ["Meant", "best"]
 
 _UNSAID = 6.0
 """What it costs that nothing in a workflow has to do with any word of the goal."""
@@ -38,15 +37,6 @@ class Meant(NamedTuple):
 
     tool: str
     fit: float
-
-
-def is_asked_for(goal: str, ports: Ports) -> bool:
-    """Say whether a goal names what a tool does, if that changes something; one that reads may be meant anyhow."""
-    if not (ports.is_destructive or seems_to_change(ports)):
-        return True
-    # Of a word that is not known to change anything, such as `void`, the place is what tells: it comes first.
-    words = terms(" ".join(changing_words(ports))) or terms(ports.original_name or ports.tool)[:1]
-    return not words or not set(words).isdisjoint(terms(goal))
 
 
 def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
