@@ -254,12 +254,14 @@ class TestTrust:
 
 class TestWhatIsMissing:
     def test_a_parameter_that_nobody_supplies_is_named_and_the_rest_is_planned(self) -> None:
-        send = ports("notify", "order_id text", "")
-        planned = asked(Made.of(ORDERS, send), "notify", {"customer_id": "c"})
-        assert tools(planned)[0] == ["list_orders", "notify"]
-        assert first(planned)["missing"] == [{"step": "s2", "tool": "mcp__shop__notify", "parameter": "text"}]
+        send = ports("compare_order", "order_id text", "")
+        planned = asked(Made.of(ORDERS, send), "compare_order", {"customer_id": "c"})
+        assert tools(planned)[0] == ["list_orders", "compare_order"]
+        assert first(planned)["missing"] == [
+            {"step": "s2", "tool": "mcp__shop__compare_order", "parameter": "text"}
+        ]
         assert [(one.tool, one.name, one.type) for one in planned.missing] == [
-            ("mcp__shop__notify", "text", "string")
+            ("mcp__shop__compare_order", "text", "string")
         ]
 
     def test_what_nobody_has_is_asked_for_before_what_a_tool_would_find(self) -> None:

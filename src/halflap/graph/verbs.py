@@ -50,7 +50,7 @@ THINGS = frozenset(
 """What is a thing, or says what one is like, as well."""
 AT_TIMES_THINGS = THINGS | frozenset(
     {"update", "set", "open", "close", "start", "stop", "put", "buy", "run", "merge", "reply", "push", "change",
-     "copy", "import", "patch", "lock", "forward", "sync", "kick", "invite", "edit", "move", "drop", "stop", "reject",
+     "copy", "import", "patch", "lock", "forward", "sync", "kick", "invite", "edit", "move", "drop", "reject",
      "install", "write", "save", "commit"}
 )  # fmt: skip
 """What is one in a sentence, or behind a verb that reads; where it leads a tool's name it is what that does."""
@@ -74,7 +74,7 @@ COMPOUND = (
 ENDS_IN = ("delete", "remove", "destroy", "purge", "erase", "revoke", "truncate")
 INFLECTED = frozenset(
     {"ing", "ling", "led", "lation", "lations", "able", "lable", "ment", "ings", "ers", "ler", "ped", "ping", "ance",
-     "ances", "ness", "ment", "rs", "ion", "ions", "ation"}
+     "ances", "ness", "rs", "ion", "ions", "ation"}
 )  # fmt: skip
 NO_COMPOUND = frozenset(
     {"dropbox", "dropdown", "dropdowns", "dropoff", "dropoffs", "droplet", "droplets", "dropout", "clearbit",
