@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.made import Made, ports
+from graph.made import Made, edge, link, ports
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
 
@@ -74,3 +74,31 @@ def test_nothing_on_the_way_is_changed_for_each() -> None:
     makes = ports("create_card", "wallet_id", "card_id")
     planned = asked(Made.of(WALLETS, makes, ports("get_card", "card_id", "state")), "get_card")
     assert all(not task.axes for one in planned.suggestions for task in one.tasks)
+
+
+class TestRoles:
+    TRANSFER = ports("compare_wallets", "from_wallet_id to_wallet_id", "difference")
+
+    def graph(self, source: Any, *links: Any) -> Made:
+        return Made.of(source, self.TRANSFER, edges=[edge(source, self.TRANSFER, *links)], by_name=False)
+
+    def test_one_place_of_one_item_goes_into_one_of_two_roles(self) -> None:
+        same = "wallets[].wallet_id"
+        graph = self.graph(WALLETS, link(same, "from_wallet_id"), link(same, "to_wallet_id"))
+        planned = asked(graph, "compare_wallets")
+        assert [one.name for one in planned.missing] == ["to_wallet_id"]
+
+    def test_another_place_of_the_same_item_goes_into_the_other(self) -> None:
+        pair = ports("get_pair", "", "wallet_id other_wallet_id")
+        links = [
+            link("wallet_id", "from_wallet_id"),
+            link("wallet_id", "to_wallet_id"),
+            link("other_wallet_id", "to_wallet_id", 0.6),
+        ]
+        planned = asked(self.graph(pair, *links), "compare_wallets")
+        assert not planned.missing
+        step = planned.to_json()["suggestions"][0]["steps"][1]
+        assert {name: one["path"] for name, one in step["arguments"].items()} == {
+            "from_wallet_id": "wallet_id",
+            "to_wallet_id": "other_wallet_id",
+        }

@@ -18,7 +18,7 @@ from halflap.graph.want import goal_of
 from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
@@ -104,6 +104,7 @@ def workflow_json(workflow: Workflow) -> dict[str, Any]:
             {"step": step, "tool": workflow.order[step].ports.tool, "parameter": slot_text(slot)}
             for step, slot in workflow.missing
         ],
+        "unused": [{"name": name, "why": why} for name, why in workflow.unused],
         "mermaid": workflow_mermaid(workflow),
         "program": program(workflow),
     }
@@ -142,7 +143,23 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
         collects = _arrays(task) if (at, True) in looped and cursor is not None else ()
         if cursor is not None and collects:
             tasks[at] = replace(task, paginates=cursor, collects=collects)
-    return Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
+    workflow = Workflow(_told_apart(tasks.values()), wanted, found.cost, tuple(missing))
+    return replace(workflow, unused=tuple(search.terms.have.unused(workflow)))
+
+
+def _told_apart(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Give what is a number to one step and text to another two names, as programs have a variable for each name."""
+    values: dict[str, Any] = {}
+    made: list[Task] = []
+    for task in tasks:
+        arguments = [
+            replace(one, have=f"{one.have}_as_{type(one.value).__name__}")
+            if one.origin == "have" and type(values.setdefault(one.have, one.value)) is not type(one.value)
+            else one
+            for one in task.arguments
+        ]
+        made.append(replace(task, arguments=tuple(arguments)))
+    return tuple(made)
 
 
 def _ordered(choices: Mapping[str, Mapping[str, object]]) -> list[str]:

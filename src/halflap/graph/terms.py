@@ -62,7 +62,9 @@ class Terms:
         if tool not in self._needs:
             ports = self.graph.tools.get(tool)
             refused = ports is None or (tool not in self.wanted and seems_to_destroy(ports))
-            self._needs[tool] = None if ports is None or refused else need_of(ports, self.have)
+            self._needs[tool] = (
+                None if ports is None or refused else need_of(ports, self.have, is_wanted=tool in self.wanted)
+            )
         return self._needs[tool]
 
     def cost(self, tool: str) -> float:
