@@ -147,7 +147,8 @@ def test_a_goal_destroys_everything_that_is_found_only_if_it_says_so(run: Run, t
         ]
 
     one, every = asked(run, shop(tmp_path, tools_too=[ALL]), ask)
-    assert all("void_invoice" not in short(found["tools"]) for found in one["suggestions"])
+    voiding = [found for found in one["suggestions"] if "void_invoice" in short(found["tools"])]
+    assert all(found["missing"] and "list_invoices" not in short(found["tools"]) for found in voiding)
     (which,) = one["missing"]
     assert (which["tool"], which["parameter"]) == ("mcp__shop__void_invoice", "invoice_id")
     assert "to all that are found" in which["note"]

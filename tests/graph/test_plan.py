@@ -96,7 +96,7 @@ class TestWhatIsAtHand:
         assert argument == {"from": "have", "name": "order_id", "value": None}
 
     def test_a_value_of_the_wrong_type_is_not_used_and_that_is_said(self) -> None:
-        planned = asked(Made.of(ORDER), "get_order", {"order_id": 7})
+        planned = asked(Made.of(ORDER), "get_order", {"order_id": True})
         assert [one.name for one in planned.missing] == ["order_id"]
         assert "'order_id' is at hand, but string is needed" in planned.missing[0].note
 
@@ -108,7 +108,7 @@ class TestWhatIsAtHand:
             (Type("number"), 3, "3"),
             (Type("boolean"), False, 0),
             (Type("values", values=("a", 1)), 1, True),
-            (Type("union", members=(Type("null"), Type("string"))), "x", 1),
+            (Type("union", members=(Type("null"), Type("string"))), "x", True),
             (Type("object"), {"a": 1}, []),
             (Type("never"), None, 1),
         ],
@@ -254,12 +254,14 @@ class TestTrust:
 
 class TestWhatIsMissing:
     def test_a_parameter_that_nobody_supplies_is_named_and_the_rest_is_planned(self) -> None:
-        send = ports("notify", "order_id text", "")
-        planned = asked(Made.of(ORDERS, send), "notify", {"customer_id": "c"})
-        assert tools(planned)[0] == ["list_orders", "notify"]
-        assert first(planned)["missing"] == [{"step": "s2", "tool": "mcp__shop__notify", "parameter": "text"}]
+        send = ports("compare_order", "order_id text", "")
+        planned = asked(Made.of(ORDERS, send), "compare_order", {"customer_id": "c"})
+        assert tools(planned)[0] == ["list_orders", "compare_order"]
+        assert first(planned)["missing"] == [
+            {"step": "s2", "tool": "mcp__shop__compare_order", "parameter": "text"}
+        ]
         assert [(one.tool, one.name, one.type) for one in planned.missing] == [
-            ("mcp__shop__notify", "text", "string")
+            ("mcp__shop__compare_order", "text", "string")
         ]
 
     def test_what_nobody_has_is_asked_for_before_what_a_tool_would_find(self) -> None:
@@ -334,7 +336,16 @@ class TestSuggestions:
 
     def test_a_workflow_is_told_whole(self) -> None:
         told = first(asked(SHOP, "available", {"order_id": "o1"}))
-        assert told.keys() == {"tools", "confidence", "cost", "steps", "missing", "mermaid", "program"}
+        assert told.keys() == {
+            "tools",
+            "confidence",
+            "cost",
+            "steps",
+            "missing",
+            "unused",
+            "mermaid",
+            "program",
+        }
         assert told["steps"][1]["arguments"]["sku"] == {
             "from": "step",
             "step": "s1",

@@ -132,6 +132,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{number}. {' → '.join(one_line(tool) for tool in one['tools'])}  {one['confidence']:.2f} sure{lacks}"
         for step in one["steps"]:
             yield from _step(step)
+        for unused in one["unused"]:
+            yield f"   Not used: {one_line(unused['name'])}: {one_line(unused['why'], 300)}"
     if found["missing"]:
         if found["suggestions"]:
             yield ""

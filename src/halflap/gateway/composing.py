@@ -73,23 +73,24 @@ class Composing(Knowing):
         if not 1 <= limit <= MOST_SUGGESTED:
             raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}.")
         graph = await self.graph(behind=behind)
-        from halflap.gateway.goals import best  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.goals import best, means_all  # noqa: PLC0415 -- see the top of `parts`
         from halflap.graph.plan import plan  # noqa: PLC0415 -- as above
         from halflap.graph.workflow import Target  # noqa: PLC0415 -- as above
 
         flows = _Allowed(graph, self._may_run)
         at_hand = dict(have or {})
+        every = means_all(goal)
 
         if want:
             target = self._target(graph, want)
             return await asyncio.to_thread(
-                lambda: plan(flows, want=[target], have=at_hand, limit=limit).to_json()
+                lambda: plan(flows, want=[target], have=at_hand, limit=limit, every=every).to_json()
             )
         targets = await self._meant(goal, graph)
 
         def suggest() -> dict[str, Any]:
             planned = [
-                (one, plan(flows, want=[Target("tool", one.tool)], have=at_hand, limit=limit))
+                (one, plan(flows, want=[Target("tool", one.tool)], have=at_hand, limit=limit, every=every))
                 for one in targets
             ]
             return best(goal, planned, limit).to_json()
@@ -151,7 +152,8 @@ class Composing(Knowing):
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
     async def _meant(self, goal: str, graph: Graph) -> list[Meant]:
-        from halflap.gateway.goals import Meant, is_asked_for  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.goals import Meant  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.graph.effects import is_asked_for  # noqa: PLC0415 -- as above
 
         assert self._finder is not None
         hits = await self._finder.search(goal, _MOST_TARGETS, None)

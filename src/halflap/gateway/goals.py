@@ -7,18 +7,15 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.catalog.words import terms
-from halflap.graph.effects import changing_words, seems_to_change, seems_to_destroy
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned
-from halflap.graph.workflow import slot_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halflap.graph.edge import Ports
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Meant", "best", "is_asked_for"]
+__all__ = ["Meant", "best", "means_all"]
 
 _UNSAID = 6.0
 """What it costs that nothing in a workflow has to do with any word of the goal."""
@@ -28,8 +25,7 @@ _LACK = 2.0
 _EFFORT = 0.3
 _MISSING = 1_000.0
 _IN_DESCRIPTION = 0.3
-_ALL = re.compile(r"(?i)\b(?:all|every|everything|each|any|alle[srn]?|tous|toutes|todos|todas)\b").search
-_TO_ALL = "It would be done to all that are found. Say to which one in `have`, or name the tool in `want`."
+_ALL = re.compile(r"(?i)\b(?:all|every|everything|each|alle[srn]?|tous|toutes|todos|todas)\b").search
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
 
 
@@ -40,13 +36,9 @@ class Meant(NamedTuple):
     fit: float
 
 
-def is_asked_for(goal: str, ports: Ports) -> bool:
-    """Say whether a goal names what a tool does, if that changes something; one that reads may be meant anyhow."""
-    if not (ports.is_destructive or seems_to_change(ports)):
-        return True
-    # Of a word that is not known to change anything, such as `void`, the place is what tells: it comes first.
-    words = terms(" ".join(changing_words(ports))) or terms(ports.original_name or ports.tool)[:1]
-    return not words or not set(words).isdisjoint(terms(goal))
+def means_all(goal: str) -> bool:
+    """Say whether a goal says that something is to be done to all that are found."""
+    return _ALL(goal) is not None
 
 
 def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
@@ -69,21 +61,9 @@ def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Pla
     chosen: list[Workflow] = []
     for _, _, workflow in ranked:
         is_new = workflow.tools not in {one.tools for one in chosen}
-        if len(chosen) < limit and is_new and (_ALL(goal) or not _to_each(workflow)):
+        if len(chosen) < limit and is_new:
             chosen.append(workflow)
-    _, at, first = ranked[0]
-    return Planned(tuple(chosen), planned[at][1].missing if first in chosen else _to_each(first))
-
-
-def _to_each(workflow: Workflow) -> tuple[Lack, ...]:
-    """Ask to what something is to be done that would destroy each item of what is found."""
-    return tuple(
-        Lack(task.ports.tool, slot_text(given.slot), note=_TO_ALL)
-        for task in workflow.tasks
-        if task.axes and seems_to_destroy(task.ports)
-        for given in task.arguments
-        if given.fan_out
-    )
+    return Planned(tuple(chosen), planned[ranked[0][1]][1].missing)
 
 
 def _unsaid(asked: set[str], workflow: Workflow) -> float:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from halflap.graph.edge import path_text
 from halflap.graph.words import words_of
+from halflap.schema import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from halflap.graph.edge import Ports, Slot
+    from halflap.graph.workflow import Workflow
     from halflap.schema import Type
 
 __all__ = ["Have", "admits"]
@@ -33,17 +36,26 @@ class Have:
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
-    def parameter(self, ports: Ports, name: str, kind: Type | None) -> str | None:
+    def value(self, name: str, kind: Type | None) -> Any:
+        """Give a value as a type takes it: a whole number as its text where text is needed."""
+        value = self._values[name]
+        return value if kind is None or not _as_text(kind, value) else str(value)
+
+    def parameter(self, ports: Ports, name: str, kind: Type | None, *, is_wanted: bool = False) -> str | None:
         """Give the name of what can be given to a whole parameter.
 
-        `id` of a tool that is about customers takes a `customer_id`.
+        `id` of a tool that is about customers takes a `customer_id`. The other way round an `id` is that of what is
+        wanted, where one parameter alone can be meant.
         """
         said = words_of(name)
         found = self._named(name, said, kind)
-        if found is None and len(said) == 1 and said[0] == "id":
-            about = words_of(ports.original_name or ports.tool)
+        about = words_of(ports.original_name or ports.tool)
+        if found is None and said == ("id",):
             near = sorted({one for one in about if (one, "id") in self._by_words})
             found = self._named("", (near[0], "id"), kind) if len(near) == 1 else None
+        if found is None and is_wanted and said not in self._by_words and name in ports.required:
+            own = {one for one in ports.required if _is_own_id(words_of(one), about)}
+            found = self._named("id", ("id",), kind) if own == {name} else None
         return found
 
     def slot(self, slot: Slot) -> str | None:
@@ -60,20 +72,58 @@ class Have:
         return found
 
     def refused(self, slot: Slot) -> str | None:
-        """Give the name of what is called like a slot and is of another type."""
+        """Give the name of what is called like a slot and is of another type.
+
+        Whoever gives it means this slot: nothing else is to be put in its place.
+        """
         keys = [step.key for step in slot.path if step.kind == "key"]
-        names = self._by_words.get(words_of(" ".join(keys))) or self._by_words.get(words_of(keys[-1])) or []
-        wrong = [
-            one for one in names if self._values[one] is not None and not admits(slot.type, self._values[one])
-        ]
-        return wrong[0] if wrong else None
+        own = words_of(keys[-1])
+        names = [*self._by_words.get(words_of(" ".join(keys)), ())]
+        if len(own) > 1 and slot.path[-1].kind == "key":
+            names += self._by_words.get(own, ())
+        return next((one for one in names if not self._fits(slot.type, one)), None)
+
+    def unused(self, workflow: Workflow) -> Iterator[tuple[str, str]]:
+        """Give what no step of a workflow uses, each with the reason."""
+        used = {one.have for task in workflow.tasks for one in task.arguments if one.origin == "have"}
+        for name in sorted(self._values):
+            if name in used:
+                continue
+            refusing = next(
+                (
+                    (task.ports.tool, slot)
+                    for task in workflow.tasks
+                    for slot in task.ports.slots
+                    if self.refused(slot) == name
+                ),
+                None,
+            )
+            if refusing is None:
+                yield name, "No step takes anything of this name."
+            else:
+                tool, slot = refusing
+                yield name, f"{path_text(slot.path)} of {tool} takes {compact(slot.type)[:80]}."
+
+    def _fits(self, kind: Type | None, name: str) -> bool:
+        value = self._values[name]
+        return kind is None or value is None or admits(kind, value) or _as_text(kind, value)
 
     def _named(self, name: str, said: tuple[str, ...], kind: Type | None) -> str | None:
         names = self._by_words.get(said, []) if said else []
         for one in sorted(names, key=lambda one: (one != name, one)):
-            if kind is None or self._values[one] is None or admits(kind, self._values[one]):
+            if self._fits(kind, one):
                 return one
         return None
+
+
+def _as_text(kind: Type, value: Any) -> bool:
+    """Say whether a value is a whole number, and its text what a type takes."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole and not admits(kind, value) and admits(kind, str(value))
+
+
+def _is_own_id(said: tuple[str, ...], about: tuple[str, ...]) -> bool:
+    return len(said) > 1 and said[-1] == "id" and set(said[:-1]) <= set(about)
 
 
 def admits(kind: Type, value: Any, depth: int = 0) -> bool:

@@ -23,6 +23,7 @@ __all__ = ["Lack", "lack_of", "lack_of_target"]
 
 _MOST = 5
 _LAST = 100.0
+_TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
 _PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
 
 
@@ -58,6 +59,9 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
     known = {tool, *(one["tool"] for one in could)}
     near = [one for slot in unit.slots if have.slot(slot) is None for one in _near(terms.graph, slot, known)]
     refused = [(found, slot) for slot in unit.slots if (found := have.refused(slot))]
+    notes = [f"{name!r} is at hand, but {compact(slot.type)} is needed." for name, slot in refused]
+    if at in terms.to_choose(tool):
+        notes.append(_TO_ALL)
     return Lack(
         tool,
         slot_text(path),
@@ -65,7 +69,7 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
         unit.slots[0].description,
         tuple(could[:_MOST]),
         tuple(near[:_MOST]),
-        " ".join(f"{name!r} is at hand, but {compact(slot.type)} is needed." for name, slot in refused),
+        " ".join(notes),
     )
 
 
@@ -93,7 +97,7 @@ def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack
 def _could(terms: Terms, tool: str, at: int, unit: Unit) -> Iterator[dict[str, Any]]:
     """Give those who would supply it, the surest first, with what each lacks itself."""
     ranked: list[tuple[float, str, dict[str, Any]]] = []
-    for source, made in terms.offers(tool).items():
+    for source, made in terms.all_offers(tool).items():
         offer = next((offer for one, offer in made if one == at), None)
         inner = terms.need(source)
         if offer is not None and inner is not None:

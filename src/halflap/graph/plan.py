@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.edge import path_text
-from halflap.graph.effects import seems_to_change
+from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.emit import program
 from halflap.graph.have import Have
 from halflap.graph.knuth import GOAL
@@ -18,7 +18,7 @@ from halflap.graph.want import goal_of
 from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
@@ -43,22 +43,54 @@ class Planned:
         }
 
 
-def plan(graph: Flows, *, want: Sequence[Target], have: Mapping[str, Any], limit: int = 3) -> Planned:
+def plan(
+    graph: Flows, *, want: Sequence[Target], have: Mapping[str, Any], limit: int = 3, every: bool = False
+) -> Planned:
     """Find the cheapest workflows that get what is wanted from what is at hand; see `search` for what is minimised.
 
     No two of them use the same tools: each does without some tool of each before it. Where nothing gets all the way,
-    they are those that lack the fewest parameters, and what is missing is said.
+    they are those that lack the fewest parameters, and what is missing is said. What changes something is done to
+    all that is found only with `every`.
     """
-    goal = goal_of(graph, want)
-    terms = Terms(graph, Have(have), frozenset(one.name for one in want if one.kind == "tool"))
-    search = Search(terms, goal, len(want))
-    found = search.best(limit) if want else []
+    if not want:
+        return Planned(())
+    wanted = frozenset(one.name for one in want if one.kind == "tool")
+    terms = Terms(graph, Have(have), wanted, every=every)
+    search, found = _found(terms, want, limit, partial=False)
     if found:
-        return Planned(tuple(_workflow(search, want, one) for one in found))
-    search = Search(terms, goal, len(want), partial=True)
-    found = [one for one in search.best(limit) if one.tools] if want else []
-    made = tuple(_workflow(search, want, one) for one in found)
-    return Planned(made, tuple(_lacks(search, want, found[0] if found else None)))
+        return Planned(tuple(made for _, made in found))
+    search, found = _found(terms, want, limit, partial=True)
+    lacks = _lacks(search, want, found[0][0] if found else None)
+    return Planned(tuple(made for _, made in found), tuple(lacks))
+
+
+def _found(
+    terms: Terms, want: Sequence[Target], limit: int, *, partial: bool
+) -> tuple[Search, list[tuple[Found, Workflow]]]:
+    """Search until nothing that changes something is in a loop, which a step far before it may have begun."""
+    goal = goal_of(terms.graph, want)
+    while True:
+        search = Search(terms, goal, len(want), partial=partial)
+        made = [(one, _workflow(search, want, one)) for one in search.best(limit) if one.tools]
+        kept = [(one, workflow) for one, workflow in made if not _in_loops(terms, workflow)]
+        if kept or not made:
+            return search, kept
+        # Each round bars at least one more, so that there is a last one.
+        for _, workflow in made:
+            terms.barred |= _in_loops(terms, workflow)
+
+
+def _in_loops(terms: Terms, workflow: Workflow) -> set[tuple[str, str]]:
+    """Give the tools that change something for each of many, each with those that they take that from."""
+    if terms.every:
+        return set()
+    return {
+        (task.ports.tool, workflow.order[step].ports.tool)
+        for task in workflow.tasks
+        if terms.is_guarded(task.ports.tool) and (task.axes or seems_to_destroy(task.ports))
+        for step in task.sources
+        if workflow.order[step].axes
+    }
 
 
 def workflow_json(workflow: Workflow) -> dict[str, Any]:
@@ -72,13 +104,13 @@ def workflow_json(workflow: Workflow) -> dict[str, Any]:
             {"step": step, "tool": workflow.order[step].ports.tool, "parameter": slot_text(slot)}
             for step, slot in workflow.missing
         ],
+        "unused": [{"name": name, "why": why} for name, why in workflow.unused],
         "mermaid": workflow_mermaid(workflow),
         "program": program(workflow),
     }
 
 
 def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
-    own = [one for one in task.axes if not any(one in workflow.order[step].axes for step in task.sources)]
     cursor = task.paginates
     return {
         "id": task.id,
@@ -86,7 +118,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
         "server": task.ports.server,
         "may_change_something": seems_to_change(task.ports) or task.ports.is_destructive,
         "arguments": {slot_text(one.slot): one.to_json() for one in task.arguments},
-        "fan_out": [{"step": one.step, "path": path_text(one.path)} for one in own] or None,
+        "fan_out": [{"step": one.step, "path": path_text(one.path)} for one in task.axes] or None,
         "paginates": None
         if cursor is None
         else {"from": path_text(cursor.source), "to": slot_text(cursor.target)},
@@ -111,7 +143,23 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
         collects = _arrays(task) if (at, True) in looped and cursor is not None else ()
         if cursor is not None and collects:
             tasks[at] = replace(task, paginates=cursor, collects=collects)
-    return Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
+    workflow = Workflow(_told_apart(tasks.values()), wanted, found.cost, tuple(missing))
+    return replace(workflow, unused=tuple(search.terms.have.unused(workflow)))
+
+
+def _told_apart(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Give what is a number to one step and text to another two names, as programs have a variable for each name."""
+    values: dict[str, Any] = {}
+    made: list[Task] = []
+    for task in tasks:
+        arguments = [
+            replace(one, have=f"{one.have}_as_{type(one.value).__name__}")
+            if one.origin == "have" and type(values.setdefault(one.have, one.value)) is not type(one.value)
+            else one
+            for one in task.arguments
+        ]
+        made.append(replace(task, arguments=tuple(arguments)))
+    return tuple(made)
 
 
 def _ordered(choices: Mapping[str, Mapping[str, object]]) -> list[str]:

@@ -201,6 +201,9 @@ class Search:
             return None
         if tool not in self._prices:
             offered = {at for made in self.offers.get(tool, {}).values() for at, _ in made}
+            if tool != GOAL and tool in self.offers:
+                # Which of many it is to be is the reader's to say, too.
+                offered -= self.terms.to_choose(tool)
             price = _NOTHING if tool == GOAL else MISSING
             self._prices[tool] = [
                 price + (GIVEN_UP if at in offered else 0.0) for at in range(self.open(tool))

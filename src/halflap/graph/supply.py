@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import NoneType
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Slot, key
+from halflap.graph.words import words_of
 from halflap.graph.workflow import Given, many
 from halflap.schema.kinds import ANY
 
@@ -32,6 +33,8 @@ class Unit:
 
     path: Path
     slots: tuple[Slot, ...]
+    is_held: bool = False
+    """Whether something is at hand for it that does not fit: then nothing else is taken in its place."""
 
     @property
     def is_array(self) -> bool:
@@ -61,7 +64,7 @@ class Offer:
     given: tuple[Given, ...]
 
 
-def need_of(ports: Ports, have: Have) -> Need:
+def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
     """Say what a tool needs when this is at hand."""
     given: list[Given] = []
     units: list[Unit] = []
@@ -71,18 +74,21 @@ def need_of(ports: Ports, have: Have) -> Need:
     for name, slots in by_name.items():
         path = slots[0].path[:1]
         kind = next((one.type for one in slots if one.path == path), None)
-        found = have.parameter(ports, name, kind)
+        found = have.parameter(ports, name, kind, is_wanted=is_wanted)
         if found is not None and (kind is not None or isinstance(have[found], list | NoneType)):
-            given.append(Given(path, "have", have=found, value=have[found]))
+            given.append(Given(path, "have", have=found, value=have.value(found, kind)))
         elif name in ports.required:
             own, rest = _units(slots, have)
             given += own
-            units += rest
+            held = any(have.refused(one) for one in slots if one.path == path)
+            units += [
+                replace(one, is_held=held or any(have.refused(slot) for slot in one.slots)) for one in rest
+            ]
         elif any(one.required and one.has_default for one in slots):
             given.append(Given(path, "default"))
     # What is required and nowhere described can be anything.
     for name in sorted(ports.required - by_name.keys()):
-        found = have.parameter(ports, name, None)
+        found = have.parameter(ports, name, None, is_wanted=is_wanted)
         path = (key(name),)
         if found is None:
             units.append(Unit(path, (Slot(path, ANY, required=True),)))
@@ -92,20 +98,33 @@ def need_of(ports: Ports, have: Have) -> Need:
 
 
 def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
-    """Give what an edge offers for the open units of its target: at most one offer for each, the cheapest."""
+    """Give what an edge offers for the open units of its target: at most one offer for each, the cheapest.
+
+    One place goes into one of them: who takes `from_id` and `to_id` does not mean the same.
+    """
     crossing = CROSSING if source.server != need.ports.server else 0.0
     targets = {link.target[0] for link in edge.links}
+    ranked: list[tuple[float, int, int, tuple[Given, ...]]] = []
     for at, unit in enumerate(need.open):
-        if unit.path[0] not in targets:
+        if unit.path[0] not in targets or unit.is_held:
             continue
         links = list(_links_into(unit, edge, source))
         if not links:
             continue
         found = _array(unit, links, edge.source, have) if unit.is_array else _single(links, edge.source)
-        ranked = [(_cost(given, crossing), number, given) for number, given in enumerate(found)]
-        if ranked:
-            cost, _, given = min(ranked)
-            yield at, Offer(cost, given)
+        ranked += [(_cost(given, crossing), at, number, given) for number, given in enumerate(found)]
+    ranked.sort(key=lambda one: one[:3])
+    chosen: dict[int, Offer] = {}
+    roles: dict[Path, tuple[str, ...]] = {}
+    for cost, at, _, given in ranked:
+        if at in chosen:
+            continue
+        if not need.open[at].is_array:
+            role = words_of(given[0].slot[-1].key)
+            if roles.setdefault(given[0].source, role) != role:
+                continue
+        chosen[at] = Offer(cost, given)
+    yield from sorted(chosen.items())
 
 
 def _units(slots: Sequence[Slot], have: Have) -> tuple[list[Given], list[Unit]]:
@@ -125,10 +144,10 @@ def _units(slots: Sequence[Slot], have: Have) -> tuple[list[Given], list[Unit]]:
         if found is None:
             units.append(Unit(slot.path, (slot,)))
         else:
-            given.append(Given(slot.path, "have", have=found, value=have[found]))
+            given.append(Given(slot.path, "have", have=found, value=have.value(found, slot.type)))
     for path, inner in arrays.items():
         constant = [
-            Given(one.path, "have", have=found, value=have[found])
+            Given(one.path, "have", have=found, value=have.value(found, one.type))
             for one in inner
             if (found := have.slot(one)) is not None
         ]
@@ -193,8 +212,8 @@ def _links_into(unit: Unit, edge: Edge, source: Ports) -> Iterator[tuple[Slot, L
 
 def _single(links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
     # One value before many, then the surest; the rest costs more.
-    slot, link, path = min(links, key=lambda one: _price(one[1].confidence, many(one[2])))
-    yield (_given(slot.path, link, path, tool),)
+    for slot, link, path in sorted(links, key=lambda one: _price(one[1].confidence, many(one[2]))):
+        yield (_given(slot.path, link, path, tool),)
 
 
 def _array(
@@ -224,7 +243,7 @@ def _inner(
         link, path = max(fitting, key=lambda one: (len(_items(one[1])), one[0].confidence))
         return _given(slot.path, link, path, tool)
     found = have.slot(slot)
-    return None if found is None else Given(slot.path, "have", have=found, value=have[found])
+    return None if found is None else Given(slot.path, "have", have=found, value=have.value(found, slot.type))
 
 
 def _items(path: Path) -> Path:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.supply import need_of, offers
+from halflap.graph.workflow import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,11 +43,16 @@ class Flows(Protocol):
 class Terms:
     """What holds for each tool, worked out once, when it is asked for."""
 
-    def __init__(self, graph: Flows, have: Have, wanted: frozenset[str] = frozenset()) -> None:
-        """`wanted`: tools that are to be called, whatever they do."""
+    def __init__(
+        self, graph: Flows, have: Have, wanted: frozenset[str] = frozenset(), *, every: bool = True
+    ) -> None:
+        """`wanted`: tools that are to be called, whatever they do; `every`: what is changed may be all that is found."""
         self.graph = graph
         self.have = have
         self.wanted = wanted
+        self.every = every
+        self.barred: set[tuple[str, str]] = set()
+        """Tools, each with one that it may take nothing from, since that one is called in a loop."""
         self._needs: dict[str, Need | None] = {}
         self._costs: dict[str, float] = {}
         self._offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {}
@@ -56,7 +62,9 @@ class Terms:
         if tool not in self._needs:
             ports = self.graph.tools.get(tool)
             refused = ports is None or (tool not in self.wanted and seems_to_destroy(ports))
-            self._needs[tool] = None if ports is None or refused else need_of(ports, self.have)
+            self._needs[tool] = (
+                None if ports is None or refused else need_of(ports, self.have, is_wanted=tool in self.wanted)
+            )
         return self._needs[tool]
 
     def cost(self, tool: str) -> float:
@@ -73,7 +81,45 @@ class Terms:
         return self._costs[tool]
 
     def offers(self, tool: str) -> Mapping[str, Sequence[tuple[int, Offer]]]:
-        """Give what each other tool that may be called offers for what a tool needs, by the number of the unit."""
+        """Give what each other tool that may be called offers for what a tool needs, by the number of the unit.
+
+        What changes something gets nothing that would do it to all that is found, unless that is asked for.
+        """
+        found = self.all_offers(tool)
+        if self.every or not self.is_guarded(tool):
+            return found
+        kept = {
+            source: [(at, one) for at, one in made if not self._is_of_many(tool, one)]
+            for source, made in found.items()
+            if (tool, source) not in self.barred
+        }
+        return {source: made for source, made in kept.items() if made}
+
+    def is_guarded(self, tool: str) -> bool:
+        """Say whether a tool changes something, so that one has to say to what."""
+        ports = self.graph.tools[tool]
+        return seems_to_change(ports) or seems_to_destroy(ports)
+
+    def to_choose(self, tool: str) -> set[int]:
+        """Give the units of a tool that others have many values for, of which one has to be chosen."""
+        taken = self.offers(tool)
+        return {
+            at
+            for source, made in self.all_offers(tool).items()
+            for at, one in made
+            if (at, one) not in taken.get(source, ())
+        }
+
+    def _is_of_many(self, tool: str, offer: Offer) -> bool:
+        ports = self.graph.tools[tool]
+        if not seems_to_destroy(ports):
+            return any(one.fan_out for one in offer.given)
+        # An array of all that is found destroys as much as a call for each.
+        arrays = {slot.path for slot in ports.slots if slot.type.kind == "array"}
+        return any(one.origin == "step" and (many(one.source) or one.slot in arrays) for one in offer.given)
+
+    def all_offers(self, tool: str) -> Mapping[str, Sequence[tuple[int, Offer]]]:
+        """Give what is offered, whether or not it is to be taken."""
         if tool not in self._offers:
             found: dict[str, list[tuple[int, Offer]]] = {}
             need = self.need(tool)

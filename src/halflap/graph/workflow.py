@@ -111,6 +111,8 @@ class Workflow:
     cost: float
     missing: tuple[tuple[str, Path], ...] = ()
     """What could not be supplied: a step and a slot of it."""
+    unused: tuple[tuple[str, str], ...] = ()
+    """What is at hand and no step takes: the name, and why."""
     order: dict[str, Task] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -103,12 +103,13 @@ _STEPS = _objects(
     crosses_servers={**_TELLING, "description": "Arguments that come from another server's results"},
 )
 _SUGGESTIONS = _objects(
-    "tools confidence cost steps missing mermaid program",
+    "tools confidence cost steps missing unused mermaid program",
     tools={"type": "array", "items": _TEXT},
     confidence=_NUMBER,
     cost=_NUMBER,
     steps=_STEPS,
     missing={**_TELLING, "description": "Parameters that you have to fill in"},
+    unused={**_TELLING, "description": "What is in `have` and no step takes, each with the reason"},
     mermaid={**_TEXT, "description": "A picture, in Mermaid"},
     program={**_TEXT, "description": "For execute_program"},
 )

@@ -1,0 +1,78 @@
+"""What is at hand is used, or it is said why not; nothing is put in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.made import Made, ports
+from halflap.graph.plan import plan
+from halflap.graph.want import target_of
+from halflap.schema import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ALL = ports("list_orders", "", "orders[].order_id")
+GET = ports("get_order", "order_id", "total")
+CANCEL = ports("cancel_order", "order_id", "done")
+GRAPH = Made.of(ALL, GET, CANCEL)
+
+
+def asked(graph: Made, want: str, have: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return plan(graph, want=[target_of(graph, want)], have=have, **more).to_json()
+
+
+def names(suggestion: dict[str, Any]) -> list[str]:
+    return [one.rpartition("__")[2] for one in suggestion["tools"]]
+
+
+@pytest.mark.parametrize("want", ["get_order", "cancel_order"])
+@pytest.mark.parametrize("every", [False, True])
+def test_a_whole_number_is_taken_as_its_text(want: str, every: bool) -> None:
+    found = asked(GRAPH, want, {"order_id": 12345}, every=every)
+    assert names(found["suggestions"][0]) == [want]
+    assert found["suggestions"][0]["steps"][0]["arguments"]["order_id"]["value"] == "12345"
+    assert found["suggestions"][0]["unused"] == []
+
+
+@pytest.mark.parametrize("want", ["get_order", "cancel_order"])
+@pytest.mark.parametrize("value", [["a", "b"], {"id": 1}, True, 1.5])
+def test_what_does_not_fit_is_reported_and_never_replaced(want: str, value: Any) -> None:
+    for every in (False, True):
+        found = asked(GRAPH, want, {"order_id": value}, every=every)
+        assert [names(one) for one in found["suggestions"]] == [[want]]
+        assert found["suggestions"][0]["missing"]
+        assert [one["name"] for one in found["suggestions"][0]["unused"]] == ["order_id"]
+        assert "string" in found["suggestions"][0]["unused"][0]["why"]
+        assert "'order_id' is at hand" in found["missing"][0]["note"]
+
+
+def test_an_id_is_that_of_what_is_wanted() -> None:
+    found = asked(GRAPH, "cancel_order", {"id": "o1"})
+    assert names(found["suggestions"][0]) == ["cancel_order"]
+    assert found["suggestions"][0]["steps"][0]["arguments"]["order_id"]["name"] == "id"
+    assert not found["missing"]
+
+
+def test_an_id_of_which_it_is_not_clear_whose_is_reported() -> None:
+    merge = ports("swap_order_customer", "order_id customer_id", "done")
+    found = asked(Made.of(merge), "swap_order_customer", {"id": "o1"})
+    assert {one["parameter"] for one in found["missing"]} == {"order_id", "customer_id"}
+    assert [one["name"] for one in found["suggestions"][0]["unused"]] == ["id"]
+
+
+def test_what_no_step_takes_is_reported() -> None:
+    found = asked(GRAPH, "get_order", {"order_id": "o1", "colour": "red"})
+    assert found["suggestions"][0]["unused"] == [
+        {"name": "colour", "why": "No step takes anything of this name."}
+    ]
+
+
+def test_a_number_to_one_step_and_text_to_another_are_two_variables() -> None:
+    number = ports("find_box", "shelf", "box_id", types={"shelf": Type("integer")})
+    text = ports("open_box", "box_id shelf", "inside")
+    program = asked(Made.of(number, text), "open_box", {"shelf": 7})["suggestions"][0]["program"]
+    assert "= 7\n" in program
+    assert '= "7"' in program or "= '7'" in program
