@@ -155,6 +155,30 @@ def test_a_goal_destroys_everything_that_is_found_only_if_it_says_so(run: Run, t
     assert short(every["suggestions"][0]["tools"]) == ["list_invoices", "void_invoice"]
 
 
+def test_a_change_that_is_asked_for_comes_before_reading_though_it_lacks_something(
+    run: Run, tmp_path: Path
+) -> None:
+    more = [
+        tool("create_invoice", "customer_id purpose", "invoice_id", "Make an invoice for a customer."),
+        tool(
+            "list_customer_invoices",
+            "customer_id",
+            "total",
+            "The invoices for a customer.",
+            readOnlyHint=True,
+        ),
+    ]
+    found = asked(
+        run,
+        shop(tmp_path, tools_too=more),
+        lambda gateway: gateway.suggest_workflow(
+            goal="create an invoice for a customer", have={"customer_id": "1"}
+        ),
+    )
+    assert short(found["suggestions"][0]["tools"]) == ["create_invoice"]
+    assert [one["parameter"] for one in found["missing"]] == ["purpose"]
+
+
 def test_what_is_blocked_is_in_no_plan_and_wanting_it_says_why(run: Run, tmp_path: Path) -> None:
     config = shop(tmp_path, tools={"block": ["mcp__shop__customer_invoices"]})
 

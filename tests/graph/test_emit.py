@@ -100,10 +100,12 @@ class TestLoops:
     def test_the_keys_of_a_map_are_gone_through(self) -> None:
         graph = Made.of(
             ports("profile", "", "cards.{key}"),
-            ports("pay", "card_id"),
-            edges=[edge(ports("profile"), ports("pay"), link("cards.{key}", "card_id"))],
+            ports("card", "card_id"),
+            edges=[edge(ports("profile"), ports("card"), link("cards.{key}", "card_id"))],
         )
-        made = played(graph, "pay", profile=lambda: {"cards": {"a": 1, "b": 2}}, pay=lambda card_id: card_id)
+        made = played(
+            graph, "card", profile=lambda: {"cards": {"a": 1, "b": 2}}, card=lambda card_id: card_id
+        )
         assert made.value == ["a", "b"]
 
     def test_one_value_of_each_call_goes_into_one_array(self) -> None:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.catalog.words import terms
+from halflap.graph.effects import seems_to_change
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned
 
@@ -21,6 +22,8 @@ _UNSAID = 6.0
 """What it costs that nothing in a workflow has to do with any word of the goal."""
 _ELSE = 3.0
 """What it costs that the tool that it ends with fits the goal not at all."""
+_UNDONE = 3.0
+"""What it costs only to read, where the goal says the verb of a tool that changes something."""
 _LACK = 2.0
 _EFFORT = 0.3
 _MISSING = 1_000.0
@@ -50,10 +53,12 @@ def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Pla
     if not planned:
         return Planned((), (Lack("", goal, note=_NOBODY),))
     asked = set(terms(goal))
+    does = any(_changes(one) for _, found in planned for one in found.suggestions)
     ranked = []
     for at, (meant, found) in enumerate(planned):
         for workflow in found.suggestions:
             cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(asked, workflow) + _takes(workflow)
+            cost += _UNDONE if does and not _changes(workflow) else 0.0
             ranked.append((cost, at, workflow))
     ranked.sort(key=lambda one: one[:2])
     if not ranked:
@@ -64,6 +69,12 @@ def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Pla
         if len(chosen) < limit and is_new:
             chosen.append(workflow)
     return Planned(tuple(chosen), planned[ranked[0][1]][1].missing)
+
+
+def _changes(workflow: Workflow) -> bool:
+    """Say whether what is wanted changes something; only what the goal asks for is planned for."""
+    ends = (workflow.order[one.step].ports for one in workflow.wanted)
+    return any(one.is_destructive or seems_to_change(one) for one in ends)
 
 
 def _unsaid(asked: set[str], workflow: Workflow) -> float:
