@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -76,3 +77,14 @@ def test_a_number_to_one_step_and_text_to_another_are_two_variables() -> None:
     program = asked(Made.of(number, text), "open_box", {"shelf": 7})["suggestions"][0]["program"]
     assert "= 7\n" in program
     assert '= "7"' in program or "= '7'" in program
+
+
+@pytest.mark.parametrize("have", ["member_id", "wallet_id"])
+def test_of_parameters_of_which_one_is_enough_the_one_at_hand_is_required(have: str) -> None:
+    either = replace(
+        ports("get_either", "member_id wallet_id?", "total"),
+        choices=(frozenset({"member_id"}), frozenset({"wallet_id"})),
+    )
+    (suggestion,) = asked(Made.of(either), "get_either", {have: "x"})["suggestions"]
+    assert suggestion["missing"] == []
+    assert list(suggestion["steps"][0]["arguments"]) == [have]

@@ -181,6 +181,7 @@ class TestOneOfSeveral:
         for key in ("anyOf", "oneOf"):
             found = self.ports(**{key: [{"required": ["member_id"]}, {"required": ["wallet_id"]}]})
             assert found.required == {"member_id"}
+            assert found.choices == (frozenset({"member_id"}), frozenset({"wallet_id"}))
             assert {one.parameter for one in found.slots if one.required} == {"member_id"}
 
     def test_the_one_that_asks_for_the_least_is_taken(self) -> None:

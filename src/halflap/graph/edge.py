@@ -127,6 +127,8 @@ class Ports:
     slots: tuple[Slot, ...] = ()
     required: frozenset[str] = frozenset()
     """The parameters that have to be given: required, and without a default."""
+    choices: tuple[frozenset[str], ...] = ()
+    """Where one of several sets of parameters is enough, those sets; the smallest is among what is required."""
     description: str = ""
     original_name: str = ""
     is_destructive: bool = False

@@ -48,7 +48,8 @@ def ports_of(
 
     `learned_confidence` is how sure the learned type is.
     """
-    taken = () if schema.input_type is None else _taken(choices_of(schema.input_type))
+    objects = [] if schema.input_type is None else choices_of(schema.input_type)
+    taken = _taken(objects)
     slots: list[Slot] = []
     for slot in _outermost(_slots(one, (), 0) for one in taken):
         slots.append(slot)
@@ -60,6 +61,7 @@ def ports_of(
         places=_places_of(schema.output_type, learned, learned_confidence),
         slots=tuple(slots),
         required=frozenset(one.name for one in taken if one.required and not one.has_default),
+        choices=tuple(map(frozenset, _sets(objects))),
         description=tool.description,
         original_name=tool.original_name,
         is_destructive=is_destructive,
@@ -77,9 +79,7 @@ def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
         replace(one, has_default=True) if one.required and only_value(one.type) is not None else one
         for one in fields_of(objects)
     )
-    if len(objects) < 2 or any(_tells(field, objects) for field in fields):  # noqa: PLR2004 -- nothing to choose from
-        return fields
-    needed = min(([*one.needed, *(f.name for f in one.fields if f.required)] for one in objects), key=len)
+    needed = min(_sets(objects), key=len, default=[])
     return tuple(replace(one, required=True) if one.name in needed else one for one in fields)
 
 
@@ -89,6 +89,13 @@ def only_value(kind: Type) -> str | float | None:
         return None
     value: str | float = kind.values[0]
     return value
+
+
+def _sets(objects: Sequence[Type]) -> list[list[str]]:
+    """Give the sets of fields of which one has to be there, where there are several."""
+    if len(objects) < 2 or any(_tells(field, objects) for field in fields_of(objects)):  # noqa: PLR2004 -- nothing to choose from
+        return []
+    return [[*one.needed, *(field.name for field in one.fields if field.required)] for one in objects]
 
 
 def _tells(field: Field, objects: Sequence[Type]) -> bool:

@@ -13,7 +13,7 @@ from halflap.graph.workflow import Given, many
 from halflap.schema.kinds import ANY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Link, Path, Ports
     from halflap.graph.have import Have
@@ -64,6 +64,19 @@ class Offer:
     given: tuple[Given, ...]
 
 
+def _required(
+    ports: Ports, have: Have, slots: Mapping[str, Sequence[Slot]], *, is_wanted: bool
+) -> frozenset[str]:
+    """Say which parameters have to be given; of several sets that are enough, one that is at hand as a whole."""
+    for one in ports.choices:
+        kinds = {name: next((slot.type for slot in slots.get(name, ())), None) for name in one}
+        if one and all(
+            have.parameter(ports, name, kind, is_wanted=is_wanted) is not None for name, kind in kinds.items()
+        ):
+            return (ports.required - frozenset().union(*ports.choices)) | one
+    return ports.required
+
+
 def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
     """Say what a tool needs when this is at hand."""
     given: list[Given] = []
@@ -71,13 +84,14 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
     by_name: dict[str, list[Slot]] = {}
     for slot in ports.slots:
         by_name.setdefault(slot.parameter, []).append(slot)
+    required = _required(ports, have, by_name, is_wanted=is_wanted)
     for name, slots in by_name.items():
         path = slots[0].path[:1]
         kind = next((one.type for one in slots if one.path == path), None)
         found = have.parameter(ports, name, kind, is_wanted=is_wanted)
         if found is not None and (kind is not None or isinstance(have[found], list | NoneType)):
             given.append(Given(path, "have", have=found, value=have.value(found, kind)))
-        elif name in ports.required:
+        elif name in required:
             own, rest = _units(slots, have)
             given += own
             held = any(have.refused(one) for one in slots if one.path == path)
@@ -87,7 +101,7 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
         elif any(one.required and one.has_default for one in slots):
             given.append(Given(path, "default"))
     # What is required and nowhere described can be anything.
-    for name in sorted(ports.required - by_name.keys()):
+    for name in sorted(required - by_name.keys()):
         found = have.parameter(ports, name, None, is_wanted=is_wanted)
         path = (key(name),)
         if found is None:
