@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.edge import path_text
+from halflap.graph.terms import Alike
 from halflap.graph.words import words_of
 from halflap.graph.workflow import slot_text
 from halflap.schema import compact
@@ -13,7 +14,7 @@ from halflap.schema import compact
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from halflap.graph.edge import Ports, Slot
+    from halflap.graph.edge import Path, Slot
     from halflap.graph.supply import Need, Unit
     from halflap.graph.terms import Flows, Terms
     from halflap.graph.workflow import Target
@@ -57,7 +58,7 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
     path = unit.path[:-1] if unit.is_array else unit.path
     could = list(_could(terms, tool, at, unit))
     known = {tool, *(one["tool"] for one in could)}
-    near = [one for slot in unit.slots if have.slot(slot) is None for one in _near(terms.graph, slot, known)]
+    near = [one for slot in unit.slots if have.slot(slot) is None for one in _near(terms, slot, known)]
     refused = [(found, slot) for slot in unit.slots if (found := have.refused(slot))]
     notes = [f"{name!r} is at hand, but {compact(slot.type)} is needed." for name, slot in refused]
     if at in terms.to_choose(tool):
@@ -90,7 +91,7 @@ def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack
         )
         near = tuple({"tool": name, "why": "a similar name"} for _, name in ranked[:_MOST])
         return Lack("", target.name, near=near, note="There is no such tool.")
-    near = tuple(_near_words(graph, set(words_of(target.name)), set(refused)))
+    near = tuple(_told(_alike(graph, frozenset(words_of(target.name))), set(refused)))
     return Lack("", target.name, could=could[:_MOST], near=near, note="No tool is known to return it.")
 
 
@@ -125,35 +126,58 @@ def _type(unit: Unit) -> str:
     return f"[{{{', '.join(inner)}}}]" if inner else f"[{compact(unit.slots[0].type)}]"
 
 
-def _near(graph: Flows, slot: Slot, known: set[str]) -> Iterator[dict[str, Any]]:
+def _near(terms: Terms, slot: Slot, known: set[str]) -> Iterator[dict[str, Any]]:
     keys = [step.key for step in slot.path if step.kind == "key"]
-    yield from _near_words(graph, set(words_of(keys[-1])), known, slot.type)
+    wanted = frozenset(words_of(keys[-1]))
+    if wanted not in terms.alike:
+        # All tools are gone through for it, and several workflows may lack the same.
+        terms.alike[wanted] = _alike(terms.graph, wanted)
+    yield from _told(terms.alike[wanted], known, slot.type)
 
 
-def _near_words(
-    graph: Flows, wanted: set[str], known: set[str], kind: Type | None = None
-) -> Iterator[dict[str, Any]]:
+def _alike(graph: Flows, wanted: frozenset[str]) -> list[Alike]:
     """Give the places whose names share the most words with a name."""
-    ranked: list[tuple[int, int, str, str, Ports, Type]] = []
+    found: list[Alike] = []
     letters = [one for one in wanted if len(one) > 1]
+    compared: dict[str, tuple[int, int] | None] = {}
     for ports in graph.tools.values():
-        if ports.tool in known:
-            continue
         for place in ports.places:
-            keys = [step.key for step in place.path if step.kind == "key"]
-            if not keys or not any(one in keys[-1].lower() for one in letters):
-                continue
-            shared = wanted & set(words_of(keys[-1]))
-            if shared:
-                rest = len(set(words_of(keys[-1])) - wanted)
-                ranked.append((-len(shared), rest, ports.tool, path_text(place.path), ports, place.type))
-    ranked.sort(key=lambda one: one[:4])
+            last = place.path[-1:]
+            name = last[0].key if last and last[0].kind == "key" else _last_key(place.path)
+            if name not in compared:
+                # Many tools have places of the same name.
+                compared[name] = _compared(name, wanted, letters)
+            told = compared[name]
+            if told is not None:
+                found.append(Alike(*told, ports.tool, path_text(place.path), place.type))
+    found.sort(key=lambda one: one[:4])
+    return found
+
+
+def _last_key(path: Path) -> str:
+    return next((step.key for step in reversed(path) if step.kind == "key"), "")
+
+
+def _compared(name: str, wanted: frozenset[str], letters: list[str]) -> tuple[int, int] | None:
+    """Say how many words a name lacks, and has more; None if it shares none."""
+    low = name.lower()
+    if not any(one in low for one in letters):
+        return None
+    own = set(words_of(name))
+    return None if wanted.isdisjoint(own) else (len(wanted - own), len(own - wanted))
+
+
+def _told(alike: Sequence[Alike], known: set[str], kind: Type | None = None) -> Iterator[dict[str, Any]]:
     told: set[str] = set()
-    for shared_, rest, tool, path, _, type_ in ranked:
-        if tool in told:
+    for one in alike:
+        if one.tool in told or one.tool in known:
             continue
-        told.add(tool)
-        yield {"tool": tool, "path": path, "why": _why(-shared_ == len(wanted) and not rest, kind, type_)}
+        told.add(one.tool)
+        yield {
+            "tool": one.tool,
+            "path": one.path,
+            "why": _why(not one.unshared and not one.rest, kind, one.kind),
+        }
         if len(told) == _MOST:
             return
 

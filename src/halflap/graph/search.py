@@ -46,6 +46,8 @@ _MOST_FOR_OTHERS = 30
 _MOST_FOR_PARTIAL = 40
 """How many tools are looked at: for the best, for others beside it, for those that lack something."""
 _MOST_TRIED = 60
+_MOST_TRIED_PARTIAL = 12
+"""So many ways are worked out to find others than the best; of such as lack something, fewer will do."""
 
 
 _Without = tuple[frozenset[str], frozenset[tuple[str, int]]]
@@ -108,12 +110,13 @@ class Search:
 
         Of a way that leaves something open, those that fill it are others, too.
         """
+        tries = _MOST_TRIED_PARTIAL if self._partial else _MOST_TRIED
         seen: set[_Without] = set()
         given: list[frozenset[str]] = []
         queue: list[tuple[float, list[str], int, _Without, Found]] = []
 
         def push(without: _Without) -> None:
-            if without not in seen and len(seen) < _MOST_TRIED:
+            if without not in seen and len(seen) < tries:
                 seen.add(without)
                 found = self._way(without, most)
                 if found is not None:
