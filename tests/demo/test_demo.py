@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import html
 import json
 import os
 import pty
@@ -22,9 +23,9 @@ import typer
 
 from cli.program import Done, environment, halflap, side_by_side
 from halflap.cli.demo.command import FILES, demo
-from halflap.cli.demo.story import NEXT, SCENES
+from halflap.cli.demo.story import GUESSED, NEXT, RIGHT, SCENES, WRONG
 from halflap.cli.output import harmless
-from support import HALFLAP, alive, eventually
+from support import HALFLAP, ROOT, alive, eventually
 
 # A Python that runs everything but one of the demo's servers.
 BROKEN = """#!/bin/sh
@@ -161,6 +162,17 @@ def test_what_is_saved_is_what_was_shown(place: Path) -> None:
     assert not re.search(r"url\((?!#)", picture)
     for scene in SCENES:
         assert scene.title.replace(" ", "&#160;") in picture
+
+
+def test_the_picture_in_the_docs_is_of_this_demo() -> None:
+    """Where the story has changed, `halflap demo --save DIR` makes a new one."""
+    drawn = re.sub(r"<[^>]*>", "", (ROOT / "docs" / "demo.svg").read_text())
+    text = "".join(html.unescape(drawn).split())
+    for number, scene in enumerate(SCENES, 1):
+        assert "".join(f"{number} ▸ {scene.title}{scene.why}".split()) in text
+    for program in (WRONG, RIGHT, GUESSED):
+        for line in program.splitlines():
+            assert "".join(line.split()) in text
 
 
 def test_the_demo_fails_with_the_step_and_the_reason_if_a_server_ends(runs: dict[str, Done]) -> None:

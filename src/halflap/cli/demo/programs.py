@@ -91,14 +91,17 @@ class Refused(Step):
     def draw(self) -> Iterator[RenderableType]:
         yield code(story.WRONG, marked=frozenset(story.MISTAKES))
         yield Text("")
-        for one in self.checked.mistakes:
-            yield Text.assemble((f"✗ line {one.line} ", "bold red"), one_line(one.wrong, _LONGEST))
-            if one.right:
-                yield Text(f"  {one_line(one.right, _LONGEST)}", "green")
-        yield Text.assemble(
+        guess = Text.assemble(
             (f"? line {story.GUESS_LINE} ", "bold yellow"),
             f'hits[0]["{story.GUESSED_KEY}"] is a guess, and with nothing known it may be right.',
         )
+        told = [(story.GUESS_LINE, guess)]
+        for one in self.checked.mistakes:
+            text = Text.assemble((f"✗ line {one.line} ", "bold red"), one_line(one.wrong, _LONGEST))
+            if one.right:
+                text.append(f"\n  {one_line(one.right, _LONGEST)}", "green")
+            told.append((one.line, text))
+        yield from (text for _, text in sorted(told, key=lambda one: one[0]))
         yield Text("The program was not run; no tool was called.", "bold")
 
     def to_json(self) -> dict[str, Any]:
@@ -163,7 +166,7 @@ class Ran(Step):
         yield printed(self.execution.output)
         yield Text(
             f"{len(self.calls)} calls in {self.execution.duration_ms:.0f} ms, in the sandbox "
-            f"“{self.execution.sandbox}”; every one is on record (halflap runs).",
+            f"“{self.execution.sandbox}”, every one on record; halflap runs shows yours.",
             "dim",
         )
 

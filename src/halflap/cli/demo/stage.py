@@ -63,7 +63,7 @@ class Stage:
             await self._wait()
         self._print(Text(""))
         self._print(Text(f"{number} ▸ {scene.title}", "bold cyan"))
-        self._print(Text(scene.why, "italic"))
+        self._print(Text(f"{scene.why}\n", "italic"))
         try:
             with working(scene.doing):
                 step = await take()
@@ -105,7 +105,9 @@ class Stage:
         """Give all that was shown as SVG, which loads nothing from elsewhere."""
         assert self._recorder is not None
         drawn = self._recorder.export_svg(title="halflap demo", unique_id="demo")
-        return re.sub(r"\s*@font-face \{.*?\}", "", drawn, flags=re.DOTALL)
+        # Not every viewer keeps blanks at the ends of a text without being told.
+        kept = drawn.replace("<svg ", '<svg xml:space="preserve" ', 1)
+        return re.sub(r"\s*@font-face \{.*?\}", "", kept, flags=re.DOTALL)
 
     def _failed(self, number: int, what: str) -> DemoError:
         title = story.SCENES[number - 1].title
