@@ -22,7 +22,8 @@ import pytest
 import typer
 
 from cli.program import Done, environment, halflap, side_by_side
-from halflap.cli.demo.command import FILES, demo
+from halflap.cli.demo.command import demo
+from halflap.cli.demo.playing import FILES
 from halflap.cli.demo.story import GUESSED, NEXT, RIGHT, SCENES, WRONG
 from halflap.cli.output import harmless
 from support import HALFLAP, ROOT, alive, eventually

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from halflap.cli.demo import story
-from halflap.cli.demo.command import play
 from halflap.cli.demo.composed import Counted, Feeds, Learned, Suggested
 from halflap.cli.demo.known import Connected, Inspected, Searched
+from halflap.cli.demo.playing import play
 from halflap.cli.demo.programs import Guessed, Ran, Refused
 from halflap.cli.demo.stage import Stage
 from halflap.cli.demo.step import DemoError, Step, UnmetError

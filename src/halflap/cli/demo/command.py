@@ -1,36 +1,20 @@
-"""The command: a store of its own that is thrown away, the steps in their order, and what is saved of them."""
+"""The command: a store of its own that is thrown away."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import tempfile
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from halflap.cli.demo.composed import Counted, Feeds, Learned, Suggested
-from halflap.cli.demo.known import Connected, Inspected, Searched
-from halflap.cli.demo.programs import Guessed, Ran, Refused
-from halflap.cli.demo.stage import Stage
-from halflap.cli.output import JsonOption, note, print_json, reported, set_up_logging
-from halflap.config import Config
-from halflap.demo import demo_config
+from halflap.cli.output import JsonOption, print_json, reported, set_up_logging
 from halflap.errors import UsageError
-from halflap.gateway import Gateway
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FILES", "demo", "play", "write"]
-
-FILES = ("demo.svg", "feeds.svg", "workflow.mmd", "workflow.py", "demo.json")
-"""What is saved: all that was shown, what feeds what, the suggested workflow as Mermaid and as a program, the data."""
+__all__ = ["demo"]
 
 
 @reported
@@ -56,8 +40,14 @@ def demo(
         raise UsageError("--pause and --json exclude each other: data is not stepped through.")
     if pause and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--pause waits for a key, and there is no terminal. Leave it out.")
+    # Much is loaded with these, which other commands and the help do not need.
+    from halflap.cli.demo.playing import play, prepare, write  # noqa: PLC0415
+    from halflap.cli.demo.stage import Stage  # noqa: PLC0415
+    from halflap.config import Config  # noqa: PLC0415
+    from halflap.demo import demo_config  # noqa: PLC0415
+
     if save is not None:
-        _prepare(save)
+        prepare(save)
     stage = Stage(quiet=as_json, pauses=pause, records=save is not None)
     with tempfile.TemporaryDirectory(prefix="halflap-demo-") as folder:
         config = replace(Config.from_mapping(demo_config()), data_dir=Path(folder))
@@ -66,63 +56,3 @@ def demo(
         write(save, stage)
     if as_json:
         print_json(stage.told)
-
-
-async def play(config: Config, stage: Stage) -> None:
-    """Show all steps, each of which goes on from what those before it found."""
-    began = perf_counter()
-    stage.open()
-    async with Gateway.open(config) as gateway:
-        await stage.show(Connected, partial(Connected.take, gateway))
-        await stage.show(Searched, partial(Searched.take, gateway))
-        inspected = await stage.show(Inspected, partial(Inspected.take, gateway))
-        await stage.show(Refused, partial(Refused.take, gateway))
-        ran = await stage.show(Ran, partial(Ran.take, gateway))
-        await stage.show(Learned, partial(Learned.take, gateway, ran))
-        await stage.show(Guessed, partial(Guessed.take, gateway))
-        feeds = await stage.show(Feeds, partial(Feeds.take, gateway, inspected))
-        suggested = await stage.show(Suggested, partial(Suggested.take, gateway, feeds))
-        await stage.show(Counted, partial(Counted.take, gateway, ran, suggested))
-    stage.close(perf_counter() - began)
-
-
-def _prepare(folder: Path) -> None:
-    """See now whether the folder can be written to, not after the demo; and that nothing of the person's is there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        there = [name for name in FILES if (folder / name).exists()]
-    except OSError as error:
-        raise UsageError(
-            f"--save {folder} cannot be written to: {error.strerror}. Name a folder of yours."
-        ) from None
-    if there and list(FILES) != there:
-        # All of them are there if an earlier demo wrote them.
-        raise UsageError(
-            f"--save {folder} would overwrite {', '.join(there)}, which is not the demo's. Name another folder."
-        )
-
-
-def write(folder: Path, stage: Stage) -> None:
-    """Write what was shown into a folder: pictures, the program, and the data."""
-    from halflap.graph.svg import edges_svg  # noqa: PLC0415 -- only for a file
-
-    (feeds,) = [step for step in stage.steps if isinstance(step, Feeds)]
-    (suggested,) = [step for step in stage.steps if isinstance(step, Suggested)]
-    edges = feeds.edges
-    ends = {end for edge in edges for end in (edge.source, edge.target)}
-    suggestion: Mapping[str, str] = suggested.suggestion or {}
-    texts = (
-        stage.picture(),
-        edges_svg(edges, {name: feeds.tools[name] for name in ends}),
-        suggestion["mermaid"],
-        suggestion["program"],
-        json.dumps(stage.told, indent=2, ensure_ascii=False),
-    )
-    for name, text in zip(FILES, texts, strict=True):
-        try:
-            (folder / name).write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{folder / name} cannot be written: {error.strerror}.") from None
-    note(f"Written to {folder}: {', '.join(FILES)}.")
