@@ -1,7 +1,7 @@
 """Pages that are played: every file in them is written, every command run, and every output compared.
 
-A block of the kind `console` holds commands after `$` and what they print; a block with `title=NAME` behind its
-language is a file. In an output, `…` stands for any text in its line, and a line with nothing else for any lines.
+A block of the kind `console` holds commands after `$` and what they print, `export NAME=VALUE` holding for all that
+follow; a block with `title=NAME` behind its language is a file. In an output, `…` stands for any text in its line, and a line with nothing else for any lines.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,16 +76,21 @@ def _commands(content: str, line: int) -> Iterator[Command]:
 def play(page: Path, home: Path) -> int:
     """Do all that a page says, in a folder and a home of its own; gives how many commands it has."""
     folder = home / "work"
+    if page.parent.parent.name == "examples":
+        shutil.copytree(page.parent, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    count = 0
+    count, variables = 0, environment(home)
     for part in parts_of(page.read_text()):
         if isinstance(part, File):
             file = folder / part.name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(part.content)
+        elif part.text.startswith("export "):
+            name, _, value = part.text.removeprefix("export ").partition("=")
+            variables[name] = value.replace("$PWD", str(folder))
         else:
             count += 1
-            printed = run(part.text, home, folder)
+            printed = run(part.text, variables, folder).replace(str(home), "~")
             assert matches(part.output, printed), (
                 f"{page.name}, line {part.line}: `{part.text}` printed\n{printed}\nand not\n{part.output}"
             )
@@ -98,7 +104,7 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "PATH": path, "COLUMNS": str(COLUMNS)}
 
 
-def run(command: str, home: Path, folder: Path) -> str:
+def run(command: str, variables: dict[str, str], folder: Path) -> str:
     """Run a command as a shell would; gives all that it printed."""
     with tempfile.TemporaryFile() as out:
         words = shlex.split(command)
@@ -106,16 +112,16 @@ def run(command: str, home: Path, folder: Path) -> str:
         if words[0] == "halflap" and not _FOR_A_SHELL.search(command):
             with open(os.devnull, "rb") as nothing:  # noqa: PTH123 -- a stream, not a file
                 streams = (nothing.fileno(), out.fileno(), out.fileno())
-                started = warm.start([HALFLAP, *words[1:]], streams, environment(home), folder)
+                started = warm.start([HALFLAP, *words[1:]], streams, variables, folder)
         if started is None:
             subprocess.run(
                 ["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                env=environment(home), cwd=folder, timeout=120, check=False,
+                env=variables, cwd=folder, timeout=120, check=False,
             )  # fmt: skip
         else:
             started.wait(120)
         out.seek(0)
-        return out.read().decode().replace(str(home), "~")
+        return out.read().decode()
 
 
 def matches(told: str, printed: str) -> bool:
