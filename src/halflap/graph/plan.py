@@ -13,6 +13,7 @@ from halflap.graph.knuth import GOAL
 from halflap.graph.lack import Lack, lack_of, lack_of_target
 from halflap.graph.picture import workflow_mermaid
 from halflap.graph.search import Search
+from halflap.graph.supply import repeats
 from halflap.graph.terms import Terms
 from halflap.graph.want import goal_of
 from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
@@ -75,9 +76,13 @@ def _found(
         kept = [(one, workflow) for one, workflow in made if not _in_loops(terms, workflow)]
         if kept or not made:
             return search, kept
-        # Each round bars at least one more, so that there is a last one.
-        for _, workflow in made:
-            terms.barred |= _in_loops(terms, workflow)
+        # Each round bars at least one more, so that there is a last one; and all of the same kind, so that it is soon.
+        barred = set().union(*(_in_loops(terms, workflow) for _, workflow in made))
+        terms.barred |= barred
+        looped = search.in_loops()
+        for tool in {tool for tool, _ in barred}:
+            alike = (source for source in search.offers[tool] if source in looped)
+            terms.barred.update((tool, source) for source in alike if _is_looped_by(search, tool, source))
 
 
 def _in_loops(terms: Terms, workflow: Workflow) -> set[tuple[str, str]]:
@@ -91,6 +96,13 @@ def _in_loops(terms: Terms, workflow: Workflow) -> set[tuple[str, str]]:
         for step in task.sources
         if workflow.order[step].axes
     }
+
+
+def _is_looped_by(search: Search, tool: str, source: str) -> bool:
+    """Say whether a tool would do to each of many what it is to do to one, if it took something from one in a loop."""
+    return seems_to_destroy(search.terms.graph.tools[tool]) or any(
+        repeats(offer, is_looped=True) for _, offer in search.offers[tool][source]
+    )
 
 
 def workflow_json(workflow: Workflow) -> dict[str, Any]:

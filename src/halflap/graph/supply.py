@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Link, Path, Ports
     from halflap.graph.have import Have
 
-__all__ = ["CROSSING", "FAN_OUT", "Need", "Offer", "Unit", "need_of", "offers"]
+__all__ = ["CROSSING", "FAN_OUT", "Need", "Offer", "Unit", "need_of", "offers", "repeats"]
 
 FAN_OUT = 0.3
 """What it costs that a tool is called for each of many: one call is preferred where one will do."""
@@ -62,6 +62,15 @@ class Offer:
 
     cost: float
     given: tuple[Given, ...]
+
+
+def repeats(offer: Offer, *, is_looped: bool) -> bool:
+    """Say whether who takes an offer is called for each of many: those that it is of, or those that its source is called for."""
+    return any(
+        one.fan_out or (is_looped and many(one.source) >= many(one.slot))
+        for one in offer.given
+        if one.origin == "step"
+    )
 
 
 def _required(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.supply import need_of, offers
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from halflap.graph.edge import Edge, Ports
     from halflap.graph.have import Have
+    from halflap.graph.named import Named
     from halflap.graph.supply import Need, Offer
-    from halflap.schema import Type
 
-__all__ = ["AIMLESS", "CHANGING", "TOOL", "Alike", "Flows", "Terms"]
+__all__ = ["AIMLESS", "CHANGING", "TOOL", "Flows", "Terms"]
 
 TOOL = 1.0
 """What a call costs at least."""
@@ -28,24 +28,17 @@ CHANGING = 2.0
 """What it costs to change something on the way: two more calls that only read are preferred."""
 
 
-class Alike(NamedTuple):
-    """A place whose name shares words with another, the best first when sorted."""
-
-    unshared: int
-    """How many words of the other it lacks."""
-    rest: int
-    """How many more it has."""
-    tool: str
-    path: str
-    kind: Type
-
-
 class Flows(Protocol):
     """What is asked of a graph."""
 
     @property
     def tools(self) -> Mapping[str, Ports]:
         """All tools, by name."""
+        ...
+
+    @property
+    def named(self) -> Named:
+        """The names of what tools return; of others than these, too, where some are left out."""
         ...
 
     def into(self, tool: str) -> Sequence[Edge]:
@@ -66,8 +59,6 @@ class Terms:
         self.every = every
         self.barred: set[tuple[str, str]] = set()
         """Tools, each with one that it may take nothing from, since that one is called in a loop."""
-        self.alike: dict[frozenset[str], Sequence[Alike]] = {}
-        """The places whose names share words with some, looked for once."""
         self._needs: dict[str, Need | None] = {}
         self._costs: dict[str, float] = {}
         self._offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {}
