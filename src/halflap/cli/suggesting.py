@@ -128,8 +128,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     for number, one in enumerate(found["suggestions"], 1):
         if number > 1:
             yield ""
-        lacks = " (with something missing)" if one["missing"] else ""
-        yield f"{number}. {' → '.join(one_line(tool) for tool in one['tools'])}  {one['confidence']:.2f} sure{lacks}"
+        yield f"{number}. {' → '.join(one_line(tool) for tool in one['tools'])}  {_how_sure(one)}"
         for step in one["steps"]:
             yield from _step(step)
         for unused in one["unused"]:
@@ -141,6 +140,17 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["suggestions"]:
         yield ""
         yield "The program of the first: the same command with --program. Everything: --json."
+
+
+def _how_sure(one: Mapping[str, Any]) -> str:
+    """Say how sure a workflow is, or that it cannot be run as it is, and why."""
+    sure = f"{one['confidence']:.2f} sure"
+    if not one["missing"]:
+        return sure
+    named = ", ".join(dict.fromkeys(one_line(lack["parameter"]) for lack in one["missing"]))
+    links = any(given["from"] == "step" for step in one["steps"] for given in step["arguments"].values())
+    rest = f"; the rest is {sure}" if links or one["confidence"] < 1 else ""
+    return f"not complete: fill in {one_line(named, 200)}{rest}"
 
 
 def _step(step: Mapping[str, Any]) -> Iterator[str]:
@@ -162,6 +172,8 @@ def _step(step: Mapping[str, Any]) -> Iterator[str]:
 def _given(given: Mapping[str, Any]) -> str:
     if given["from"] == "have":
         value = given.get("value")
+        if given.get("each"):
+            return f"= each of {one_line(json.dumps(value), 80)}"
         return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is at hand"
     if given["from"] == "step":
         return f"← {given['step']}: {one_line(given['path'], 120)}  {given['confidence']:.2f}"

@@ -6,8 +6,10 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rapidfuzz.distance import OSA
+
 from halflap.graph.edge import path_text
-from halflap.graph.words import words_of
+from halflap.graph.words import phrase, words_of
 from halflap.graph.workflow import slot_text
 from halflap.schema import compact
 
@@ -25,6 +27,10 @@ __all__ = ["Lack", "lack_of", "lack_of_target"]
 _MOST = 5
 _LAST = 100.0
 _TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
+_NOBODY = "No tool is known to return it."
+_MISSPELT = "the name is spelt nearly the same"
+_SPELT_LIKE = 0.6
+"""Two letters of five may be others, or one exchanged with the next."""
 _PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
 
 
@@ -91,8 +97,32 @@ def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack
         )
         near = tuple({"tool": name, "why": "a similar name"} for _, name in ranked[:_MOST])
         return Lack("", target.name, near=near, note="There is no such tool.")
-    near = tuple(_told(graph, frozenset(words_of(target.name)), set(refused)))
-    return Lack("", target.name, could=could[:_MOST], near=near, note="No tool is known to return it.")
+    spelt = [] if could else _spelt_like(graph, target.name)
+    known = {*refused, *(one["tool"] for one in spelt)}
+    near = (*spelt, *_told(graph, frozenset(words_of(target.name)), known))[:_MOST]
+    meant = f" Is {spelt[0]['path']} of {spelt[0]['tool']} meant?" if spelt else ""
+    return Lack("", target.name, could=could[:_MOST], near=near, note=f"{_NOBODY}{meant}")
+
+
+def _spelt_like(graph: Flows, wanted: str) -> list[dict[str, Any]]:
+    """Tell of the tools whose places have a name that is spelt like another, and is not that."""
+    said = {phrase(words_of(wanted)), phrase(words_of(wanted.rpartition(".")[2]))} - {""}
+    ranked: dict[str, float] = {}
+    for text in said:
+        for name in graph.named.all:
+            like = OSA.normalized_similarity(text, phrase(words_of(name)), score_cutoff=_SPELT_LIKE)
+            if _SPELT_LIKE <= like < 1:
+                # What is like all that was said is more than what is like its last word.
+                ranked[name] = max(ranked.get(name, 0.0), like * len(text))
+    told: dict[str, dict[str, Any]] = {}
+    for name in sorted(ranked, key=lambda one: (-ranked[one], one)):
+        for tool in heapq.nsmallest(_MOST, (one for one in graph.named.tools(name) if one in graph.tools)):
+            places = (one for one in graph.tools[tool].places if _last_key(one.path) == name)
+            path = min(path_text(one.path) for one in places)
+            told.setdefault(tool, {"tool": tool, "path": path, "why": _MISSPELT})
+        if len(told) >= _MOST:
+            break
+    return list(told.values())[:_MOST]
 
 
 def _could(terms: Terms, tool: str, at: int, unit: Unit) -> Iterator[dict[str, Any]]:

@@ -130,7 +130,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
         "server": task.ports.server,
         "may_change_something": seems_to_change(task.ports) or task.ports.is_destructive,
         "arguments": {slot_text(one.slot): one.to_json() for one in task.arguments},
-        "fan_out": [{"step": one.step, "path": path_text(one.path)} for one in task.axes] or None,
+        "fan_out": [one.to_json() for one in task.axes] or None,
         "paginates": None
         if cursor is None
         else {"from": path_text(cursor.source), "to": slot_text(cursor.target)},
@@ -144,8 +144,7 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     wanted = _wanted(search, want, found, ids)
     tasks: dict[str, Task] = {}
     missing: list[tuple[str, Path]] = []
-    for tool in order:
-        task = _task(search, found, tool, ids)
+    for task in _told_apart(_task(search, found, tool, ids) for tool in order):
         missing += [(task.id, one.slot) for one in task.arguments if one.origin == "missing"]
         tasks[task.id] = replace(task, axes=_axes(task, tasks))
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
@@ -155,23 +154,27 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
         collects = _arrays(task) if (at, True) in looped and cursor is not None else ()
         if cursor is not None and collects:
             tasks[at] = replace(task, paginates=cursor, collects=collects)
-    workflow = Workflow(_told_apart(tasks.values()), wanted, found.cost, tuple(missing))
+    workflow = Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
     return replace(workflow, unused=tuple(search.terms.have.unused(workflow)))
 
 
-def _told_apart(tasks: Iterable[Task]) -> tuple[Task, ...]:
+def _told_apart(tasks: Iterable[Task]) -> list[Task]:
     """Give what is a number to one step and text to another two names, as programs have a variable for each name."""
     values: dict[str, Any] = {}
     made: list[Task] = []
     for task in tasks:
         arguments = [
-            replace(one, have=f"{one.have}_as_{type(one.value).__name__}")
-            if one.origin == "have" and type(values.setdefault(one.have, one.value)) is not type(one.value)
+            replace(one, have=f"{one.have}_as_{type(one.value[0] if one.each else one.value).__name__}")
+            if one.origin == "have" and not _is_same(values.setdefault(one.have, one.value), one.value)
             else one
             for one in task.arguments
         ]
         made.append(replace(task, arguments=tuple(arguments)))
-    return tuple(made)
+    return made
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and bool(one == other))
 
 
 def _ordered(choices: Mapping[str, Mapping[str, object]]) -> list[str]:
@@ -230,6 +233,7 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
         axes |= dict.fromkeys(tasks[step].axes)
     for one in task.arguments:
         axes |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
+        axes |= {Axis.at_hand(one.have): None} if one.each else {}
     return tuple(axes)
 
 

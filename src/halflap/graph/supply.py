@@ -55,6 +55,11 @@ class Need:
         """Whether anything at hand goes into it."""
         return any(one.origin == "have" for one in self.given)
 
+    @property
+    def is_for_each(self) -> bool:
+        """Whether it is called for each item of a list at hand."""
+        return any(one.each for one in self.given)
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -99,7 +104,8 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
         kind = next((one.type for one in slots if one.path == path), None)
         found = have.parameter(ports, name, kind, is_wanted=is_wanted)
         if found is not None and (kind is not None or isinstance(have[found], list | NoneType)):
-            given.append(Given(path, "have", have=found, value=have.value(found, kind)))
+            each = have.is_each(kind, found)
+            given.append(Given(path, "have", have=found, value=have.value(found, kind), each=each))
         elif name in required:
             own, rest = _units(slots, have)
             given += own

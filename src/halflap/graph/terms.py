@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
-from halflap.graph.supply import need_of, offers
+from halflap.graph.supply import FAN_OUT, need_of, offers
 from halflap.graph.workflow import many
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ class Terms:
             need = self.need(tool)
             assert need is not None, "only what may be called has a cost"
             cost = TOOL + min(TOOL, SECOND * (need.ports.latency_ms or 0.0) / 1_000)
+            if need.is_for_each:
+                cost += FAN_OUT
             if self.have and not need.open and not need.uses_have:
                 cost += AIMLESS
             if tool not in self.wanted and seems_to_change(need.ports):
