@@ -13,7 +13,7 @@ from graph.made import Made, edge, link, ports
 from halflap.graph.have import Have
 from halflap.graph.plan import plan
 from halflap.graph.search import GIVEN_UP, MISSING, SLACK, Search
-from halflap.graph.supply import CROSSING
+from halflap.graph.supply import CROSSING, OTHERS_VALUE
 from halflap.graph.terms import AIMLESS, TOOL, Terms
 from halflap.graph.want import goal_of
 from halflap.graph.workflow import Target
@@ -91,6 +91,14 @@ class Everything:
 
     def _sources(self, target: Ports, name: str, without: frozenset[str]) -> Iterator[tuple[str, float]]:
         is_offered = False
+        tools = self._graph.tools
+        at_home = any(
+            tools[one.source].server == target.server
+            and (one.source == self._wanted or not tools[one.source].is_destructive)
+            for one in self._graph.into(target.tool)
+            for found in one.links
+            if found.target[0].key == name
+        )
         for one in self._graph.into(target.tool):
             for found in one.links:
                 if found.target[0].key == name:
@@ -99,7 +107,8 @@ class Everything:
                     )
                     if one.source not in without:
                         crosses = self._graph.tools[one.source].server != target.server
-                        yield one.source, -math.log(found.confidence) + (CROSSING if crosses else 0.0)
+                        more = CROSSING + (OTHERS_VALUE if at_home else 0.0)
+                        yield one.source, -math.log(found.confidence) + (more if crosses else 0.0)
         if self._partial:
             yield OPEN, MISSING + (GIVEN_UP if is_offered else 0.0)
 

@@ -8,6 +8,7 @@ from types import NoneType
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Slot, key
+from halflap.graph.vocabulary import IDENTIFYING, KINDS
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Given, many
 from halflap.schema.kinds import ANY
@@ -18,12 +19,28 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Link, Path, Ports
     from halflap.graph.have import Have
 
-__all__ = ["CROSSING", "FAN_OUT", "Need", "Offer", "Unit", "need_of", "offers", "repeats"]
+__all__ = [
+    "CROSSING",
+    "FAN_OUT",
+    "OTHERS_ANSWER",
+    "OTHERS_ID",
+    "OTHERS_VALUE",
+    "Need",
+    "Offer",
+    "Unit",
+    "foreign",
+    "need_of",
+    "offers",
+    "repeats",
+]
 
 FAN_OUT = 0.3
 """What it costs that a tool is called for each of many: one call is preferred where one will do."""
 CROSSING = 0.2
 """What it costs that data goes to another server."""
+OTHERS_ID, OTHERS_ANSWER, OTHERS_VALUE = 8.0, 1.5, 1.0
+"""What it costs more to take from another server what the tool's own has, too: what names a thing; that, where it is the
+answer to something at hand; and what is the same everywhere, such as a city."""
 _LEAST = 1e-3
 
 
@@ -76,6 +93,19 @@ def repeats(offer: Offer, *, is_looped: bool) -> bool:
         for one in offer.given
         if one.origin == "step"
     )
+
+
+def foreign(need: Need, at: int, source: Need | None) -> float:
+    """Say what it costs more to take a unit from another server, where the tool's own has it, too.
+
+    A server numbers its things itself: what names one elsewhere names another here, if any. Who is asked for it with
+    something at hand may know: a customer by an address.
+    """
+    name = words_of(next(step.key for step in reversed(need.open[at].path) if step.kind == "key"))
+    names_a_thing = bool(name) and name[-1] in IDENTIFYING and name[-1] not in KINDS
+    if not names_a_thing:
+        return OTHERS_VALUE
+    return OTHERS_ANSWER if source is not None and source.uses_have else OTHERS_ID
 
 
 def _required(

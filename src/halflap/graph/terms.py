@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
-from halflap.graph.supply import FAN_OUT, need_of, offers
+from halflap.graph.supply import FAN_OUT, foreign, need_of, offers
 from halflap.graph.workflow import many
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ TOOL = 1.0
 """What a call costs at least."""
 SECOND = 0.2
 """What a second of waiting costs; no more than a tool does, however slow one is."""
-AIMLESS = 0.5
-"""What it costs to begin with a call that uses nothing of what is at hand, where something is."""
+AIMLESS = 1.9
+"""What it costs to begin with a call that uses nothing of what is at hand, where something is: who says what he has means
+it to be used, not all that there is to be gone through."""
 CHANGING = 2.0
 """What it costs to change something on the way: two more calls that only read are preferred."""
 
@@ -137,5 +139,24 @@ class Terms:
                     made = list(offers(need, edge, self.graph.tools[edge.source], self.have))
                     if made:
                         found[edge.source] = made
-            self._offers[tool] = found
+            self._offers[tool] = self._from_home_first(need, found)
         return self._offers[tool]
+
+    def _from_home_first(
+        self, need: Need, found: Mapping[str, Sequence[tuple[int, Offer]]]
+    ) -> Mapping[str, Sequence[tuple[int, Offer]]]:
+        """Have what a tool's own server offers it cost more from others: anybody can return a value of any name."""
+        tools, home = self.graph.tools, need.ports.server
+        own = {at for source, made in found.items() if tools[source].server == home for at, _ in made}
+        if not own:
+            return found
+        dearer: dict[str, Sequence[tuple[int, Offer]]] = {}
+        for source, made in found.items():
+            asked = self.need(source)
+            dearer[source] = [
+                (at, replace(one, cost=one.cost + foreign(need, at, asked)))
+                if at in own and tools[source].server != home
+                else (at, one)
+                for at, one in made
+            ]
+        return dearer
