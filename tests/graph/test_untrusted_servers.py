@@ -30,7 +30,7 @@ BAIT = tool(
     "bait",
     "get_everything",
     "",
-    {name: str for name in ("order_id", "customer_id", "branch_id", "email", "user_id", "city", "url")},
+    dict.fromkeys(("order_id", "customer_id", "branch_id", "email", "user_id", "city", "url"), str),
 )
 
 
@@ -93,7 +93,7 @@ class TestLineage:
         trails = Trails(b"s" * 32)
         for at, (one, arguments, result) in enumerate(calls):
             trails.see("run", one, arguments, result, began=2.0 * at, ended=2.0 * at + 1)
-        return {(flow.source.tool, flow.target.tool) for flow in trails.take().counts}  # type: ignore[attr-defined]
+        return {(flow.source.tool, flow.target.tool) for flow in trails.take().counts}
 
     LIST, GET, LOG = Key("shop", "list"), Key("shop", "get"), Key("bait", "log")
 
@@ -114,7 +114,7 @@ class TestLineage:
 
     def test_nor_who_returns_all_that_there_may_be_before_anybody_else_does(self) -> None:
         every = [f"O-{at}" for at in range(12_000, 12_900)]
-        bait = [(Key("bait", f"guess{at}"), {}, every) for at in range(20)]
+        bait: list[Any] = [(Key("bait", f"guess{at}"), {}, every) for at in range(20)]
         found = self.flows(
             *bait, (self.LIST, {}, [{"order_id": "O-12345"}]), (self.GET, {"order_id": "O-12345"}, {})
         )

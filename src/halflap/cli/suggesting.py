@@ -103,7 +103,7 @@ def _at_hand(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
 
 def _value(name: str, text: str, graph: Graph) -> Any:
     """Read a value: JSON, but text where the parameters of that name take text and nothing else that it may be."""
-    from halflap.graph.have import admits  # noqa: PLC0415 -- it loads much that other commands do not need
+    from halflap.graph.have import Have, admits  # noqa: PLC0415 -- it loads much that other commands do not need
     from halflap.graph.words import words_of  # noqa: PLC0415 -- as above
 
     try:
@@ -121,7 +121,10 @@ def _value(name: str, text: str, graph: Graph) -> Any:
         or (slot.path[-1].kind == "key" and words_of(slot.path[-1].key) == wanted)
     ]
     takes_text = any(admits(kind, text) for kind in types)
-    return text if takes_text and not any(admits(kind, value) for kind in types) else value
+    given = Have({name: value})
+    # A list is one of what is taken, too: the call is made for each item.
+    fits = any(admits(kind, value) or given.is_each(kind, name) for kind in types)
+    return text if takes_text and not fits else value
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from halflap.graph.picture import workflow_mermaid
 from halflap.graph.search import Search
 from halflap.graph.supply import repeats
 from halflap.graph.terms import Terms
+from halflap.graph.turning import outer_arrays, turning_of
 from halflap.graph.want import goal_of
 from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
 
@@ -150,8 +151,8 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, one.target.kind == "tool" or bool(many(one.path))) for one in wanted}
     for at, task in tasks.items():
-        cursor = _cursor(search.terms.graph.into(task.ports.tool))
-        collects = _arrays(task) if (at, True) in looped and cursor is not None else ()
+        cursor = _cursor(task, search.terms.graph.into(task.ports.tool))
+        collects = outer_arrays(task.ports) if (at, True) in looped and cursor is not None else ()
         if cursor is not None and collects:
             tasks[at] = replace(task, paginates=cursor, collects=collects)
     workflow = Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
@@ -237,26 +238,18 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
     return tuple(axes)
 
 
-def _cursor(edges: Sequence[Edge]) -> Link | None:
-    """Give how a tool is asked for its next page."""
+def _cursor(task: Task, edges: Sequence[Edge]) -> Link | None:
+    """Give how a tool is asked for its next page; where the number of one is given, that is the one that is meant."""
+    given = {one.slot for one in task.arguments if one.origin != "default"}
     links = [
         link
         for edge in edges
         if edge.is_pagination and edge.source == edge.target
         for link in edge.links
         if len(link.target) == 1 and not many(link.source) and link.source
+        if link.target not in given or turning_of(task.ports, link.source, link.target) is None
     ]
     return max(links, key=lambda one: (one.confidence, path_text(one.source)), default=None)
-
-
-def _arrays(task: Task) -> tuple[Path, ...]:
-    """Give the outermost arrays of what a tool returns."""
-    found: dict[Path, None] = {}
-    for place in task.ports.places:
-        first = next((at for at, step in enumerate(place.path) if step.kind != "key"), None)
-        if first and place.path[first].kind == "each":
-            found[place.path[:first]] = None
-    return tuple(found)
 
 
 def _lacks(search: Search, want: Sequence[Target], found: Found | None) -> list[Lack]:
