@@ -326,3 +326,43 @@ class TestCountedPages:
     def test_what_the_fields_do_not_say_is_no_paging(self, takes: str, tells: str) -> None:
         graph = graph_of(counting(takes, tells))
         assert graph.edge("mcp__x__find", "mcp__x__find") is None
+
+
+class TestAnArrayThatTakesOne:
+    def made(self, most: int | None, *, looped: bool = False) -> tuple[Any, Play]:
+        bound = {} if most is None else {"maxItems": most}
+        made = Tool(
+            name="mcp__x__weigh",
+            server="x",
+            original_name="weigh",
+            description="",
+            input_schema=thing("gizmo_ids", gizmo_ids={**many(STRING), **bound}),
+            output_schema=thing(weight={"type": "number"}),
+        )
+        weigh = ports_of(made, parse_schema(made))
+        sources = (
+            [
+                source(thing("items", items=many(thing("box_id", box_id=STRING)))),
+                tool("x", "show_box", "box_id!", {"gizmo_id": str}),
+            ]
+            if looped
+            else [source(thing("items", items=many(thing("gizmo_id", gizmo_id=STRING))))]
+        )
+        graph = graph_of(*sources, weigh)
+        (best, *_) = plan(graph, want=[target_of(graph, "weigh")], have={}).suggestions
+        answers: dict[str, Any] = {
+            "find": lambda: {"items": [{"gizmo_id": one, "box_id": one} for one in "ab"]},
+            "show_box": lambda box_id: {"gizmo_id": box_id},
+            "weigh": lambda gizmo_ids: gizmo_ids,
+        }
+        return best, play(program(best), graph.tools.values(), answers)
+
+    @pytest.mark.parametrize("looped", [False, True])
+    def test_each_of_many_gets_a_call_with_an_array_of_its_own(self, looped: bool) -> None:
+        best, made = self.made(1, looped=looped)
+        assert made.value == [["a"], ["b"]]
+        assert best.tasks[-1].axes
+
+    @pytest.mark.parametrize("most", [None, 5])
+    def test_one_that_takes_more_gets_all(self, most: int | None) -> None:
+        assert self.made(most)[1].value == ["a", "b"]

@@ -154,7 +154,7 @@ class Arguments:
     def _gathers(self, task: Task, given: Given) -> bool:
         """Say whether an array takes one value of each of the calls of a looped step."""
         axes = self._workflow.order[given.step].axes
-        return many(given.source) < many(given.slot) and not set(axes) <= set(task.axes)
+        return many(given.source) < given.holds and not set(axes) <= set(task.axes)
 
 
 def _passed(task: Task) -> Iterator[Given]:

@@ -227,9 +227,7 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
     """Give the loops that a step is in: those that its sources are in, then those over what they return."""
     axes: dict[Axis, None] = {}
     # An array takes one value of each call of a step that was in loops: it stands outside of them.
-    inside = {
-        one.step for one in task.arguments if one.origin == "step" and many(one.source) >= many(one.slot)
-    }
+    inside = {one.step for one in task.arguments if one.origin == "step" and many(one.source) >= one.holds}
     for step in sorted(inside, key=list(tasks).index):
         axes |= dict.fromkeys(tasks[step].axes)
     for one in task.arguments:

@@ -89,7 +89,7 @@ class Offer:
 def repeats(offer: Offer, *, is_looped: bool) -> bool:
     """Say whether who takes an offer is called for each of many: those that it is of, or those that its source is called for."""
     return any(
-        one.fan_out or (is_looped and many(one.source) >= many(one.slot))
+        one.fan_out or (is_looped and many(one.source) >= one.holds)
         for one in offer.given
         if one.origin == "step"
     )
@@ -272,7 +272,7 @@ def _links_into(unit: Unit, edge: Edge, source: Ports) -> Iterator[tuple[Slot, L
 def _single(links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
     # One value before many, then the surest; the rest costs more.
     for slot, link, path in sorted(links, key=lambda one: _price(one[1].confidence, many(one[2]))):
-        yield (_given(slot.path, link, path, tool),)
+        yield (_given(slot, link, path, tool),)
 
 
 def _array(
@@ -300,7 +300,7 @@ def _inner(
     if fitting:
         # What stands in the item itself before what stands around it; then what is surest.
         link, path = max(fitting, key=lambda one: (len(_items(one[1])), one[0].confidence))
-        return _given(slot.path, link, path, tool)
+        return _given(slot, link, path, tool)
     found = have.slot(slot)
     return None if found is None else Given(slot.path, "have", have=found, value=have.value(found, slot.type))
 
@@ -311,8 +311,16 @@ def _items(path: Path) -> Path:
     return path[: ends[-1]] if ends else ()
 
 
-def _given(slot: Path, link: Link, path: Path, tool: str) -> Given:
-    return Given(slot, "step", step=tool, source=path, confidence=link.confidence, evidence=link.evidence)
+def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
+    return Given(
+        slot.path,
+        "step",
+        step=tool,
+        source=path,
+        confidence=link.confidence,
+        evidence=link.evidence,
+        is_alone=slot.is_alone,
+    )
 
 
 def _cost(given: tuple[Given, ...], crossing: float) -> float:

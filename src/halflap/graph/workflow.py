@@ -37,6 +37,8 @@ class Given:
     """The value at hand; None where it is only known to exist."""
     each: bool = False
     """Whether it is a list at hand, and the call is made for each item."""
+    is_alone: bool = False
+    """Whether the slot is in an array that takes one item: of many, each gets a call with an array of its own."""
     step: str = ""
     source: Path = ()
     """Where it stands in the result of that step."""
@@ -46,7 +48,12 @@ class Given:
     @property
     def fan_out(self) -> int:
         """How many of the source's loops are around the call, and not within the argument."""
-        return max(0, many(self.source) - many(self.slot)) if self.origin == "step" else 0
+        return max(0, many(self.source) - self.holds) if self.origin == "step" else 0
+
+    @property
+    def holds(self) -> int:
+        """How many of the source's loops the argument takes in."""
+        return 0 if self.is_alone else many(self.slot)
 
     def to_json(self) -> dict[str, Any]:
         """Give it as it is shown."""
