@@ -9,6 +9,7 @@ from rich.text import Text
 
 from halflap.cli.learned import drift_line
 from halflap.cli.output import data_console, one_line
+from halflap.cli.wrapping import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ _KILO = 1000
 
 def show(examined: dict[str, Any], *, log: bool) -> None:
     """Print it."""
-    page = _Page(data_console())
+    page = _Page(data_console(whole=True))
     page.line(examined["summary"], style=f"bold {_mood(examined)}")
     where = ", ".join(examined["configuration"]) or "no configuration found"
     page.line(f"Halflap {examined['version']}, Python {examined['python']}, {where}", style="dim")
@@ -70,13 +71,7 @@ class _Page:
         """Print a text, the lines after the first one as far in as it; `first` stands before it."""
         whole = self._told(text, style)
         head = Text(" " * indent) if first is None else first
-        if not self._wraps:
-            self._console.print(Text.assemble(head, whole), soft_wrap=True)
-            return
-        for line in whole.wrap(self._console, max(self._console.width - len(head), 10)):
-            line.rstrip()
-            self._console.print(Text.assemble(head, line), soft_wrap=True)
-            head = Text(" " * len(head))
+        say(self._console, whole, head)
 
     def _told(self, text: str | Text, style: str = "") -> Text:
         whole = text.copy() if isinstance(text, Text) else Text(one_line(text, _LONGEST), style=style)
