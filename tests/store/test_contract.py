@@ -367,7 +367,7 @@ def test_a_store_says_what_is_in_it_and_that_it_can_be_written(run: Run, place: 
         try:
             before = await store.condition()
             assert (before.version, before.runs, before.calls, before.oldest) == (LATEST, 0, 0, None)
-            await store.record_calls([call("a"), call("b")])
+            await store.record_calls([call(1), call(2)])
             after = await store.condition()
             assert (after.runs, after.calls) == (0, 2)
             assert after.oldest is not None
