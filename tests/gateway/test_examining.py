@@ -214,7 +214,8 @@ def test_what_is_stopped_gives_at_once_what_is_known(run: Run) -> None:
         "hangs": "starting",
     }
     assert (examined["interrupted"], examined["healthy"]) == (True, False)
-    assert examined["unfinished"]["sandbox"] == "interrupted"
+    assert examined["summary"] == "Interrupted; so far, no server is known to need you; 1 hint"
+    assert examined["unfinished"]["edges"] == "interrupted"
 
 
 def test_a_store_that_cannot_be_written_is_a_problem(run: Run, tmp_path: Path) -> None:

@@ -29,7 +29,11 @@ def findings(examined: Mapping[str, Any], config: Config) -> list[dict[str, Any]
         *_of_store(examined),
         *_of_sandbox(examined, config),
         *_of_parts(examined),
-        *(one for row in examined["servers"] for one in _of_server(row, config)),
+        *(
+            one
+            for row in examined["servers"]
+            for one in _of_server(row, config, interrupted=examined["interrupted"])
+        ),
         *_of_project_files(examined),
         *_of_drift(examined),
         *_of_collisions(examined),
@@ -57,23 +61,25 @@ def summary(examined: Mapping[str, Any], found: list[dict[str, Any]]) -> str:
     problems = [one for one in found if one["severity"] == "problem"]
     needy = {one["server"] for one in problems} - {None}
     others = sum(one["server"] is None for one in problems)
-    if needy:
+    if examined["interrupted"] and not needy:
+        told = "no server is known to need you"
+    elif needy:
         told = (
             f"{len(needy)} of {_number(len(servers), 'server')} {'needs' if len(needy) == 1 else 'need'} you"
         )
     elif not servers:
         told = "No server is configured yet" if not examined["servers"] else "Every server is disabled"
-    elif examined["interrupted"]:
-        told = "Interrupted: this is what was known by then"
     else:
         told = "The server is well" if len(servers) == 1 else f"All {len(servers)} servers are well"
     if others:
         told += (
             f"; {_number(others, 'problem')} besides"
             if needy
-            else f"; but there is {_number(others, 'problem')}"
+            else f"; but there {'is' if others == 1 else 'are'} {_number(others, 'problem')}"
         )
     hints = len(found) - len(problems)
+    if examined["interrupted"]:
+        told = f"Interrupted; so far, {told}"
     return told + (f"; {_number(hints, 'hint')}" if hints else "")
 
 
@@ -135,7 +141,7 @@ def _of_parts(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             )
 
 
-def _of_server(row: Mapping[str, Any], config: Config) -> Iterator[dict[str, Any]]:
+def _of_server(row: Mapping[str, Any], config: Config, *, interrupted: bool) -> Iterator[dict[str, Any]]:
     name = row["name"]
     place = next((str(one.source) for one in config.servers if one.name == name and one.source), None)
     where = "the configuration" if place is None else place
@@ -150,7 +156,8 @@ def _of_server(row: Mapping[str, Any], config: Config) -> Iterator[dict[str, Any
         )
         yield _problem("sign-in", said, f"{todo} Its entry is in {where}.", name)
     elif row["state"] in {"idle", "starting", "reconnecting"}:
-        yield _problem(
+        yield _finding(
+            "hint" if interrupted else "problem",
             "server",
             f"It was still {'starting' if row['state'] != 'idle' else 'to be started'}.",
             f"Run `halflap doctor` again. Its entry is in {where}.",
