@@ -17,7 +17,7 @@ import pytest
 
 from halflap import Gateway
 from halflap.errors import CallTimeoutError, ToolFailedError, ToolNotFoundError, UpstreamLostError
-from support import SERVERS, eventually, listening, open_descriptors
+from support import SERVERS, answering, eventually, listening, open_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -49,34 +49,6 @@ def echo_at(port: int) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
-
-
-@contextmanager
-def answering(status: int, body: bytes = b"", **headers: str) -> Iterator[str]:
-    """Run a web server that answers everything alike; gives its URL."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            self.send_response(status)
-            for name, value in {"content-length": str(len(body)), **headers}.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = do_DELETE = answer  # noqa: N815 -- the library's names
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/mcp"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")

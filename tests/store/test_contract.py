@@ -359,3 +359,20 @@ def test_a_url_that_is_none_is_refused_without_being_shown(url: str) -> None:
 def test_a_database_that_cannot_be_reached_is_an_error_with_the_reason(run: Run, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be used"):
         run(open_store(f"postgresql+psycopg://me@/db?host={tmp_path}"))
+
+
+def test_a_store_says_what_is_in_it_and_that_it_can_be_written(run: Run, place: str | Path) -> None:
+    async def story() -> None:
+        store = await open_store(place)
+        try:
+            before = await store.condition()
+            assert (before.version, before.runs, before.calls, before.oldest) == (LATEST, 0, 0, None)
+            await store.record_calls([call(1), call(2)])
+            after = await store.condition()
+            assert (after.runs, after.calls) == (0, 2)
+            assert after.oldest is not None
+            assert after.size_bytes >= before.size_bytes > 0
+        finally:
+            await store.close()
+
+    run(story())

@@ -120,7 +120,7 @@ class Listings:
             status = upstream.status()
             if status.state == "ready":
                 reasons.pop(upstream.name, None)
-            elif status.state == "failed" and status.reason is not None:
+            elif status.state in {"failed", "needs-sign-in"} and status.reason is not None:
                 reasons[upstream.name] = status.reason
             elif status.state == "starting" and upstream.name not in self._catalog.snapshot.servers:
                 reasons.setdefault(upstream.name, "it is still starting.")

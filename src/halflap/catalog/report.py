@@ -21,6 +21,7 @@ class ServerReport:
     tools: int
     declared_output_schemas: int
     blocked: int
+    held: tuple[str, ...]
     changed: tuple[str, ...]
     listed_at: float | None
     log: tuple[str, ...]
@@ -36,6 +37,7 @@ def report(upstream: Upstream, snapshot: Snapshot) -> ServerReport:
         tools=len(tools),
         declared_output_schemas=sum(1 for tool in tools if tool.output_schema),
         blocked=sum(1 for tool in tools if tool.name in snapshot.blocked),
+        held=tuple(tool.name for tool in tools if tool.name in snapshot.held),
         changed=tuple(tool.name for tool in tools if tool.name in snapshot.changed),
         listed_at=None if kept is None else kept.listed_at,
         log=tuple(upstream.log.tail()),

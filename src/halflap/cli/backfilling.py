@@ -166,7 +166,7 @@ def _show_tools(summary: Summary) -> None:
     for tool in summary.tools[:_MOST_TOOLS]:
         what = "texts or errors alone" if tool.schema == "none" else tool.schema
         table.add_row(visible(tool.server), visible(tool.tool), f"{tool.observations:,}", what)
-    data_console().print(table)
+    data_console(whole=True).print(table)
     if len(summary.tools) > _MOST_TOOLS:
         note(f"… and {len(summary.tools) - _MOST_TOOLS} more; --json tells all.")
 

@@ -25,10 +25,11 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
+from halflap.cli.wrapping import print_lines
 from halflap.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.config import Config
     from halflap.graph.edge import Edge, Ports
@@ -38,6 +39,7 @@ __all__ = ["graph"]
 
 _LONGEST_MAPPINGS = 160
 _SILENT = "it has not answered yet."
+_NARROW = 100
 
 
 class Form(StrEnum):
@@ -171,17 +173,35 @@ def _table(edges: Sequence[Edge], *, all_heard: bool) -> None:
     if not edges:
         note("No tool is known to feed another. `halflap graph explain A B` says why, for two of them.")
         return
+    console = data_console(whole=True)
+    if console.width < _NARROW:
+        print_lines(_by_target(edges))
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("From", "To"):
         table.add_column(column, overflow="fold")
     table.add_column("Coverage", no_wrap=True)
     table.add_column("Sure", justify="right", no_wrap=True)
     table.add_column("What goes where", overflow="fold")
+    longest = _LONGEST_MAPPINGS if console.is_terminal else sys.maxsize
     for edge in edges:
         told = ", ".join(f"{link['from']} → {link['to']}" for link in edge.to_json()["mappings"])
         cells = (edge.source, edge.target, edge.coverage, f"{edge.confidence:.2f}")
-        table.add_row(*(Text(one_line(cell)) for cell in cells), Text(one_line(told, _LONGEST_MAPPINGS)))
-    data_console().print(table)
+        table.add_row(*(Text(one_line(cell)) for cell in cells), Text(one_line(told, longest)))
+    console.print(table)
+
+
+def _by_target(edges: Sequence[Edge]) -> Iterator[str]:
+    """Give the same in lines, for terminals in which columns would be too narrow for names."""
+    target = None
+    for edge in edges:
+        if edge.target != target:
+            target = edge.target
+            yield one_line(target)
+        yield f"  ← {one_line(edge.source)}  {edge.coverage} {edge.confidence:.2f}"
+        yield from (
+            f"      {one_line(link['from'])} → {one_line(link['to'])}" for link in edge.to_json()["mappings"]
+        )
 
 
 @graph.command()
@@ -201,8 +221,7 @@ def explain(
     if as_json:
         print_json(told.to_json())
         return
-    sys.stdout.write(harmless("\n".join(_lines(told))) + "\n")
-    sys.stdout.flush()
+    print_lines(_lines(told))
 
 
 async def _explained(config: Config, source: str, target: str) -> Explanation:

@@ -11,6 +11,7 @@ import typer
 
 from halflap.cli.complete import tool_names
 from halflap.cli.learned import drift_line
+from halflap.cli.learned_text import type_rows
 from halflap.cli.output import (
     ConfigOption,
     JsonOption,
@@ -23,6 +24,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
+from halflap.cli.wrapping import print_lines
 from halflap.schema import compact
 
 if TYPE_CHECKING:
@@ -64,6 +66,34 @@ async def _inspect(config: Config, name: str) -> tuple[dict[str, Any], ToolSchem
 
 
 def _show(described: dict[str, Any], schema: ToolSchema) -> None:
+    if sys.stdout.isatty():
+        _draw(described, schema)
+        return
+    lines = _about(described)
+    takes = schema.parameter_lines()
+    lines += ["", "Takes:", *(f"  {line}" for line in takes or ["nothing"]), "", "Returns:"]
+    if schema.returns is not None:
+        lines.append(f"  {compact(schema.returns)}")
+    print_lines([*lines, *_on_results(described, schema), *_said(described)])
+
+
+def _draw(described: dict[str, Any], schema: ToolSchema) -> None:
+    """Show the same in a terminal, schemas as trees."""
+    from halflap.cli.trees import print_parameters, print_places  # noqa: PLC0415 -- only a terminal needs them
+
+    print_lines([*_about(described), ""])
+    print_parameters("Takes", schema.parameter_lines() or ["nothing"])
+    print_lines([""])
+    if schema.returns is not None:
+        print_places("Returns", type_rows(schema.returns))
+    else:
+        print_lines(["Returns"])
+    rest = [*_on_results(described, schema), *_said(described)]
+    if rest:
+        print_lines(rest)
+
+
+def _about(described: dict[str, Any]) -> list[str]:
     lines = [described["name"], f"  {one_line(described['description'], 500)}", ""]
     lines.append(f"Server: {described['server']} (there it is '{described['originalName']}')")
     effects = described["annotations"]
@@ -91,22 +121,22 @@ def _show(described: dict[str, Any], schema: ToolSchema) -> None:
             lines.append(
                 f"  {key} was: {one_line(value if isinstance(value, str) else json.dumps(value), 1000)}"
             )
-    takes = schema.parameter_lines()
-    lines += ["", "Takes:", *(f"  {line}" for line in takes or ["nothing"]), "", "Returns:"]
-    if schema.returns is not None:
-        lines.append(f"  {compact(schema.returns)}")
-    elif described["outputSchema"] is not None:
+    return lines
+
+
+def _on_results(described: dict[str, Any], schema: ToolSchema) -> list[str]:
+    lines = []
+    if schema.returns is None and described["outputSchema"] is not None:
         lines.append("  The server declares an output schema that says nothing of what is in it.")
     if "note" in described:
         lines.append(f"  {described['note']}")
     if "observedSchema" in described:
         lines.append(f"  Field by field: halflap schema show {described['name']}")
-    lines += [f"  Since {one['since']}: {drift_line(one)}" for one in described.get("drift", ())]
-    if "instructions" in described:
-        lines += [
-            "",
-            "The server says:",
-            *(f"  {one_line(line, 500)}" for line in described["instructions"].splitlines()),
-        ]
-    sys.stdout.write(harmless("\n".join(lines)) + "\n")
-    sys.stdout.flush()
+    return lines + [f"  Since {one['since']}: {drift_line(one)}" for one in described.get("drift", ())]
+
+
+def _said(described: dict[str, Any]) -> list[str]:
+    if "instructions" not in described:
+        return []
+    said = described["instructions"].splitlines()
+    return ["", "The server says:", *(f"  {one_line(line, 500)}" for line in said)]

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.complete import tool_names
-from halflap.cli.learned_text import field_lines, history_lines
+from halflap.cli.learned_text import field_lines, field_rows, history_lines
 from halflap.cli.output import (
     ConfigOption,
     JsonOption,
     VerboseOption,
-    harmless,
     note,
     one_line,
     print_json,
@@ -24,6 +23,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
+from halflap.cli.wrapping import print_lines
 from halflap.errors import ToolNotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ async def _show(
     if as_json:
         print_json(_as_json(described, tool, known, rows, history=history))
     elif history:
-        _write(harmless("\n".join(history_lines(tool, rows))) + "\n")
+        print_lines(history_lines(tool, rows))
     else:
-        _write(harmless("\n".join(_lines(described, tool, known))) + "\n")
+        _draw(_lines(described, known), field_rows(tool, known))
 
 
 async def _inspected(gateway: Gateway, name: str) -> dict[str, Any]:
@@ -135,7 +135,20 @@ def _as_json(
     return told
 
 
-def _lines(described: dict[str, Any], tool: Tool, known: Known | None) -> list[str]:
+def _draw(lines: list[str], fields: list[tuple[str, ...]]) -> None:
+    """Show the places as a tree in a terminal, and each with its whole path for whoever reads line by line."""
+    if not fields:
+        print_lines(lines)
+    elif sys.stdout.isatty():
+        from halflap.cli.trees import print_places  # noqa: PLC0415 -- only a terminal needs it
+
+        print_lines([*lines, ""])
+        print_places("It returns", fields)
+    else:
+        print_lines([*lines, "", *field_lines(fields)])
+
+
+def _lines(described: dict[str, Any], known: Known | None) -> list[str]:
     lines = [described["name"]]
     lines += [f"  {described['note']}"] if "note" in described else []
     if known is not None:
@@ -147,8 +160,7 @@ def _lines(described: dict[str, Any], tool: Tool, known: Known | None) -> list[s
     for one in described.get("drift", ()):
         when = f"Since {one['since']}" if one["since"] else "In logs"
         lines.append(f"  {when}: {drift_line(one)}")
-    fields = field_lines(tool, known)
-    return [*lines, "", *fields] if fields else lines
+    return lines
 
 
 def drift_line(told: dict[str, Any]) -> str:
@@ -178,10 +190,10 @@ def drift(
     if as_json:
         print_json(found)
         return
-    for one in found:
-        _write(harmless(f"{one['since'] or 'in logs':<25}  {one['tool']}  {drift_line(one)}") + "\n")
     if not found:
         note("Nothing has drifted.")
+        return
+    print_lines(f"{one['since'] or 'in logs':<25}  {one['tool']}  {drift_line(one)}" for one in found)
 
 
 async def _drift(config: Config, name: str | None) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.learn import confidence, render
@@ -16,28 +17,41 @@ if TYPE_CHECKING:
     from halflap.store import StoredShape
     from halflap.values import Tool
 
-__all__ = ["field_lines", "history_lines", "versions"]
+__all__ = ["field_lines", "field_rows", "history_lines", "type_rows", "versions"]
 
 _DEEPEST = 8
 _MOST_LINES = 300
 _LONGEST = 100
 
 
-def field_lines(tool: Tool, known: Known | None) -> list[str]:
-    """Give a line for each place: what is there, how often, and whether that is declared, learned or both."""
-    declared = dict(_of_type(returned(tool.output_schema), "", 0))
+def field_rows(tool: Tool, known: Known | None) -> list[tuple[str, ...]]:
+    """Give for each place what is there, how often, and whether that is declared, learned or both."""
+    declared = {path: what for path, what, _ in _of_type(returned(tool.output_schema), "", 0)}
     learned = {} if known is None else dict(_of_schema(render(whole(known.learned)), "", 0, 1.0))
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for path in dict.fromkeys([*declared, *learned]):
         kind, presence = learned.get(path, ("", None))
         seen = "" if presence is None else "always" if presence >= 1 else f"in {presence:.0%}"
         source = " and ".join(
             word for word, places in (("declared", declared), ("learned", learned)) if path in places
         )
-        rows.append((visible(path, _LONGEST) or "(the value)", declared.get(path) or kind, seen, source))
-    if not rows:
+        rows.append((visible(path, _LONGEST), declared.get(path) or kind, seen, source))
+    return rows[:_MOST_LINES]
+
+
+def type_rows(kind: Type) -> list[tuple[str, ...]]:
+    """Give for each place of a type what is there."""
+    return [
+        (visible(path, _LONGEST), what, "" if required else "optional")
+        for path, what, required in islice(_of_type(kind, "", 0), _MOST_LINES)
+    ]
+
+
+def field_lines(found: Sequence[tuple[str, ...]]) -> list[str]:
+    """Give a line for each of these rows, below a heading."""
+    if not found:
         return []
-    rows = [("place", "what", "seen", "known"), *rows[:_MOST_LINES]]
+    rows = [("place", "what", "seen", "known"), *((row[0] or "(the value)", *row[1:]) for row in found)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip()
@@ -45,14 +59,17 @@ def field_lines(tool: Tool, known: Known | None) -> list[str]:
     ]
 
 
-def _of_type(kind: Type | None, path: str, depth: int) -> Iterator[tuple[str, str]]:
+def _of_type(
+    kind: Type | None, path: str, depth: int, *, required: bool = True
+) -> Iterator[tuple[str, str, bool]]:
     if kind is None or depth > _DEEPEST:
         return
     choices = kind.members or (kind,)
-    yield path, " | ".join(dict.fromkeys(_word(one) for one in choices))
+    yield path, " | ".join(dict.fromkeys(_word(one) for one in choices)), required
     for one in choices:
         for field in one.fields:
-            yield from _of_type(field.type, f"{path}.{field.name}" if path else field.name, depth + 1)
+            inner = f"{path}.{field.name}" if path else field.name
+            yield from _of_type(field.type, inner, depth + 1, required=field.required)
         if one.extra is not None:
             yield from _of_type(one.extra, f"{path}[key]", depth + 1)
         if one.items is not None:

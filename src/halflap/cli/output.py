@@ -71,6 +71,8 @@ _LINES = "\n\t"
 _READ = 8
 """So many times as much of a line is looked at as is shown: some of it may not be shown."""
 _DELETE = "\x7f"
+_PAGE_WIDTH = 200
+_ANY_WIDTH = 100_000
 
 
 def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -171,11 +173,14 @@ def _cleaned(text: str) -> str:
     return clean(text, len(text))
 
 
-def data_console(*, quiet: bool = False) -> Console:
-    """Give the console for tables: colours and the width of the terminal only if it is one."""
+def data_console(*, quiet: bool = False, whole: bool = False) -> Console:
+    """Give the console for tables: colours and the width of the terminal only if it is one.
+
+    Away from a terminal, a `whole` table is as wide as what is in it: programs read it line by line.
+    """
     from rich.console import Console  # noqa: PLC0415 -- only commands that draw need it
 
-    width = None if sys.stdout.isatty() else 200
+    width = None if sys.stdout.isatty() else _ANY_WIDTH if whole else _PAGE_WIDTH
     return Console(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)
 
 

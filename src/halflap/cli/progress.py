@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["advancing", "working"]
+__all__ = ["advancing", "awaiting", "working"]
 
 
 @contextmanager
@@ -23,6 +23,27 @@ def working(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(Text(f"{what} …")):
         yield
+
+
+@contextmanager
+def awaiting(what: str) -> Iterator[Callable[[Sequence[str], int], None] | None]:
+    """Show how many of several are there and which are not yet; gives whom to tell."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
+    from rich.text import Text  # noqa: PLC0415 -- as above
+
+    console = Console(stderr=True)
+    with console.status(Text(f"{what} …")) as status:
+
+        def told(waiting: Sequence[str], of: int) -> None:
+            text = Text(f"{what}: {of - len(waiting)} of {of}, waiting for {', '.join(waiting)}")
+            # One line alone: a terminal cannot take back more.
+            text.truncate(max(console.width - 4, 10), overflow="ellipsis")
+            status.update(text)
+
+        yield told
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.run_text import call_as_json, in_short, run_as_json, run_as_text
 from halflap.cli.setting import read_config
+from halflap.cli.wrapping import print_lines
 from halflap.errors import RunNotFoundError, StoreBrokenError, StoreError, StoreTooNewError, UsageError
 from halflap.gateway import Gateway
 from halflap.store import open_store
@@ -41,6 +42,7 @@ __all__ = ["runs"]
 
 _LIMIT = 20
 _ID_SHOWN = 16
+_NARROW = 64
 """So much of an identifier nearly always tells runs apart: the time to the millisecond, and a bit more."""
 _LAST = "last"
 """Names the newest run: no identifier, which has hexadecimal digits alone, begins like it."""
@@ -214,18 +216,30 @@ def _show_list(found: Sequence[RunRecord]) -> None:
         return
     from rich.table import Table  # noqa: PLC0415 -- only a terminal needs it
 
+    console, length = data_console(), _telling_apart([run.id for run in found])
+    if console.width < _NARROW:
+        print_lines(line for run, row in zip(found, rows, strict=True) for line in _short(run, row, length))
+        return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("run", "when", "outcome"):
         table.add_column(heading, no_wrap=True)
     for heading in ("time", "calls"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("code", no_wrap=True, overflow="ellipsis", ratio=1)
-    length = _telling_apart([run.id for run in found])
     for run, (identifier, short, first) in zip(found, rows, strict=True):
-        when = datetime.fromtimestamp(run.started_at).astimezone().strftime("%m-%d %H:%M")
-        table.add_row(identifier[:length], when, *short, first)
+        table.add_row(identifier[:length], _when(run), *short, first)
     if rows:
-        data_console().print(table)
+        console.print(table)
+
+
+def _when(run: RunRecord) -> str:
+    return datetime.fromtimestamp(run.started_at).astimezone().strftime("%m-%d %H:%M")
+
+
+def _short(run: RunRecord, row: tuple[str, tuple[str, str, str], str], length: int) -> list[str]:
+    """Give a run in lines, for terminals in which columns would be too narrow for its identifier."""
+    identifier, (outcome, seconds, calls), first = row
+    return [f"{identifier[:length]}  {_when(run)}", f"  {outcome}, {seconds}, {calls} calls", f"  {first}"]
 
 
 def _telling_apart(identifiers: Sequence[str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from halflap.cli.output import (
     ConfigOption,
     JsonOption,
     VerboseOption,
+    data_console,
     harmless,
     note,
     print_json,
@@ -21,6 +21,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
+from halflap.cli.wrapping import say
 
 if TYPE_CHECKING:
     from halflap.catalog import Hit
@@ -46,11 +47,21 @@ def search(
     if as_json:
         print_json([asdict(hit) for hit in hits])
         return
-    for hit in hits:
-        sys.stdout.write(harmless(f"{hit.score:.2f}  {hit.signature}\n      {hit.description}\n"))
-    sys.stdout.flush()
     if not hits:
         note("Nothing fits. Other words may; `halflap list` shows all tools.")
+        return
+    _show(hits)
+
+
+def _show(hits: list[Hit]) -> None:
+    from rich.text import Text  # noqa: PLC0415 -- only drawn output needs it
+
+    console = data_console(whole=True)
+    for hit in hits:
+        score = f"{hit.score:.2f}  "
+        name, bracket, more = harmless(hit.signature).partition("(")
+        say(console, Text.assemble((name, "cyan"), bracket, more), Text(score, style="dim"))
+        say(console, Text(harmless(hit.description)), Text(" " * len(score)))
 
 
 async def _search(config: Config, query: str, limit: int, server: str | None) -> list[Hit]:

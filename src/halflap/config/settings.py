@@ -72,6 +72,8 @@ class ServerConfig:
     headers: Mapping[str, str] = field(default_factory=_no_texts, hash=False)
     env_file: str | None = None
     """The file that some of `env` came from, as it is written."""
+    unfilled: tuple[tuple[str, str], ...] = ()
+    """Which of `headers` and `env` name a variable that has nothing in it, each with the variable."""
     trust_annotations: bool = False
     disabled: bool = False
     protocol: Protocol = "auto"

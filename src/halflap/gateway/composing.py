@@ -103,7 +103,12 @@ class Composing(Knowing):
 
         The last is added up over all gateways on the store; `meanings` says what each of its numbers is.
         """
-        graph = await self.graph()
+        await self._caught_up(behind=True)
+        return await self.counted()
+
+    async def counted(self) -> dict[str, Any]:
+        """Count the same without asking any server: of what is known now."""
+        graph = await (await self._weaving()).graph()
         edges = await asyncio.to_thread(lambda: _counted(list(graph.edges())))
         assert self._store is not None
         try:

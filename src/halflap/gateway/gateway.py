@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.config import Config, load_config
 from halflap.errors import RunNotFoundError, StoreError
-from halflap.gateway.composing import Composing
+from halflap.gateway.examining import Examining
 from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
     from halflap.backfill import Backfill
-    from halflap.catalog import Hit, ServerReport
+    from halflap.catalog import Hit
     from halflap.errors import ArgumentProblem
     from halflap.execution import Checked, Execution
     from halflap.schema import ToolSchema
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Gateway"]
 
 
-class Gateway(Composing):
+class Gateway(Examining):
     """All of a person's tools in one place.
 
         async with Gateway.open(config) as gateway:
@@ -173,22 +173,6 @@ class Gateway(Composing):
         """Say everything that is wrong with these arguments, without calling anything."""
         schema = await self.get_schema(tool_name)
         return await asyncio.to_thread(schema.validate_arguments, arguments)
-
-    def unavailable(self) -> dict[str, str]:
-        """Say which servers cannot be reached at the moment, and why."""
-        return {} if self._listings is None else self._listings.unavailable(self._pool or ())
-
-    async def reports(self) -> tuple[ServerReport, ...]:
-        """Give every server's state, in the order of the configuration."""
-        pool, snapshot = await self._connections(), self.snapshot
-        from halflap.catalog import report  # noqa: PLC0415 -- see the top
-
-        return tuple([await asyncio.to_thread(report, upstream, snapshot) for upstream in pool])
-
-    @property
-    def store_place(self) -> str:
-        """Where the store is, fit to be shown."""
-        return "" if self._store is None else self._store.place
 
     # What happened -----------------------------------------------------------------------------------
 

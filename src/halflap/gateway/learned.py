@@ -46,16 +46,23 @@ class Knowing(Parts):
 
     async def outputs(self) -> dict[str, int]:
         """Count of how many tools it is declared what they return, of how many learned, of how many unknown."""
+        counts = {"declared": 0, "learned": 0, "unknown": 0}
+        for kind in (await self.output_kinds()).values():
+            counts[kind] += 1
+        return counts
+
+    async def output_kinds(self) -> dict[str, str]:
+        """Say of each tool whether it is `declared`, `learned` or `unknown` what it returns."""
         from halflap.schema import returned  # noqa: PLC0415 -- see the top of `parts`
 
         tools = list(self.snapshot.tools.values())
         known = await self.known_of_all(tools)
-        counts = {"declared": 0, "learned": 0, "unknown": 0}
+        kinds = {}
         for tool in tools:
             # A declaration that names no field declares nothing.
             declares = await asyncio.to_thread(returned, tool.output_schema) is not None
-            counts["declared" if declares else "learned" if tool.name in known else "unknown"] += 1
-        return counts
+            kinds[tool.name] = "declared" if declares else "learned" if tool.name in known else "unknown"
+        return kinds
 
     async def learned_rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
         """Give all that is kept of what was learned, of every origin and definition, as servers name tools."""

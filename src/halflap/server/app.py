@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
     from halflap.gateway import Gateway
+    from halflap.server.family import FrontTool
 
 __all__ = ["Front"]
 
@@ -62,6 +63,11 @@ class Front:
             on_list_resource_templates=runs.list_templates,
             on_read_resource=runs.read,
         )
+
+    @property
+    def tools(self) -> tuple[FrontTool, ...]:
+        """What a client sees, in the order in which it is listed."""
+        return tuple(self._tools.values())
 
     def forward_roots(self) -> None:
         """Pass the client's roots on to the servers that ask: for a transport with a single client."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from halflap.store.facts import LIVE, Advance, DriftEvent, StoredEdge, StoredShape, ToolKey
+from halflap.store.facts import LIVE, Advance, Condition, DriftEvent, StoredEdge, StoredShape, ToolKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +22,7 @@ __all__ = [
     "Advance",
     "Breach",
     "CallRecord",
+    "Condition",
     "DriftEvent",
     "Purged",
     "RunRecord",
@@ -359,6 +360,10 @@ class Store(Protocol):
 
         Those that began before a time, those beyond so many bytes, or all.
         """
+        ...
+
+    async def condition(self) -> Condition:
+        """Write something, and say how the store is; `StoreError` if it cannot be written to."""
         ...
 
     async def close(self) -> None:

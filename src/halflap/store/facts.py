@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from halflap.learn import Learned
 
-__all__ = ["LIVE", "Advance", "DriftEvent", "StoredEdge", "StoredShape", "ToolKey"]
+__all__ = ["LIVE", "Advance", "Condition", "DriftEvent", "StoredEdge", "StoredShape", "ToolKey"]
 
 LIVE = "live"
 """The origin of what this gateway sees itself."""
@@ -32,6 +32,20 @@ class Advance(NamedTuple):
 
     before: str | None
     now: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How a store is: its version, and how much is in it. That it was told means that it could be written to."""
+
+    version: int
+    size_bytes: int
+    runs: int
+    calls: int
+    learned: int
+    """How many tools something was learned of, each definition counted."""
+    oldest: float | None
+    """When the oldest of the runs and calls began."""
 
 
 @dataclass(frozen=True, slots=True)

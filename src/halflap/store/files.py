@@ -24,6 +24,7 @@ __all__ = [
     "prepare",
     "reader",
     "release_space",
+    "size_on_disk",
 ]
 
 BUSY_SECONDS = 10
@@ -106,6 +107,12 @@ def back_up(file: Path, version: int) -> None:
     kept = sorted(file.parent.glob(f"{file.name}.v*.bak"), key=lambda path: path.stat().st_mtime)
     for old in kept[:-_BACKUPS]:
         old.unlink()
+
+
+def size_on_disk(file: Path) -> int:
+    """Say how many bytes the file takes, with the log of changes beside it."""
+    parts = (file, file.with_name(f"{file.name}-wal"))
+    return sum(part.stat().st_size for part in parts if part.exists())
 
 
 def arrange_space(connection: sqlite3.Connection) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import sqlalchemy as sa
 
 from halflap.errors import StoreError
-from halflap.store import files, flows, knowledge, tables, traces
+from halflap.store import condition, files, flows, knowledge, tables, traces
 from halflap.store.base import LIVE, Breach, Purged, ServerRows, StoredCatalog, StoredServer
 from halflap.store.database import Database
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from halflap.store.base import (
         Advance,
         CallRecord,
+        Condition,
         DriftEvent,
         RunRecord,
         StoredEdge,
@@ -180,6 +181,14 @@ class SqlStore(Database):
 
     async def meters(self) -> Mapping[str, float]:
         return await self._ask(flows.meters_of)
+
+    async def condition(self) -> Condition:
+        def look(connection: sa.Connection) -> Condition:
+            self._upsert(connection, tables.meters, condition.looked_rows())
+            size = None if self._file is None else files.size_on_disk(self._file)
+            return condition.condition_of(connection, self._version(connection), size)
+
+        return await self._ask_alone(look)
 
     async def edges(self) -> Sequence[StoredEdge]:
         return await self._ask(flows.edges_of)

@@ -75,8 +75,9 @@ class _ReportingClient(httpx2.AsyncClient):
     learn whether it left us. So a failure becomes a JSON-RPC error of our own in place of the answer.
     """
 
-    def __init__(self, wire: Wire, *, breaks: bool, **settings: Any) -> None:
-        super().__init__(**settings)
+    def __init__(self, wire: Wire, *, breaks: bool, headers: dict[str, str], **settings: Any) -> None:
+        super().__init__(headers=headers, **settings)
+        self._given = headers
         self._wire = wire
         self._breaks = breaks
 
@@ -101,13 +102,9 @@ class _ReportingClient(httpx2.AsyncClient):
 
     def _judged(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         """Look at an answer's status; what says no more than that is put into words."""
-        if response.status_code in {_UNAUTHORISED, _FORBIDDEN}:
-            return self._in_place_of(
-                request,
-                REFUSED,
-                f"it answered {response.status_code} {response.reason_phrase}: it wants credentials. "
-                "Give them as `headers:` (for example `Authorization: Bearer ${TOKEN}`) in the configuration.",
-            )
+        self._wire.wants_sign_in = response.status_code in {_UNAUTHORISED, _FORBIDDEN}
+        if self._wire.wants_sign_in:
+            return self._in_place_of(request, REFUSED, _turned_away(response, given=bool(self._given)))
         if response.status_code == _GONE and "mcp-session-id" in request.headers:
             return self._in_place_of(request, NOT_SENT, "it no longer knows our session; it was restarted.")
         if request.method == "POST" and response.status_code in _ONLY_SSE:
@@ -126,6 +123,26 @@ class _ReportingClient(httpx2.AsyncClient):
         return httpx2.Response(503, json=error, request=request)
 
 
+def _turned_away(response: httpx2.Response, *, given: bool) -> str:
+    """Say that a server wants credentials, or others than it was `given`, and how it gets them."""
+    said = f"it answered {response.status_code} {response.reason_phrase}".rstrip()
+    if given:
+        return (
+            f"{said}: it wants credentials, and does not take the `headers:` that it was sent. They may have run "
+            "out, or lack a right: renew them, and look at what the configuration puts in their place."
+        )
+    challenge = response.headers.get("www-authenticate", "").lower()
+    by_oauth = (
+        " It offers to sign in by OAuth, which Halflap does not do by itself: get a token where you have your account."
+        if "resource_metadata" in challenge or "authorization_uri" in challenge
+        else ""
+    )
+    return (
+        f"{said}: it wants credentials. Give them as `headers:` (for example `Authorization: Bearer ${{TOKEN}}`) in "
+        f"the configuration.{by_oauth}"
+    )
+
+
 def _shown(request: httpx2.Request) -> str:
     """Give the address without what may be secret in it."""
     return str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
@@ -141,7 +158,8 @@ async def _client(server: ServerConfig, wire: Wire, *, breaks: bool) -> _Reporti
         _ReportingClient,
         wire,
         breaks=breaks,
-        headers=dict(server.headers),
+        # A variable with nothing in it leaves `Bearer ` behind, and a blank at the end is no part of a header.
+        headers={name: value.strip() for name, value in server.headers.items()},
         timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS),
     )
 

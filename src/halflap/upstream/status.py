@@ -7,7 +7,7 @@ from typing import Literal
 
 __all__ = ["State", "Status"]
 
-State = Literal["idle", "starting", "ready", "reconnecting", "failed", "disabled"]
+State = Literal["idle", "starting", "ready", "reconnecting", "failed", "needs-sign-in", "disabled"]
 
 
 @dataclass(frozen=True, slots=True)

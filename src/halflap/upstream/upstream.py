@@ -85,6 +85,7 @@ class Upstream:
         self._failures = 0
         self._next_try = 0.0
         self._starts = 0
+        self._wants_sign_in = False
         self._start_seconds: float | None = None
         self._listing: Listing | None = None
         self._pid: int | None = None
@@ -243,7 +244,7 @@ class Upstream:
                 with anyio.move_on_after(_backoff(losses - 1)):
                     await self._stop.wait()
                     return
-        self._state = "failed"
+        self._state = "needs-sign-in" if self._wants_sign_in else "failed"
         self._next_try = anyio.current_time() + _backoff(self._failures)
         waiting, self._current = self._current, None
         if waiting is not None and not waiting.done():
@@ -275,6 +276,7 @@ class Upstream:
                 failure = error
         self._scope = None
         self._pid = None
+        self._wants_sign_in = wire.wants_sign_in
         if failure is not None:
             self.reason = explain(failure, self.config, wire, self.log)
         elif ready_at is None and scope.cancelled_caught:

@@ -36,6 +36,8 @@ class Wire:
     pid: int | None = None
     ready: bool = False
     """The server answered its greeting: it is owed time to end by itself."""
+    wants_sign_in: bool = False
+    """The server turned the last request away for want of credentials, or of better ones."""
     fallback_to_sse: bool = False
     """The server answered in a way that only a server of the older HTTP transport does."""
 
