@@ -103,6 +103,9 @@ def test_the_demo_as_json_has_what_it_showed(runs: dict[str, Done]) -> None:
 def test_the_demo_fails_if_a_server_is_broken(runs: dict[str, Done]) -> None:
     done = runs["broken"]
     assert done.code == 1
-    assert "Error: The demo failed: server 'sales' is failed: its process ended with exit code 7." in done.err
+    assert (
+        "Error [demo]: The demo failed: server 'sales' is failed: its process ended with exit code 7."
+        in done.err
+    )
     assert "the sales are gone" in done.err
     assert "Traceback" not in done.err

@@ -70,7 +70,7 @@ def test_a_store_that_cannot_be_opened_is_an_error(
     message = f"The store {unusable / 'data' / 'halflap.db'} cannot be used: it is not a file. {then}"
     runs = at_once({"text": command, "json": (*command, "--json")}, unusable)
     done = runs["text"]
-    assert (done.code, done.out, done.err) == (1, "", f"Error: {message}\n")
+    assert (done.code, done.out, done.err) == (1, "", f"Error [store]: {message}\n")
     done = runs["json"]
     assert (done.code, done.err) == (1, "")
     assert done.json == {"error": True, "code": "store", "message": message}

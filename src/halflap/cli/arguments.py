@@ -18,12 +18,17 @@ __all__ = ["ArgumentsOption", "JsonArgumentsOption", "arguments_of", "json_objec
 
 ArgumentsOption = Annotated[
     list[str] | None,
-    typer.Option("--arg", "-a", metavar="KEY=VALUE", help="An argument; JSON where text is not wanted."),
+    typer.Option(
+        "--arg",
+        "-a",
+        metavar="KEY=VALUE",
+        help="Give one argument; its value is read as JSON where the tool does not want text.",
+    ),
 ]
 JsonArgumentsOption = Annotated[
     str | None,
     typer.Option(
-        "--json-args", metavar="JSON", help="All arguments as a JSON object; - reads it from stdin."
+        "--json-args", metavar="JSON", help="Give all arguments as one JSON object; - reads it from stdin."
     ),
 ]
 

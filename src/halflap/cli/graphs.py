@@ -25,7 +25,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,8 +50,9 @@ class Form(StrEnum):
 
 graph = typer.Typer(
     name="graph",
-    help="Which tools feed which.",
+    help="Show which tools feed which: whose results can be whose arguments.",
     invoke_without_command=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -63,13 +64,16 @@ def _graph(
     tool: Annotated[
         str | None,
         typer.Option(
-            "--tool", "-t", help="Only what this tool feeds and is fed by.", autocompletion=tool_names
+            "--tool", "-t", help="Show only what this tool feeds and is fed by.", autocompletion=tool_names
         ),
     ] = None,
     form: Annotated[
-        Form | None, typer.Option("--format", "-f", help="Instead of a table.", show_default=False)
+        Form | None,
+        typer.Option(
+            "--format", "-f", help="Give it in this format instead of as a table.", show_default=False
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.")] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
@@ -142,7 +146,9 @@ def _write(text: str, output: Path | None) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror}.") from None
+        raise FileError(
+            f"{output} cannot be written: {error.strerror}. Name a file that you may write, in a folder that is there."
+        ) from None
     note(f"Written to {output}.")
 
 

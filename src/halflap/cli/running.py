@@ -190,6 +190,7 @@ def _show(execution: Execution) -> None:
         if execution.value is not None:
             print_json(execution.value)
         return
+    note(f"Error [{execution.code}]:")
     note(execution.error)
     for line in calls_made(execution.calls):
         note(line)
@@ -199,6 +200,7 @@ def _summary(execution: Execution) -> dict[str, Any]:
     return {
         "run": execution.run,
         "outcome": execution.outcome,
+        "code": execution.code,
         "output": execution.output,
         "value": execution.value,
         "error": execution.error or None,
