@@ -124,3 +124,11 @@ def test_every_setting_is_on_the_page_of_the_configuration() -> None:
     page = pages()[ROOT / "docs" / "configuration.md"]
     for setting in (*SETTINGS, *SERVER_SETTINGS):
         assert generator().setting_row(setting) in page
+
+
+def test_every_variable_of_the_environment_is_on_the_page_of_the_configuration() -> None:
+    source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r"\bHALFLAP_[A-Z_]+\b", source))
+    assert {"HALFLAP_CONFIG", "HALFLAP_CONFIG_DIR", "HALFLAP_DATA_DIR"} <= named
+    page = pages()[ROOT / "docs" / "configuration.md"]
+    assert {name for name in named if f"`{name}`" not in page} == set()

@@ -83,7 +83,7 @@ def _graph(
         return
     set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and form not in {None, Form.JSON}:
-        raise UsageError("--json and another --format exclude each other.")
+        raise UsageError("--json and another --format exclude each other. Leave one of them out.")
     edges, tools = asyncio.run(_read(read_config(config), tool))
     if output is None and form is None and not as_json:
         _table(edges)

@@ -73,7 +73,9 @@ def run(
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
     if what == json_arguments == "-":
-        raise UsageError("Only one of the program and its arguments can come from stdin.")
+        raise UsageError(
+            "Only one of the program and its arguments can come from stdin. Name a file for the program, or use --arg."
+        )
     given = json_object(arguments, json_arguments)
     code = read_code(what, follow=True) if _is_file(what) else None
     if check:

@@ -71,7 +71,7 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
         output_schema=_OUTPUT,
         read_only=True,
         handler=answer,
-        errors=("usage", "tool-not-found"),
+        errors=("usage", "tool-not-found", "tool-blocked", "tool-held"),
     )
 
 
