@@ -101,7 +101,7 @@ MISTAKES = {
     "both": "--arg or with --json-args, not both.",
     "half JSON": "--json-args is not JSON: Expecting value: line 1 column 10",
     "no object": "--json-args must be a JSON object, like",
-    "too deep": "--json-args is nested too deeply.",
+    "too deep": "--json-args is nested too deeply to be read.",
     "no name": "Missing argument 'name'.",
     "no command": "Usage: halflap",
     "wrong command": "No such command 'lsit'. Did you mean 'list'?",
