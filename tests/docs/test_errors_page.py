@@ -317,7 +317,7 @@ def test_requests_that_are_refused_give_the_messages_of_the_page() -> None:
         async def send(message: MutableMapping[str, Any]) -> None:
             sent.append(message)
 
-        guard = Guard(never, "right", frozenset({"localhost"}), ())
+        guard = Guard(never, {"ada": "right"}, frozenset({"localhost"}), ())
         await guard({"type": "http", "headers": headers}, never, send)  # type: ignore[arg-type]
         body: dict[str, object] = json.loads(sent[1]["body"])
         return body
