@@ -11,12 +11,13 @@ SUITE := $(VENV)/json-schema-suite
 SUITE_SOURCE := jsonschema==4.26.0
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: demo test test-all check bench format setup clean help
+.PHONY: demo test test-all check bench docs format setup clean help
 
 help:
 	@echo "make demo      the whole loop, on bundled servers"
 	@echo "make test      checks and tests, about seven minutes"
 	@echo "make check     ruff, mypy --strict, import contracts"
+	@echo "make docs      the pages that follow from the code: reference, errors, settings"
 	@echo "make bench     every performance claim, as a ratio in one run"
 	@echo "make test-all  everything, the slow tests and the benchmarks' bounds too"
 
@@ -66,6 +67,9 @@ test-all: check $(NODE_READY) $(SUITE)
 
 bench: $(READY)
 	@set -e; for file in bench/bench_*.py; do $(BIN)/python $$file; done
+
+docs: $(READY)
+	@$(BIN)/python docs/generate.py
 
 format: $(READY)
 	@$(BIN)/ruff check --fix .

@@ -3,6 +3,10 @@
     HalflapError
     ├── ConfigError             the configuration file: every problem in it, with file and line
     ├── UsageError              the command or call was asked for wrongly
+    │   ├── ServerNotFoundError     no server of that name
+    │   ├── ScriptNotFoundError     no saved script of that name
+    │   ├── ConfirmationNeededError it has to be confirmed, and there is nobody to ask
+    │   └── FileError               a file that was named cannot be read or written
     ├── RunNotFoundError        no run of that identifier
     ├── StoreError              the store cannot be used
     │   ├── StoreTooNewError        it was written by a newer Halflap
@@ -25,20 +29,22 @@
     ├── BackfillError           a log cannot be read, or not to its end
     ├── ScriptError             a file is no script, or a saved one cannot be used
     ├── SandboxError            programs cannot run here, or this one could not
+    │   └── ScriptsTooDeepError     scripts call each other too deep, or in a circle
     └── ServeError              our own server cannot start
+        └── TokenFileError          the token that clients have to send cannot be kept
 
 A message says what was wrong, where, and what to do next. ``code`` is stable and is what scripts
-should look at.
+should look at; `halflap explain CODE` says what it means.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
+
+from halflap.problems import ArgumentProblem, ConfigProblem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = [
     "ArgumentProblem",
@@ -46,12 +52,17 @@ __all__ = [
     "CallTimeoutError",
     "ConfigError",
     "ConfigProblem",
+    "ConfirmationNeededError",
+    "FileError",
     "HalflapError",
     "InvalidArgumentsError",
     "RunNotFoundError",
     "SandboxError",
     "ScriptError",
+    "ScriptNotFoundError",
+    "ScriptsTooDeepError",
     "ServeError",
+    "ServerNotFoundError",
     "ShapeBrokenError",
     "ShapeError",
     "ShapeTooNewError",
@@ -59,6 +70,7 @@ __all__ = [
     "StoreBrokenError",
     "StoreError",
     "StoreTooNewError",
+    "TokenFileError",
     "ToolBlockedError",
     "ToolError",
     "ToolFailedError",
@@ -90,22 +102,6 @@ class HalflapError(Exception):
     code: ClassVar[str] = "halflap"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ConfigProblem:
-    """One thing that is wrong with a configuration file."""
-
-    file: Path | None
-    line: int | None
-    message: str
-    suggestion: str | None = None
-
-    def __str__(self) -> str:
-        line = "" if self.line is None else f":{self.line}"
-        where = "" if self.file is None else f"{self.file}{line}: "
-        then = "" if self.suggestion is None else f" {self.suggestion}"
-        return f"{where}{self.message}{then}"
-
-
 class ConfigError(HalflapError):
     """The configuration cannot be used; carries every problem found, not only the first."""
 
@@ -113,13 +109,43 @@ class ConfigError(HalflapError):
 
     def __init__(self, problems: Sequence[ConfigProblem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(f"{problem} [{problem.code}]" for problem in self.problems))
 
 
 class UsageError(HalflapError):
     """What was asked for makes no sense as asked."""
 
     code = "usage"
+
+
+class ServerNotFoundError(UsageError):
+    """No server of that name is configured."""
+
+    code = "server-not-found"
+
+    def __init__(self, name: str, known: Sequence[str], having: str = "") -> None:
+        self.name = name
+        self.known = tuple(known)
+        there = ", ".join(self.known) or "none"
+        super().__init__(f"There is no server named {_quoted(name)}{having}. There are: {there}.")
+
+
+class ScriptNotFoundError(UsageError):
+    """No script is saved under that name."""
+
+    code = "script-not-found"
+
+
+class ConfirmationNeededError(UsageError):
+    """A person has to confirm it, and there is nobody to ask."""
+
+    code = "confirmation-needed"
+
+
+class FileError(UsageError):
+    """A file that the person named cannot be read or written."""
+
+    code = "file"
 
 
 class RunNotFoundError(HalflapError):
@@ -233,25 +259,6 @@ class ToolRefusedError(ToolError):
     code = "tool-refused"
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentProblem:
-    """One argument that does not fit the tool's input schema: where, what was expected, what came."""
-
-    path: str
-    expected: str
-    received: str
-    what: Literal["wrong", "missing", "unknown", "more"] = "wrong"
-    """`more` is no argument, but comes last where there are, or may be, more problems than are told."""
-
-    def __str__(self) -> str:
-        where = f"{self.path}: " if self.path else ""
-        if self.what == "missing":
-            return f"{where}missing; expected {self.expected}"
-        if self.what in {"unknown", "more"}:
-            return f"{where}{self.expected}"
-        return f"{where}expected {self.expected}, received {self.received}"
-
-
 class InvalidArgumentsError(ToolError):
     """The arguments do not fit the tool's input schema; nothing was sent."""
 
@@ -341,6 +348,12 @@ class SandboxError(HalflapError):
     code = "sandbox"
 
 
+class ScriptsTooDeepError(SandboxError):
+    """Scripts call each other deeper than is allowed, perhaps in a circle."""
+
+    code = "scripts-too-deep"
+
+
 class ScriptError(HalflapError):
     """A file is no script, or a saved one cannot be used; the message says what is wrong in which line."""
 
@@ -351,3 +364,9 @@ class ServeError(HalflapError):
     """Our own server cannot start."""
 
     code = "serve"
+
+
+class TokenFileError(ServeError):
+    """The token that clients have to send cannot be kept in its file, or read from it."""
+
+    code = "token-file"

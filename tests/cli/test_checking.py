@@ -63,7 +63,7 @@ def test_a_program_without_mistakes_exits_with_0_and_is_not_run(done: dict[str, 
 def test_mistakes_exit_with_1_and_stand_on_stdout(done: dict[str, Done]) -> None:
     assert done["wrong"].code == 1
     assert done["wrong"].out.startswith(
-        "mistake: line 2, column 33: c is not an argument of mcp__echo__add.\n"
+        "mistake: line 2, column 33: c is not an argument of mcp__echo__add. [check-unknown-argument]\n"
     )
     assert "1 mistake. It would not be run." in done["wrong"].err
 

@@ -127,7 +127,10 @@ def test_output_that_nobody_reads_to_the_end_is_no_error(done: dict[str, Done]) 
 
 def test_a_full_disk_is_told_of(done: dict[str, Done]) -> None:
     run = done["full disk"]
-    assert (run.code, run.err) == (1, "Error: The output cannot be written: No space left on device.\n")
+    assert (run.code, run.err) == (
+        1,
+        "Error [output-not-written]: The output cannot be written: No space left on device.\n",
+    )
 
 
 @pytest.mark.parametrize("closed", CLOSED)

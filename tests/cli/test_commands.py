@@ -101,7 +101,7 @@ MISTAKES = {
     "both": "--arg or with --json-args, not both.",
     "half JSON": "--json-args is not JSON: Expecting value: line 1 column 10",
     "no object": "--json-args must be a JSON object, like",
-    "too deep": "--json-args is nested too deeply.",
+    "too deep": "--json-args is nested too deeply to be read.",
     "no name": "Missing argument 'name'.",
     "no command": "Usage: halflap",
     "wrong command": "No such command 'lsit'. Did you mean 'list'?",
@@ -128,7 +128,8 @@ def test_a_mistake_exits_with_2_and_says_on_stderr_what_was_wrong(done: dict[str
 )
 def test_with_json_a_mistake_is_an_object_on_stdout(done: dict[str, Done], name: str, code: str) -> None:
     error = done[name].json
-    assert error.keys() == {"error", "code", "message"}
+    assert error.keys() - {"problems"} == {"error", "code", "message"}
+    assert [one["code"] for one in error.get("problems", [])] == ["config-not-found"] * (code == "config")
     assert (error["error"], error["code"], done[name].code, done[name].err) == (True, code, 2, "")
 
 
@@ -194,7 +195,10 @@ def test_an_image_is_told_of_with_its_size(done: dict[str, Done]) -> None:
 
 def test_what_a_failed_tool_said_is_not_data(done: dict[str, Done]) -> None:
     assert not done["call that fails"].out
-    assert done["call that fails"].err == "The tool says that it failed:\nthis tool always fails\n"
+    assert (
+        done["call that fails"].err
+        == "Error [tool-error]: The tool says that it failed:\nthis tool always fails\n"
+    )
 
 
 def test_a_failed_tools_result_is_data_as_json(done: dict[str, Done]) -> None:

@@ -142,7 +142,7 @@ def test_a_program_that_fails_exits_with_1_and_says_how_on_stderr(done: dict[str
     assert (failed.code, failed.out) == (1, "so far\n")
     assert "ValueError: no" in failed.err
     assert "1. mcp__plain__echo — ok" in failed.err
-    assert (done["exits"].code, done["exits"].err.splitlines()[0]) == (1, "enough")
+    assert (done["exits"].code, done["exits"].err.splitlines()[:2]) == (1, ["Error [run-failed]:", "enough"])
 
 
 def test_an_image_is_named(done: dict[str, Done]) -> None:

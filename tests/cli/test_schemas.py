@@ -180,7 +180,9 @@ def test_it_is_said_what_of_an_import_is_new(done: dict[str, Done], tmp_path: Pa
 def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
     taken = halflap("schema", "import", "-", home=tmp_path, stdin=b"[]")
     assert (taken.code, taken.out) == (1, "")
-    assert taken.err == ("Error: This is nothing that was learned. Take it from `halflap schema export`.\n")
+    assert taken.err == (
+        "Error [shape-broken]: This is nothing that was learned. Take it from `halflap schema export`.\n"
+    )
 
 
 def test_a_dash_is_stdout_and_no_file(done: dict[str, Done], place: Path) -> None:

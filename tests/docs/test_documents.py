@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -9,15 +10,40 @@ import yaml
 from halflap.config import Config
 from support import ROOT
 
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_link_within_the_project_leads_somewhere(document: object) -> None:
-    path = ROOT / str(document)
-    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text()):
-        if "://" not in target:
-            assert (path.parent / target).exists(), target
+def prose(path: Path) -> str:
+    """Give a page without its code: what looks like a link there is none."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^    .*$", "", text, flags=re.MULTILINE))
+
+
+def anchors(path: Path) -> set[str]:
+    """Give the anchors of a page's headings, made as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_within_the_project_leads_somewhere(document: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", prose(document)):
+        if "://" in target:
+            continue
+        place = document.parent / target if target else document
+        assert place.exists(), target
+        if anchor:
+            assert anchor in anchors(place), f"{target}#{anchor}"
+
+
+def test_every_page_of_the_docs_is_named_in_their_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert name == "README.md" or f"({name})" in index, name
 
 
 def test_the_readme_names_the_two_commands_that_the_makefile_has() -> None:

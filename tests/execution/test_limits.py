@@ -21,7 +21,7 @@ def test_the_clock_ends_a_program_that_computes(desk_with: Callable[..., Desk]) 
     assert time.monotonic() - began < 8
     assert execution.text.startswith(
         "[Script execution failed]\nbefore\nTimeoutError: Execution exceeded 1s limit\n"
-        "The limit is `execution.timeout_seconds` in Halflap's configuration.\n"
+        "The limit is `execution.timeout_seconds` in Halflap's configuration [run-timeout].\n"
     )
 
 

@@ -67,10 +67,10 @@ def unusable(tmp_path: Path) -> Path:
 def test_a_store_that_cannot_be_opened_is_an_error(
     unusable: Path, command: tuple[str, ...], then: str
 ) -> None:
-    message = f"The store {unusable / 'data' / 'halflap.db'} cannot be used: it is not a file. {then}"
+    message = f"The store {unusable / 'data' / 'halflap.db'} cannot be used: it is not a file. Point `store.path` at one. {then}"
     runs = at_once({"text": command, "json": (*command, "--json")}, unusable)
     done = runs["text"]
-    assert (done.code, done.out, done.err) == (1, "", f"Error: {message}\n")
+    assert (done.code, done.out, done.err) == (1, "", f"Error [store]: {message}\n")
     done = runs["json"]
     assert (done.code, done.err) == (1, "")
     assert done.json == {"error": True, "code": "store", "message": message}

@@ -53,7 +53,7 @@ def test_the_token_lets_in(face: Served) -> None:
 def test_without_the_token_nobody_gets_in(face: Served, authorization: str) -> None:
     answer = face.ask(Authorization=authorization.format(token=face.token))
     assert answer.status_code == 401
-    assert answer.json()["code"] == "token"
+    assert answer.json()["code"] == "http-token"
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
@@ -240,7 +240,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done
 )
 def test_an_address_that_cannot_be_had_is_a_failure(refused: dict[str, Done], name: str, advice: str) -> None:
     assert (refused[name].code, refused[name].out) == (1, "")
-    assert refused[name].err.startswith("Error: Cannot listen at ")
+    assert refused[name].err.startswith("Error [serve]: Cannot listen at ")
     assert advice in refused[name].err
 
 

@@ -265,7 +265,7 @@ def test_a_broken_configuration_is_told_on_stderr_with_file_and_line(tmp_path: P
     file.write_text("servers:\n  - name: one\n    comand: nothing\n")
     done = halflap("serve", "-c", str(file), home=tmp_path)
     assert (done.code, done.out) == (2, "")
-    assert f"Error: {file}:" in done.err
+    assert f"Error [config]: {file}:" in done.err
     assert "`comand`" in done.err
     assert "Traceback" not in done.err
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.backfill.opening import beginning_of, lines_of, packing_of, unpacked, unpacked_size
 from halflap.backfill.pieces import LONGEST, LOOKED_AT, is_document
-from halflap.errors import BackfillError, UsageError
+from halflap.errors import BackfillError, FileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def _files(name: str) -> list[Path]:
         if path.is_dir():
             found = sorted(_within(path))
             if not found:
-                raise UsageError(
+                raise FileError(
                     f"There is no log in {name}: no file that ends in {', '.join(sorted(_SUFFIXES))}, plain or packed. "
                     "Name a file of another name itself."
                 )
@@ -85,9 +85,11 @@ def _files(name: str) -> list[Path]:
             return [path]
         found = [path for path in map(Path, sorted(glob.glob(name, recursive=True))) if not path.is_dir()]  # noqa: PTH207 -- an absolute pattern, too
     except (OSError, ValueError) as error:
-        raise UsageError(f"{name!r} cannot be looked at: {error}") from None
+        raise FileError(
+            f"{name!r} cannot be looked at: {error}. Name a file or folder that you may read."
+        ) from None
     if not found:
-        raise UsageError(
+        raise FileError(
             f"There is no file {name!r}. Give files, folders, patterns, - for what is piped in, or store."
         )
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.backfill.found import NOTHING_FOUND, Found
+from halflap.errors import BackfillError
 from halflap.learn import Learned, changes, merge
 from halflap.observe import drift_told
 from halflap.store import Breach, DriftEvent
@@ -48,6 +49,7 @@ class SourceReport:
             "unpaired": found.unpaired,
             "withoutServer": {"results": found.nameless, "tools": list(found.nameless_tools)},
             "bad": [{"line": bad.line, "reason": bad.reason} for bad in found.bad],
+            "code": BackfillError.code if self.state in {"refused", "failed"} else None,
             "problem": self.problem,
             "notes": list(self.notes),
         }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from halflap.errors import UsageError
+from halflap.errors import ServerNotFoundError, UsageError
 from halflap.schema import clean, parse_schema, visible
 
 if TYPE_CHECKING:
@@ -52,9 +52,8 @@ class Finder:
             raise UsageError("The query is empty. Say what the tool should do, or its name.")
         snapshot = self._catalog.snapshot
         if server is not None and server not in snapshot.by_server:
-            known = ", ".join(sorted(snapshot.by_server)) or "none"
             asked = visible(server, _LONGEST_LINE)
-            raise UsageError(f"There is no server named {asked!r} with tools. There are: {known}.")
+            raise ServerNotFoundError(asked, sorted(snapshot.by_server), " with tools")
         async with self._lock:
             if self._index is None or self._index[0] != snapshot.number:
                 self._index = (snapshot.number, await asyncio.to_thread(self._build, snapshot))

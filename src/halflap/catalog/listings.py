@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from halflap.catalog.naming import namespaced
-from halflap.errors import ScriptError, ToolNotFoundError, UpstreamError, UsageError
+from halflap.errors import ScriptError, ServerNotFoundError, ToolNotFoundError, UpstreamError
 from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ class Listings:
         names = [*self._servers, SCRIPTS]
         if server is not None:
             if server not in names:
-                known = ", ".join(self._servers) or "none"
-                raise UsageError(f"There is no server named {server!r}. There are: {known}.")
+                raise ServerNotFoundError(server, tuple(self._servers))
             names = [server]
         if SCRIPTS in names:
             await self._look_at_scripts()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +13,7 @@ from typer.main import get_command
 
 from halflap import __version__
 from halflap.cli.output import note, print_json
+from halflap.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ COMMANDS = {
     "graph": "graphs.graph",
     "suggest": "suggesting.suggest",
     "backfill": "backfilling.backfill",
+    "explain": "explaining.explain",
 }
 """Where each command is, a function or an app of several, in the order in which they are shown."""
 
@@ -86,17 +88,32 @@ def run() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         # A character that the terminal's encoding lacks is no reason to lose the rest.
         sys.stdout.reconfigure(errors="backslashreplace")
-    if "--json" not in sys.argv[1:]:
-        app()
     try:
         code = app(standalone_mode=False)
     except typer.TyperException as error:
-        print_json({"error": True, "code": "usage", "message": error.format_message()})
+        if "--json" in sys.argv[1:]:
+            print_json({"error": True, "code": UsageError.code, "message": error.format_message()})
+        else:
+            _tell(error)
         sys.exit(error.exit_code)
     except typer.Abort:
         note("Aborted!")
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(error: typer.TyperException) -> None:
+    """Say what the library says of a mistake in asking, with the code that all such mistakes have."""
+    told = StringIO()
+    # Of these the library shows the usage, too; of others, it says nothing itself.
+    show = getattr(error, "show", None)
+    if show is None:
+        told.write(f"Error: {error.format_message()}\n")
+    else:
+        show(told)
+    usage, found, message = told.getvalue().rpartition("Error: ")
+    sys.stderr.write(f"{usage}Error [{UsageError.code}]: {message}" if found else told.getvalue())
+    sys.stderr.flush()
 
 
 def _version(asked: bool) -> None:

@@ -18,12 +18,17 @@ __all__ = ["ArgumentsOption", "JsonArgumentsOption", "arguments_of", "json_objec
 
 ArgumentsOption = Annotated[
     list[str] | None,
-    typer.Option("--arg", "-a", metavar="KEY=VALUE", help="An argument; JSON where text is not wanted."),
+    typer.Option(
+        "--arg",
+        "-a",
+        metavar="KEY=VALUE",
+        help="Give one argument; its value is read as JSON where the tool does not want text.",
+    ),
 ]
 JsonArgumentsOption = Annotated[
     str | None,
     typer.Option(
-        "--json-args", metavar="JSON", help="All arguments as a JSON object; - reads it from stdin."
+        "--json-args", metavar="JSON", help="Give all arguments as one JSON object; - reads it from stdin."
     ),
 ]
 
@@ -37,9 +42,11 @@ def json_object(pairs: Sequence[str] | None, text: str | None) -> dict[str, Any]
     try:
         value = json.loads(sys.stdin.buffer.read() if text == "-" else text)
     except ValueError as error:
-        raise UsageError(f"--json-args is not JSON: {error}.") from None
+        raise UsageError(
+            f'--json-args is not JSON: {error}. Write an object, like {{"path": "README.md"}}.'
+        ) from None
     except RecursionError:
-        raise UsageError("--json-args is nested too deeply.") from None
+        raise UsageError("--json-args is nested too deeply to be read. Give it with fewer levels.") from None
     if not isinstance(value, dict):
         raise UsageError('--json-args must be a JSON object, like {"path": "README.md"}.')
     return value
@@ -52,7 +59,9 @@ def arguments_of(pairs: Sequence[str], schema: Mapping[str, Any]) -> dict[str, A
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"--arg {pair!r} is not of the form KEY=VALUE.")
+            raise UsageError(
+                f"--arg {pair!r} is not of the form KEY=VALUE. Write it like --arg path=README.md."
+            )
         if key in found:
             raise UsageError(f"--arg {key!r} is given twice. A list is one argument: --arg '{key}=[1, 2]'.")
         wanted = properties.get(key) if isinstance(properties, dict) else None

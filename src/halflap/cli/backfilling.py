@@ -22,7 +22,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import advancing
 from halflap.cli.setting import read_config
-from halflap.errors import UsageError
+from halflap.errors import BackfillError, UsageError
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -45,23 +45,35 @@ def backfill(
         list[str],
         typer.Argument(
             metavar="SOURCE…",
-            help="Files, folders, patterns, - for what is piped in, or store: our own records.",
+            help="Files, folders or patterns; - for what is piped in; store for Halflap's own records.",
         ),
     ],
     server: Annotated[
         str | None,
         typer.Option(
-            "--server", "-s", metavar="NAME", help="Whose the tools are that a log names without a server."
+            "--server",
+            "-s",
+            metavar="NAME",
+            help="Say whose the tools are that a log names without a server.",
         ),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, max=1024, help="Processes; as many as cores by default."),
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            max=1024,
+            help="Read with so many processes; by default with as many as there are cores.",
+        ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, store nothing.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Read everything and say what would be learned, but store nothing."),
+    ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -194,7 +206,8 @@ def _tell(source: SourceReport) -> None:
     if source.skipped_bytes and source.state not in {"known", "refused"}:
         note(f"{name}: went on after {source.skipped_bytes / _MB:,.1f} MB that were counted before.")
     if source.problem is not None:
-        note(f"{'Error: ' if source.state in {'failed', 'refused'} else ''}{name}: {visible(source.problem)}")
+        failed = source.state in {"failed", "refused"}
+        note(f"{f'Error [{BackfillError.code}]: ' if failed else ''}{name}: {visible(source.problem)}")
 
 
 def _break(summary: Summary) -> str:

@@ -29,10 +29,13 @@ from halflap.values import CallContext
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from halflap.codes import OtherCode
     from halflap.config import Config
     from halflap.values import Result
 
 __all__ = ["call"]
+
+_FAILED: OtherCode = "tool-error"
 
 
 @reported
@@ -71,7 +74,7 @@ async def _call(
 
 def _show(result: Result) -> None:
     if result.is_error:
-        note("The tool says that it failed:")
+        note(f"Error [{_FAILED}]: The tool says that it failed:")
     parts = [_part(block) for block in result.content]
     if not parts and result.has_structured_content:
         parts = [json.dumps(result.structured_content, indent=2, ensure_ascii=False)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.cli.output import harmless, note, print_json
 from halflap.cli.progress import working
@@ -28,8 +28,8 @@ def check_only(config: Config, what: str, code: str | None, *, as_json: bool) ->
         print_json(
             {
                 "ok": checked.ok and checked.skipped is None,
-                "mistakes": [asdict(one) for one in checked.mistakes],
-                "doubts": [asdict(one) for one in checked.doubts],
+                "mistakes": [_as_json(one) for one in checked.mistakes],
+                "doubts": [_as_json(one) for one in checked.doubts],
                 "skipped": checked.skipped,
             }
         )
@@ -40,6 +40,10 @@ def check_only(config: Config, what: str, code: str | None, *, as_json: bool) ->
         _show("doubt", checked.doubts)
         note(_summary(checked))
     return checked.ok and checked.skipped is None
+
+
+def _as_json(finding: Finding) -> dict[str, Any]:
+    return {"code": finding.code, **asdict(finding)}
 
 
 async def _checked(config: Config, what: str, code: str | None) -> Checked:

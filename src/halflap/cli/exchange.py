@@ -20,7 +20,7 @@ from halflap.cli.output import (
     set_up_logging,
 )
 from halflap.cli.setting import opened, read_config
-from halflap.errors import ShapeBrokenError, UsageError
+from halflap.errors import FileError, ShapeBrokenError
 
 if TYPE_CHECKING:
     from halflap.config import Config
@@ -34,7 +34,8 @@ _MOST_BYTES = 256 * 1024 * 1024
 @reported
 def export_learned(
     file: Annotated[
-        Path | None, typer.Argument(help="Write to this file; - is stdout, as is none.", show_default=False)
+        Path | None,
+        typer.Argument(help="The file to write to; without it, or with -, stdout.", show_default=False),
     ] = None,
     config: ConfigOption = None,
     verbose: VerboseOption = False,
@@ -54,7 +55,9 @@ def export_learned(
     try:
         file.write_text(text, encoding="utf-8", errors="surrogatepass")
     except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}.") from None
+        raise FileError(
+            f"{file} cannot be written: {error.strerror}. Name a file that you may write, in a folder that is there."
+        ) from None
     note(f"What was learned of {_tools(data)} was written to {file}.")
 
 
@@ -70,7 +73,7 @@ async def _export(config: Config) -> dict[str, Any]:
 
 @reported
 def import_learned(
-    file: Annotated[Path, typer.Argument(help="What `halflap schema export` wrote; - is stdin.")],
+    file: Annotated[Path, typer.Argument(help="A file that `halflap schema export` wrote, or - for stdin.")],
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
@@ -110,9 +113,11 @@ def _read(file: Path) -> Any:
             with file.open("rb") as stream:
                 data = stream.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+        raise FileError(f"{file} cannot be read: {error.strerror}. Name a file that you may read.") from None
     if len(data) > _MOST_BYTES:
-        raise UsageError(f"{file} is larger than {_MOST_BYTES // 2**20} MiB.")
+        raise FileError(
+            f"{file} is larger than {_MOST_BYTES // 2**20} MiB, which nothing is that `halflap schema export` wrote."
+        )
     try:
         return parse_json(data.decode("utf-8-sig"))
     except ValueError as error:

@@ -20,7 +20,7 @@ from halflap.cli.output import (
     visible,
 )
 from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.errors import ConfirmationNeededError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,15 +39,18 @@ def forget(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--server", "-s", help="All tools of this server, also if it is not configured."),
+        typer.Option(
+            "--server", "-s", help="Forget it of all tools of this server, be it configured or not."
+        ),
     ] = None,
     origin: Annotated[
         str | None,
         typer.Option(
-            "--origin", help="Only what comes from there: live, backfill, import, or as --history says."
+            "--origin",
+            help="Forget only what comes from there: live, backfill, import, or as --history says.",
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
@@ -61,7 +64,9 @@ def forget(
     settings = read_config(config)
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError("Nothing was forgotten: there is nobody to ask here. Say --yes if you mean it.")
+            raise ConfirmationNeededError(
+                "Nothing was forgotten: there is nobody to ask here. Say --yes if you mean it."
+            )
         what = name or (f"the tools of {server}" if server is not None else "all tools")
         source = "" if origin is None else f", as far as it comes from {origin}"
         if not typer.confirm(f"Forget what was learned of {visible(what)}{visible(source)}?", err=True):

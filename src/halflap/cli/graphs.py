@@ -26,7 +26,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.cli.wrapping import print_lines
-from halflap.errors import UsageError
+from halflap.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,8 +53,9 @@ class Form(StrEnum):
 
 graph = typer.Typer(
     name="graph",
-    help="Which tools feed which.",
+    help="Show which tools feed which: whose results can be whose arguments.",
     invoke_without_command=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -66,13 +67,16 @@ def _graph(
     tool: Annotated[
         str | None,
         typer.Option(
-            "--tool", "-t", help="Only what this tool feeds and is fed by.", autocompletion=tool_names
+            "--tool", "-t", help="Show only what this tool feeds and is fed by.", autocompletion=tool_names
         ),
     ] = None,
     form: Annotated[
-        Form | None, typer.Option("--format", "-f", help="Instead of a table.", show_default=False)
+        Form | None,
+        typer.Option(
+            "--format", "-f", help="Give it in this format instead of as a table.", show_default=False
+        ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file.")] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
@@ -82,7 +86,7 @@ def _graph(
         return
     set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and form not in {None, Form.JSON}:
-        raise UsageError("--json and another --format exclude each other.")
+        raise UsageError("--json and another --format exclude each other. Leave one of them out.")
     edges, tools, unheard = asyncio.run(_read(read_config(config), tool))
     for name, reason in unheard.items():
         note(f"Server {name!r} is not in it yet: {reason}")
@@ -156,7 +160,9 @@ def _write(text: str, output: Path | None) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror}.") from None
+        raise FileError(
+            f"{output} cannot be written: {error.strerror}. Name a file that you may write, in a folder that is there."
+        ) from None
     note(f"Written to {output}.")
 
 

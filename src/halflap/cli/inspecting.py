@@ -38,7 +38,7 @@ __all__ = ["inspect"]
 def inspect(
     name: Annotated[str, typer.Argument(help="The tool's namespaced name.", autocompletion=tool_names)],
     brief: Annotated[
-        bool, typer.Option("--compact", help="One line: how to call it, what it returns.")
+        bool, typer.Option("--compact", help="Say in one line how to call it and what it returns.")
     ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,

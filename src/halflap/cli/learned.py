@@ -42,11 +42,11 @@ __all__ = ["drift", "drift_line", "show"]
 def show(
     name: Annotated[str, typer.Argument(help="The tool's namespaced name.", autocompletion=tool_names)],
     history: Annotated[
-        bool, typer.Option("--history", help="What was learned of it as it was defined before, too.")
+        bool, typer.Option("--history", help="Show what was learned of it as it was defined before, too.")
     ] = False,
-    python: Annotated[bool, typer.Option("--python", help="As a typed Python function.")] = False,
+    python: Annotated[bool, typer.Option("--python", help="Show it as a typed Python function.")] = False,
     json_schema: Annotated[
-        bool, typer.Option("--json-schema", help="What was learned, as JSON Schema, with counts.")
+        bool, typer.Option("--json-schema", help="Show what was learned as JSON Schema, with counts.")
     ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -178,7 +178,11 @@ def drift_line(told: dict[str, Any]) -> str:
 def drift(
     name: Annotated[
         str | None,
-        typer.Argument(help="Only this tool.", autocompletion=tool_names, show_default=False),
+        typer.Argument(
+            help="The namespaced name of the only tool to look at.",
+            autocompletion=tool_names,
+            show_default=False,
+        ),
     ] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,

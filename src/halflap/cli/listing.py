@@ -21,7 +21,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.errors import ServerNotFoundError
 from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.schema import clean
 from halflap.values import SCRIPTS
@@ -42,10 +42,10 @@ _NARROWEST = 20
 def list_tools(
     config: ConfigOption = None,
     server: Annotated[
-        str | None, typer.Option("--server", "-s", help="Only the tools of this server.")
+        str | None, typer.Option("--server", "-s", help="Take the tools of this server alone.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", "-a", help="Also the tools that may not be called, and why.")
+        bool, typer.Option("--all", "-a", help="Show the tools that may not be called as well, and why.")
     ] = False,
     refresh: Annotated[
         bool,
@@ -67,9 +67,7 @@ async def _list(
 ) -> None:
     names = [*(one.name for one in config.servers), SCRIPTS]
     if server is not None and server not in names:
-        raise UsageError(
-            f"There is no server named {server!r}. There are: {', '.join(names[:-1]) or 'none'}."
-        )
+        raise ServerNotFoundError(server, names[:-1])
     async with opened(config) as gateway:
         with working("Asking the servers for their tools"):
             if refresh:

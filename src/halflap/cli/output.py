@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from halflap.codes import OtherCode
+
 __all__ = [
     "ConfigOption",
     "JsonOption",
     "VerboseOption",
+    "as_json_error",
     "data_console",
     "harmless",
     "note",
@@ -49,9 +52,15 @@ _T = TypeVar("_T")
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", "-c", help="Configuration file.", metavar="FILE", show_default=False),
+    typer.Option(
+        "--config",
+        "-c",
+        help="The configuration file to read, instead of your own.",
+        metavar="FILE",
+        show_default=False,
+    ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the data as JSON, for programs.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what is going on.")]
 
 _ASKED_WRONGLY = (
@@ -62,6 +71,7 @@ _ASKED_WRONGLY = (
     ToolNotFoundError,
     UsageError,
 )
+_NOT_WRITTEN: OtherCode = "output-not-written"
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
@@ -95,7 +105,7 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
             if error.errno not in _UNWRITABLE:
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            note(f"Error: The output cannot be written: {error.strerror}.")
+            note(f"Error [{_NOT_WRITTEN}]: The output cannot be written: {error.strerror}.")
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
@@ -113,13 +123,30 @@ def _nobody_reads() -> bool:
 
 def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
     if as_json:
-        print_json({"error": True, "code": error.code, "message": str(error)})
+        print_json(as_json_error(error))
     else:
         # Not cleaned: of a name that has something invisible in it, that is what is wrong.
-        note(f"Error: {visible(_ESCAPED.sub('', str(error)), kept=_LINES)}")
+        note(f"Error [{error.code}]: {visible(_ESCAPED.sub('', str(error)), kept=_LINES)}")
     # Whether the name of a tool is wrong cannot be told while its server is down.
     down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
     raise typer.Exit(2 if isinstance(error, _ASKED_WRONGLY) and not down else 1)
+
+
+def as_json_error(error: HalflapError) -> dict[str, Any]:
+    """Give an error for a program; a configuration's with each of its problems."""
+    told: dict[str, Any] = {"error": True, "code": error.code, "message": str(error)}
+    if isinstance(error, ConfigError):
+        told["problems"] = [
+            {
+                "code": problem.code,
+                "file": None if problem.file is None else str(problem.file),
+                "line": problem.line,
+                "message": problem.message,
+                "suggestion": problem.suggestion,
+            }
+            for problem in error.problems
+        ]
+    return told
 
 
 def print_json(value: Any) -> None:

@@ -28,7 +28,14 @@ from halflap.cli.progress import working
 from halflap.cli.run_text import call_as_json, in_short, run_as_json, run_as_text
 from halflap.cli.setting import read_config
 from halflap.cli.wrapping import print_lines
-from halflap.errors import RunNotFoundError, StoreBrokenError, StoreError, StoreTooNewError, UsageError
+from halflap.errors import (
+    ConfirmationNeededError,
+    RunNotFoundError,
+    StoreBrokenError,
+    StoreError,
+    StoreTooNewError,
+    UsageError,
+)
 from halflap.gateway import Gateway
 from halflap.store import open_store
 
@@ -51,7 +58,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 runs = typer.Typer(
     name="runs",
-    help="The runs of programs: list, show and delete them.",
+    help="List the runs of programs; show one, or delete them.",
     add_completion=False,
     rich_markup_mode=None,
 )
@@ -61,7 +68,9 @@ runs = typer.Typer(
 @reported
 def list_runs(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="So many at most.")] = _LIMIT,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=10_000, help="Show so many at most.")
+    ] = _LIMIT,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -118,10 +127,10 @@ def show(
 def purge(
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", metavar="AGE", help="Those older than this: 30m, 12h, 7d, 4w."),
+        typer.Option("--older-than", metavar="AGE", help="Delete those older than this: 30m, 12h, 7d, 4w."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Delete all of them.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -134,7 +143,9 @@ def purge(
     settings = read_config(config)
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError("Nothing was deleted: there is nobody to ask here. Say --yes if you mean it.")
+            raise ConfirmationNeededError(
+                "Nothing was deleted: there is nobody to ask here. Say --yes if you mean it."
+            )
         if not typer.confirm(f"Delete {what}?", err=True):
             note("Nothing was deleted.")
             raise typer.Exit(1)

@@ -73,7 +73,9 @@ def run(
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
     if what == json_arguments == "-":
-        raise UsageError("Only one of the program and its arguments can come from stdin.")
+        raise UsageError(
+            "Only one of the program and its arguments can come from stdin. Name a file for the program, or use --arg."
+        )
     given = json_object(arguments, json_arguments)
     code = read_code(what, follow=True) if _is_file(what) else None
     if check:
@@ -190,6 +192,7 @@ def _show(execution: Execution) -> None:
         if execution.value is not None:
             print_json(execution.value)
         return
+    note(f"Error [{execution.code}]:")
     note(execution.error)
     for line in calls_made(execution.calls):
         note(line)
@@ -199,6 +202,7 @@ def _summary(execution: Execution) -> dict[str, Any]:
     return {
         "run": execution.run,
         "outcome": execution.outcome,
+        "code": execution.code,
         "output": execution.output,
         "value": execution.value,
         "error": execution.error or None,

@@ -15,7 +15,7 @@ from halflap.cli.learned import drift, show
 from halflap.cli.output import ConfigOption, VerboseOption, note, reported, set_up_logging
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.errors import FileError, ServerNotFoundError
 from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.values import SCRIPTS
 
@@ -26,8 +26,9 @@ __all__ = ["schema"]
 
 schema = typer.Typer(
     name="schema",
-    help="What tools take and return.",
+    help="Show, share and forget what is known of what tools take and return.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -48,11 +49,13 @@ schema.command(name="import")(import_learned)
 @reported
 def stubs(
     server: Annotated[
-        str | None, typer.Option("--server", "-s", help="Only the tools of this server.")
+        str | None, typer.Option("--server", "-s", help="Take the tools of this server alone.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write to this file; __builtins__.pyi is what editors look for."),
+        typer.Option(
+            "--output", "-o", help="Write them to this file; __builtins__.pyi is what editors look for."
+        ),
     ] = None,
     config: ConfigOption = None,
     verbose: VerboseOption = False,
@@ -70,16 +73,16 @@ def stubs(
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror}.") from None
+        raise FileError(
+            f"{output} cannot be written: {error.strerror}. Name a file that you may write, in a folder that is there."
+        ) from None
     note(f"Written to {output}.")
 
 
 async def _stubs(config: Config, server: str | None) -> str:
     names = [*(one.name for one in config.servers), SCRIPTS]
     if server is not None and server not in names:
-        raise UsageError(
-            f"There is no server named {server!r}. There are: {', '.join(names[:-1]) or 'none'}."
-        )
+        raise ServerNotFoundError(server, names[:-1])
     async with opened(config) as gateway:
         with working("Asking the servers for their tools"):
             await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)

@@ -23,7 +23,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.running import about_file, read_code
 from halflap.cli.setting import opened, read_config
-from halflap.errors import ScriptError, UsageError
+from halflap.errors import ConfirmationNeededError, ScriptError
 from halflap.schema import parse_schema
 from halflap.values import SCRIPTS, Tool
 
@@ -35,7 +35,7 @@ __all__ = ["scripts"]
 
 scripts = typer.Typer(
     name="scripts",
-    help="Programs saved under a name: list, save, show and remove them.",
+    help="List the programs that are saved under a name; save, show or remove one.",
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -103,7 +103,10 @@ def _described(script: Script) -> dict[str, Any]:
 @reported
 def save(
     name: Annotated[
-        str, typer.Argument(help="Lower-case letters, digits and _.", autocompletion=script_names)
+        str,
+        typer.Argument(
+            help="The name to save it under: lower-case letters, digits and _.", autocompletion=script_names
+        ),
     ],
     file: Annotated[str, typer.Argument(help="A Python file, or - for stdin.", metavar="FILE")],
     force: Annotated[bool, typer.Option("--force", help="Replace the script of that name.")] = False,
@@ -161,7 +164,7 @@ async def _find(config: Config, name: str) -> Script:
 @reported
 def remove(
     name: NameArgument,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -179,7 +182,9 @@ async def _remove(config: Config, name: str, *, yes: bool) -> None:
             await gateway.scripts.find(name)
         if not yes:
             if not sys.stdin.isatty():
-                raise UsageError("Not removed: there is nobody to ask here. Say --yes.")
+                raise ConfirmationNeededError(
+                    "Not removed: there is nobody to ask here. Say --yes if you mean it."
+                )
             if not typer.confirm(f"Remove the script {one_line(name)}?", err=True):
                 note("Not removed.")
                 raise typer.Exit(1)

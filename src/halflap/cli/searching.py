@@ -33,9 +33,9 @@ __all__ = ["search"]
 @reported
 def search(
     query: Annotated[list[str], typer.Argument(help="What the tool should do, or its name.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="So many at most.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Show so many at most.")] = 10,
     server: Annotated[
-        str | None, typer.Option("--server", "-s", help="Only the tools of this server.")
+        str | None, typer.Option("--server", "-s", help="Take the tools of this server alone.")
     ] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,

@@ -43,14 +43,22 @@ def suggest(
     want: Annotated[
         str | None,
         typer.Option(
-            "--want", "-w", metavar="TOOL_OR_FIELD", help="A tool, or a field.", autocompletion=tool_names
+            "--want",
+            "-w",
+            metavar="TOOL_OR_FIELD",
+            help="Say what is wanted: the name of a tool, or of a field.",
+            autocompletion=tool_names,
         ),
     ] = None,
     have: Annotated[
         list[str] | None,
-        typer.Option("--have", metavar="NAME=VALUE", help="A value at hand; NAME alone if it only exists."),
+        typer.Option(
+            "--have",
+            metavar="NAME=VALUE",
+            help="Name a value that is at hand; NAME alone if it only is known to exist.",
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10, help="So many at most.")] = 3,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10, help="Show so many at most.")] = 3,
     program: Annotated[bool, typer.Option("--program", help="Print the best one's program alone.")] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,

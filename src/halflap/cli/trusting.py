@@ -27,7 +27,7 @@ from halflap.cli.output import (
 from halflap.cli.setting import opened, read_config
 from halflap.config import find_project_files, forget_project_file, preview, trust_project_file
 from halflap.config.project import PROJECT_FILES
-from halflap.errors import UsageError
+from halflap.errors import ConfirmationNeededError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ def trust(
         Path | None,
         typer.Argument(help="A project file; without it, those in this folder.", show_default=False),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")] = False,
     revoke: Annotated[bool, typer.Option("--revoke", help="Trust the file no longer.")] = False,
     tools: Annotated[
         list[str] | None,
@@ -211,7 +211,9 @@ def _ask(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError("Not trusted: there is nobody to ask here. Say --yes if you have looked at it.")
+        raise ConfirmationNeededError(
+            "Not trusted: there is nobody to ask here. Say --yes if you have looked at it."
+        )
     if not typer.confirm(question, err=True):
         note("Not trusted.")
         raise typer.Exit(1)

@@ -25,18 +25,24 @@ def file_bytes(path: Path, problems: Problems, *, regular: bool = False) -> byte
         with os.fdopen(os.open(path, flags), "rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             if stat.S_ISDIR(mode) or (regular and not stat.S_ISREG(mode)):
-                problems.add(None, "this is not a file.")
+                problems.add(
+                    None, "this is not a file.", "Name a file, not a folder.", code="config-unreadable"
+                )
                 return None
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        problems.add(None, "there is no such file. Check its path.")
+        problems.add(None, "there is no such file.", "Check its path.", code="config-not-found")
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "its name is not valid"
-        problems.add(None, f"it cannot be read: {reason}.")
+        problems.add(
+            None, f"it cannot be read: {reason}.", "Name a file that you may read.", code="config-unreadable"
+        )
         return None
     if len(data) > LARGEST_FILE:
-        problems.add(None, "it is larger than 1 MiB.")
+        problems.add(
+            None, "it is larger than 1 MiB.", "No configuration is: check its path.", code="config-too-large"
+        )
         return None
     return data
 
@@ -47,7 +53,7 @@ def document(data: bytes, path: Path, problems: Problems) -> Node | None:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        problems.add(line, "the file is not UTF-8.", "Save it as UTF-8.")
+        problems.add(line, "the file is not UTF-8.", "Save it as UTF-8.", code="config-not-utf8")
         return None
     named_json = path.suffix.lower() in {".json", ".jsonc"}
     as_json = named_json or text.lstrip().startswith(("{", "["))
@@ -58,7 +64,11 @@ def document(data: bytes, path: Path, problems: Problems) -> Node | None:
             problems.found[-1] = replace(problems.found[-1], suggestion=hint)
         return None
     if not isinstance(root.value, Mapping):
-        problems.add(root.line, f"the file must be a mapping of keys to values, not {root.kind}.")
+        problems.add(
+            root.line,
+            f"the file must be a mapping of keys to values, not {root.kind}.",
+            "Start with a key such as `mcpServers`.",
+        )
         return None
     return root
 
@@ -93,12 +103,18 @@ class _Python:
             return self._mapping(value, depth)
         if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
             return Node(tuple(self.convert(item, depth + 1) for item in value))
-        self.problems.add(None, f"a value of type {type(value).__name__} cannot stand in a configuration.")
+        self.problems.add(
+            None,
+            f"a value of type {type(value).__name__} cannot stand in a configuration.",
+            "Use what JSON has: texts, numbers, booleans, lists and mappings.",
+        )
         return Node(None)
 
     def _text(self, text: str) -> Node:
         if broken_text(text):
-            self.problems.add(None, "a string holds half a surrogate pair, which is no character.")
+            self.problems.add(
+                None, "a string holds half a surrogate pair, which is no character.", code="config-syntax"
+            )
             text = text.encode(errors="replace").decode()
         return Node(text)
 
@@ -113,5 +129,5 @@ class _Python:
 
     def _refuse_once(self, message: str) -> None:
         if not self.full:
-            self.problems.add(None, message)
+            self.problems.add(None, message, code="config-too-large")
         self.full = True

@@ -26,7 +26,7 @@ def read_env_file(path: Path) -> tuple[dict[str, str], Problems]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        problems.add(None, "the file is not UTF-8.", "Save it as UTF-8.")
+        problems.add(None, "the file is not UTF-8.", "Save it as UTF-8.", code="config-env-file")
         return variables, problems
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -34,7 +34,12 @@ def read_env_file(path: Path) -> tuple[dict[str, str], Problems]:
         match = _NAME.match(line)
         value = None if match is None or "\0" in line else _value(line[match.end() :].strip())
         if match is None or value is None:
-            problems.add(number, "the line is not of the form NAME=value.", "Start a comment with `#`.")
+            problems.add(
+                number,
+                "the line is not of the form NAME=value.",
+                "Start a comment with `#`.",
+                code="config-env-file",
+            )
         else:
             variables[match["name"]] = value
     return variables, problems

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from halflap.config.nodes import DEEPEST, MOST_NODES, Node, broken_text, shown
 
 if TYPE_CHECKING:
+    from halflap.codes import ConfigCode
     from halflap.config.nodes import Problems
 
 __all__ = ["read_jsonc"]
@@ -24,8 +25,9 @@ _STRINGS = json.JSONDecoder()
 
 
 class _SyntaxStop(Exception):  # noqa: N818 - never leaves this module
-    def __init__(self, at: int, message: str, suggestion: str | None = None) -> None:
+    def __init__(self, at: int, message: str, suggestion: str | None, code: ConfigCode) -> None:
         super().__init__(message)
+        self.code = code
         self.at = at
         self.message = message
         self.suggestion = suggestion
@@ -38,7 +40,7 @@ def read_jsonc(text: str, problems: Problems) -> Node | None:
         return reader.document()
     except _SyntaxStop as stop:
         line, column = reader.position(stop.at)
-        problems.add(line, f"{stop.message} (column {column}).", stop.suggestion)
+        problems.add(line, f"{stop.message} (column {column}).", stop.suggestion, code=stop.code)
         return None
 
 
@@ -57,8 +59,15 @@ class _Reader:
     def line(self, at: int) -> int:
         return bisect_right(self.line_starts, at)
 
-    def error(self, message: str, suggestion: str | None = None, *, at: int | None = None) -> _SyntaxStop:
-        return _SyntaxStop(self.at if at is None else at, message, suggestion)
+    def error(
+        self,
+        message: str,
+        suggestion: str | None = None,
+        *,
+        at: int | None = None,
+        code: ConfigCode = "config-syntax",
+    ) -> _SyntaxStop:
+        return _SyntaxStop(self.at if at is None else at, message, suggestion, code)
 
     def document(self) -> Node:
         self.skip()
@@ -91,9 +100,11 @@ class _Reader:
     def value(self, line: int, depth: int) -> Node:
         self.nodes += 1
         if self.nodes > MOST_NODES:
-            raise self.error(f"the file has more than {MOST_NODES:,} values")
+            raise self.error(f"the file has more than {MOST_NODES:,} values", code="config-too-large")
         if depth > DEEPEST:
-            raise self.error(f"lists and objects are nested more than {DEEPEST} deep")
+            raise self.error(
+                f"lists and objects are nested more than {DEEPEST} deep", code="config-too-large"
+            )
         head = self.text[self.at : self.at + 1]
         if head == "{":
             return self.object(line, depth)
@@ -130,6 +141,7 @@ class _Reader:
                     key_line,
                     f"the key `{shown(key)}` occurs twice; the first is on line {first_lines[key]}.",
                     "Keep one of them.",
+                    code="config-duplicate-key",
                 )
                 again[key] = node
             else:

@@ -106,7 +106,7 @@ class Text(Kind):
                 problems.add(node.line, last.message, "Put it in quotes.")
             return wrong
         if not node.value.strip() and not self.empty:
-            problems.add(node.line, f"{where} must not be empty.")
+            problems.add(node.line, f"{where} must not be empty.", "Leave it out instead.")
             return WRONG
         return node.value
 

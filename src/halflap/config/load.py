@@ -72,7 +72,7 @@ class Config:
         folder = working_folder() if base is None else Path(base).absolute()
         root = document_of(mapping, problems)
         if not isinstance(root.value, Mapping):
-            problems.add(None, f"a configuration must be a mapping, not {root.kind}.")
+            problems.add(None, f"a configuration must be a mapping, not {root.kind}.", "Give a dict.")
         config = _UserReader(folder, problems, Scope.of(environ, folder)).read(root)
         if problems.found:
             raise ConfigError(problems.found)
@@ -172,7 +172,12 @@ class _UserReader:
     def read(self, root: Node) -> Config:
         for key, node in root.mapping.items():
             if key not in TOP_LEVEL and key not in FOREIGN_TOP_LEVEL:
-                self.problems.add(node.line, f"unknown key `{shown(key)}`.", guess(key, TOP_LEVEL))
+                self.problems.add(
+                    node.line,
+                    f"unknown key `{shown(key)}`.",
+                    guess(key, TOP_LEVEL),
+                    code="config-unknown-key",
+                )
         sections = {section: read_section(root, section, self.problems) for section in SECTIONS}
         upstream = UpstreamDefaults(**sections["upstream"])
         if upstream.call_timeout_seconds > upstream.max_call_timeout_seconds:
@@ -180,6 +185,7 @@ class _UserReader:
                 root.mapping["upstream"].line,
                 "upstream.call_timeout_seconds is greater than upstream.max_call_timeout_seconds.",
                 "Raise `max_call_timeout_seconds` too.",
+                code="config-timeouts",
             )
         reader = ServerReader(
             self.folder, self.problems, self.scope, self.scope.home, upstream, self.warnings
@@ -206,6 +212,7 @@ class _UserReader:
                 members[other].line,
                 f"{section}.{one} and {section}.{other} exclude each other.",
                 "Keep one of them.",
+                code="config-exclusive",
             )
 
     def _tools(self, root: Node, values: Mapping[str, Any]) -> ToolsConfig:
@@ -233,12 +240,15 @@ class _UserReader:
     def _text(self, text: str, where: str, line: int | None) -> str | None:
         expanded, flaws = expand(text, self.scope)
         for flaw in flaws:
-            self.problems.add(line, f"{where}: {flaw.message}", flaw.suggestion)
+            self.problems.add(line, f"{where}: {flaw.message}", flaw.suggestion, code="config-variable")
         if flaws:
             return None
         if not expanded.strip() or "\0" in expanded:
             self.problems.add(
-                line, f"{where} is empty once its variables are expanded, or holds a NUL character."
+                line,
+                f"{where} is empty once its variables are expanded, or holds a NUL character.",
+                "Set the variable, or leave the key out.",
+                code="config-variable",
             )
             return None
         return expanded
@@ -295,7 +305,11 @@ class _UserReader:
             elif text.startswith("file:///"):
                 uris.append(text)
             else:
-                self.problems.add(item.line, f"roots[{index}] must be a path or start with file:///.")
+                self.problems.add(
+                    item.line,
+                    f"roots[{index}] must be a path or start with file:///.",
+                    "Write the path of a folder.",
+                )
         return tuple(uris)
 
 

@@ -11,6 +11,8 @@ from halflap.errors import ConfigProblem
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from halflap.codes import ConfigCode
+
 __all__ = ["DEEPEST", "MOST_NODES", "Node", "Problems", "broken_text", "plain", "shown", "with_repeated"]
 
 MOST_NODES = 100_000
@@ -86,9 +88,16 @@ class Problems:
     file: Path | None = None
     found: list[ConfigProblem] = field(default_factory=list)
 
-    def add(self, line: int | None, message: str, suggestion: str | None = None) -> None:
+    def add(
+        self,
+        line: int | None,
+        message: str,
+        suggestion: str | None = None,
+        *,
+        code: ConfigCode = "config-wrong-value",
+    ) -> None:
         """Note one problem of this file."""
-        self.found.append(ConfigProblem(self.file, line, message, suggestion))
+        self.found.append(ConfigProblem(self.file, line, message, suggestion, code))
 
     def add_new(self, others: Problems) -> None:
         """Note the problems that are not noted yet."""

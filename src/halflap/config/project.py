@@ -164,6 +164,7 @@ def _refuse_others(root: Node, problems: Problems) -> None:
                 node.line,
                 f"`{shown(key)}` cannot stand here: a project file can only add servers.",
                 "Put it in your own configuration file.",
+                code="config-project-key",
             )
 
 
@@ -196,7 +197,9 @@ def _read_named(path: Path, digest: str | None) -> tuple[Path, bytes]:
     problems = Problems(place)
     data = file_bytes(place, problems, regular=True)
     if data is not None and digest is not None and sha256(data).hexdigest() != digest:
-        problems.add(None, "the file has changed since it was looked at.", "Look at it again.")
+        problems.add(
+            None, "the file has changed since it was looked at.", "Look at it again.", code="config-changed"
+        )
     if data is None or problems.found:
         raise ConfigError(problems.found)
     return place, data
@@ -225,7 +228,8 @@ def _write_record(data_dir: Path, record: Mapping[str, str]) -> None:
             data_dir / _RECORD,
             None,
             f"what is trusted cannot be written down: {error.strerror}.",
-            "Nothing has changed.",
+            "Nothing has changed. Make it a file that you may write.",
+            "config-trust",
         )
         raise ConfigError([problem]) from error
 

@@ -286,7 +286,9 @@ def read_keys(
                 values[key] = value
         elif key not in ignored:
             advice = (instead or {}).get(key) or guess(key, known)
-            problems.add(member.line, f"unknown key `{shown(key)}` in `{where}`.", advice)
+            problems.add(
+                member.line, f"unknown key `{shown(key)}` in `{where}`.", advice, code="config-unknown-key"
+            )
     return values
 
 
@@ -296,6 +298,10 @@ def read_section(root: Node, section: str, problems: Problems) -> dict[str, Any]
     if node is None or node.value is None:
         return {}
     if not isinstance(node.value, Mapping):
-        problems.add(node.line, f"{section} must be a mapping of keys to values, not {node.kind}.")
+        problems.add(
+            node.line,
+            f"{section} must be a mapping of keys to values, not {node.kind}.",
+            f"Write the settings of `{section}` below it, indented.",
+        )
         return {}
     return read_keys(node, section, SECTIONS[section], problems)

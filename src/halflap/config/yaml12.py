@@ -10,6 +10,7 @@ import yaml
 from halflap.config.nodes import DEEPEST, MOST_NODES, Node, broken_text, shown
 
 if TYPE_CHECKING:
+    from halflap.codes import ConfigCode
     from halflap.config.nodes import Problems
 
 __all__ = ["read_yaml"]
@@ -34,9 +35,19 @@ _KNOWN_MISTAKES = (
 """What PyYAML says, what we say instead, and what to do."""
 
 
+_TOO_DEEP: tuple[str, None, ConfigCode] = (
+    f"lists and mappings are nested more than {DEEPEST} deep.",
+    None,
+    "config-too-large",
+)
+
+
 class _Stop(Exception):  # noqa: N818 - never leaves this module
-    def __init__(self, line: int, message: str, suggestion: str | None = None) -> None:
+    def __init__(
+        self, line: int, message: str, suggestion: str | None = None, code: ConfigCode = "config-syntax"
+    ) -> None:
         super().__init__(message)
+        self.code = code
         self.line = line
         self.message = message
         self.suggestion = suggestion
@@ -51,7 +62,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         self.depth += 1
         if self.depth > DEEPEST + 1:
-            raise _Stop(self.line + 1, f"lists and mappings are nested more than {DEEPEST} deep.")
+            raise _Stop(self.line + 1, *_TOO_DEEP)
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -69,20 +80,25 @@ def read_yaml(text: str, problems: Problems) -> Node | None:
         root = yaml.compose(text, Loader=_Loader)
         return Node({}, 1) if root is None else _Converter(problems).convert(root, None, 1)
     except _Stop as stop:
-        problems.add(stop.line, stop.message, stop.suggestion)
+        problems.add(stop.line, stop.message, stop.suggestion, code=stop.code)
     except yaml.reader.ReaderError as error:
-        problems.add(text.count("\n", 0, error.position) + 1, "a control character is not allowed in YAML.")
+        problems.add(
+            text.count("\n", 0, error.position) + 1,
+            "a control character is not allowed in YAML.",
+            "Take it out, or write it as an escape within double quotes.",
+            code="config-syntax",
+        )
     except yaml.MarkedYAMLError as error:
         marks = (error.problem_mark, error.context_mark)
         # What is never closed is reported where it was opened, not at the end of the file.
         mark = next(
             (mark for mark in (marks[::-1] if "end of stream" in str(error.problem) else marks) if mark), None
         )
-        problems.add(mark.line + 1 if mark else None, *_explained(error, mark))
+        problems.add(mark.line + 1 if mark else None, *_explained(error, mark), code="config-syntax")
     except (ValueError, OverflowError):
         found = re.search(r"\\U(?!000|0010)", text)
         line = None if found is None else text.count("\n", 0, found.start()) + 1
-        problems.add(line, r"an escape such as `\U00110000` names no character.")
+        problems.add(line, r"an escape such as `\U00110000` names no character.", code="config-syntax")
     return None
 
 
@@ -112,10 +128,12 @@ class _Converter:
         self.nodes += 1
         if self.nodes > MOST_NODES:
             raise _Stop(
-                own_line, f"the file has more than {MOST_NODES:,} values once its aliases are followed."
+                own_line,
+                f"the file has more than {MOST_NODES:,} values once its aliases are followed.",
+                code="config-too-large",
             )
         if depth > DEEPEST + 1:
-            raise _Stop(own_line, f"lists and mappings are nested more than {DEEPEST} deep.")
+            raise _Stop(own_line, *_TOO_DEEP)
         at = own_line if line is None else line
         kind = node.tag.removeprefix(_TAG)
         if isinstance(node, yaml.ScalarNode):
@@ -144,6 +162,7 @@ class _Converter:
                     key_line,
                     f"the key `{shown(key)}` occurs twice; the first is on line {first_lines[key]}.",
                     "Keep one of them.",
+                    code="config-duplicate-key",
                 )
                 again[key] = member
             else:

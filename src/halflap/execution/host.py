@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
     from halflap.calls import Policy
     from halflap.catalog import Snapshot
+    from halflap.codes import OtherCode
     from halflap.config import ExecutionConfig
     from halflap.values import CallContext, Result, Tool
 
 __all__ = ["ProgramHost"]
 
+_TOO_MANY: OtherCode = "call-limit"
 _LARGE = 262_144
 _SCRIPT = f"{SCRIPTS}__"
 _LONGEST_NAME = 1_000
@@ -63,7 +65,7 @@ class ProgramHost:
         if self.begun >= self._config.max_calls:
             raise ToolRefusal(
                 f"Execution exceeded {self._config.max_calls:,} calls limit (`execution.max_calls`); {name!r} was "
-                "not called."
+                f"not called [{_TOO_MANY}]."
             )
         self.begun += 1
         async with self._places:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
-from halflap.errors import SandboxError, ToolNotFoundError, UsageError
+from halflap.errors import SandboxError, ScriptsTooDeepError, ToolNotFoundError, UsageError
 from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
 from halflap.execution.named import PREFIXES, names_in
@@ -127,7 +127,7 @@ class Programs:
         if readiness.trouble is not None:
             raise SandboxError(f"Code execution is off: {readiness.trouble}.")
         if context.depth > _DEEPEST:
-            raise SandboxError(
+            raise ScriptsTooDeepError(
                 f"It was not run: scripts can call each other {_DEEPEST} deep, and this one would be one more. "
                 "Do they call each other in a circle?"
             )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from halflap.codes import RunCode
 from halflap.execution.output import CUT
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Kept = Literal["stored", "memory", "off", "failed"]
 """Where the whole output is: in the store; in memory, because the store cannot be opened; not kept, as configured;
 or perhaps nowhere, because the store does not work now."""
 
+_CODES: dict[str, RunCode] = {code.removeprefix("run-"): code for code in get_args(RunCode)}
 _MOST_CALLS_AT_AN_END = 20
 _LONGEST_NAME = 200
 _LONGEST_DETAIL = 300
@@ -61,6 +63,11 @@ class Execution:
     """Why it was not checked before it ran, if it should have been."""
 
     @property
+    def code(self) -> RunCode | None:
+        """The error code of how it ended; None if it ran to its end."""
+        return _CODES.get(self.outcome)
+
+    @property
     def ok(self) -> bool:
         """Whether the program ran to its end."""
         return self.outcome == "ok"
@@ -80,7 +87,7 @@ def limit_text(outcome: str, config: ExecutionConfig) -> str | None:
     if outcome not in texts:
         return None
     text, setting = texts[outcome]
-    return f"{text}\nThe limit is `execution.{setting}` in Halflap's configuration."
+    return f"{text}\nThe limit is `execution.{setting}` in Halflap's configuration [{_CODES[outcome]}]."
 
 
 def tell(

@@ -72,7 +72,7 @@ class Composing(Knowing):
                 "Say what is wanted: `goal` in words, or `want`, the name of a tool or of a field."
             )
         if not 1 <= limit <= MOST_SUGGESTED:
-            raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}.")
+            raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}, not {limit}.")
         graph = await self.graph(behind=behind)
         from halflap.gateway.goals import best, means_all  # noqa: PLC0415 -- see the top of `parts`
         from halflap.graph.plan import plan  # noqa: PLC0415 -- as above
@@ -152,7 +152,9 @@ class Composing(Knowing):
         if len(named) == 1:
             return named[0]
         if len(named) > 1:
-            raise UsageError(f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}.")
+            raise UsageError(
+                f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Give the whole name of one."
+            )
         assert self._calls is not None
         self._calls.policy.admit(self.snapshot.find(name), self.snapshot)
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")

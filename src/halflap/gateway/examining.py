@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from halflap import __version__
-from halflap.errors import HalflapError, StoreError, UsageError
+from halflap.errors import HalflapError, StoreError, ServerNotFoundError
 from halflap.gateway.composing import Composing
 from halflap.gateway.findings import findings, summary
 
@@ -103,9 +103,7 @@ class Examining(Composing):
         names = [server.name for server in self.config.servers]
         for name in servers:
             if name not in names:
-                raise UsageError(
-                    f"There is no server named {name!r}. There are: {', '.join(names) or 'none'}."
-                )
+                raise ServerNotFoundError(name, names)
         return [
             one for one in self.config.servers if not one.disabled and (not servers or one.name in servers)
         ]

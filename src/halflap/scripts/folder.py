@@ -67,7 +67,7 @@ class Folder:
                 continue
             try:
                 if place >= _MOST:
-                    raise ScriptError(f"there are more than {_MOST:,} scripts in the folder.")  # noqa: TRY301
+                    raise ScriptError(f"there are more than {_MOST:,} scripts in the folder. Remove some.")  # noqa: TRY301
                 check_name(name)
                 code = read_file(self._file(name))
                 scripts[name] = Script(name, code, read_definition(code))
@@ -161,7 +161,7 @@ def read_file(path: Path, *, follow: bool = False) -> str:
         raise ScriptError(f"it cannot be read: {error.strerror}.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ScriptError("it is not a file.")
+        raise ScriptError("it is not a file. Give a Python file.")
     with os.fdopen(descriptor, "rb") as file:
         return decode(file.read(_LARGEST + 1))
 
@@ -174,4 +174,4 @@ def decode(data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ScriptError(f"line {line}: it is not UTF-8 text.") from None
+        raise ScriptError(f"line {line}: it is not UTF-8 text. Save it as UTF-8.") from None

@@ -8,7 +8,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import InvalidArgumentsError, ScriptError, UsageError
+from halflap.errors import InvalidArgumentsError, ScriptError, ScriptNotFoundError, UsageError
 from halflap.execution.report import calls_made
 from halflap.execution.sandbox import Entry
 from halflap.schema import argument_problems, compile_schema, parse_schema
@@ -97,7 +97,10 @@ class Scripts:
             raise ScriptError(f"The script {name!r} cannot be used: {shelf.broken[name]}")
         if name not in shelf.scripts:
             known = ", ".join(shelf.scripts) or "none"
-            raise UsageError(f"There is no script named {name!r}. There are: {known}.")
+            raise ScriptNotFoundError(
+                f"There is no script named {name!r}. There are: {known}. "
+                "A file that is to be run needs a path, or a name that ends in .py."
+            )
         return shelf.scripts[name]
 
     def code_of(self, tool: str) -> str | None:

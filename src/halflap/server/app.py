@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from halflap import __version__
-from halflap.errors import HalflapError
+from halflap.errors import HalflapError, ToolNotFoundError
 from halflap.server.caller import Caller
 from halflap.server.confirmation import Confirmations
 from halflap.server.core import core_family
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mcp.server import ServerRequestContext
 
+    from halflap.codes import OtherCode
     from halflap.gateway import Gateway
     from halflap.server.family import FrontTool
 
@@ -39,6 +40,7 @@ as script__<name>."""
 
 _TOOLS_TTL_MS = 3_600_000
 _ROOTS_SECONDS = 5.0
+_INTERNAL: OtherCode = "internal"
 
 
 class Front:
@@ -98,14 +100,17 @@ class Front:
             raise MCPError(
                 types.INVALID_PARAMS,
                 f"Unknown tool: {params.name!r}. There are: {', '.join(sorted(self._tools))}.",
+                {"code": ToolNotFoundError.code},
             )
         try:
             return await tool.answer(params.arguments or {}, Caller(context, params, self._confirmations))
         except HalflapError as error:
-            return _error(str(error))
+            return _error(str(error), error.code)
         except Exception as error:
             logger.exception("the call of %s failed", params.name)
-            return _error(f"Halflap failed to answer ({type(error).__name__}). Its log has the whole story.")
+            return _error(
+                f"Halflap failed to answer ({type(error).__name__}). Its log has the whole story.", _INTERNAL
+            )
 
     async def _initialized(
         self, context: ServerRequestContext[Any, Any], _params: types.NotificationParams
@@ -129,5 +134,6 @@ class Front:
         return [root.model_dump(by_alias=True, mode="json", exclude_none=True) for root in result.roots]
 
 
-def _error(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
+def _error(message: str, code: str) -> types.CallToolResult:
+    text = types.TextContent(type="text", text=f"[{code}] {message}")
+    return types.CallToolResult(content=[text], is_error=True, _meta={"halflap": {"code": code}})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from halflap.codes import RunCode
 from halflap.errors import SandboxError, UsageError
 from halflap.server.confirmation import Question
 from halflap.server.family import Answer, FrontTool
@@ -37,12 +38,15 @@ def execute_program(gateway: Gateway) -> FrontTool:
         try:
             execution = await gateway.execute(code, caller.on_behalf(word))
         except (SandboxError, UsageError) as error:
-            return Answer(f"[Script execution failed]\n{error}", is_error=True)
+            return Answer(
+                f"[Script execution failed]\n{error} [{error.code}]", is_error=True, code=error.code
+            )
         return Answer(
             execution.text,
             is_error=not execution.ok,
             blocks=tuple(execution.shown),
-            meta={"halflap": _summary(execution)},
+            meta=_summary(execution),
+            code=execution.code,
         )
 
     return FrontTool(
@@ -58,6 +62,7 @@ def execute_program(gateway: Gateway) -> FrontTool:
         output_schema=None,
         read_only=False,
         handler=answer,
+        errors=("usage", "sandbox", "call-limit", *get_args(RunCode)),
     )
 
 

@@ -15,6 +15,7 @@ from halflap.server.confirmation import Question
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from halflap.codes import Code
     from halflap.errors import ArgumentProblem
     from halflap.server.caller import Caller
 
@@ -34,6 +35,8 @@ class Answer:
     blocks: Sequence[Mapping[str, Any]] = ()
     """Further content: images, sounds, resources."""
     meta: Mapping[str, Any] | None = None
+    code: Code | str | None = None
+    """The error code, if it is an error; it goes into `_meta`, where the text is not ours to choose."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class FrontTool:
     output_schema: Mapping[str, Any] | None
     read_only: bool
     handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer | Question]]
+    errors: Sequence[Code] = ()
+    """The codes that its answers can have, beside those that every tool's can."""
 
     @cached_property
     def definition(self) -> types.Tool:
@@ -83,8 +88,9 @@ class FrontTool:
         result = types.CallToolResult(content=content, is_error=answer.is_error)
         if answer.structured is not None:
             result.structured_content = answer.structured
-        if answer.meta is not None:
-            result.meta = dict(answer.meta)
+        code = {} if answer.code is None else {"code": answer.code}
+        if code or answer.meta:
+            result.meta = {"halflap": {**code, **(answer.meta or {})}}
         return result
 
 

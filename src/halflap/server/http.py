@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from halflap.errors import ServeError, UsageError
+from halflap.errors import ServeError, TokenFileError, UsageError
 from halflap.server.bearer import PRINCIPAL, bearer_token
 from halflap.server.metrics import WithMetrics
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from halflap.codes import HttpCode
     from halflap.config import HttpConfig
 
 __all__ = ["Guard", "bind", "keep_token", "parse_address", "serve_http"]
@@ -54,13 +55,13 @@ def keep_token(folder: Path) -> tuple[str, Path, bool]:
         token = file.read_text(encoding="ascii").strip()
         file.chmod(0o600)
     except OSError as error:
-        raise ServeError(
+        raise TokenFileError(
             f"The token cannot be kept in {file}: {error.strerror}. Make that a file which you can read and write."
         ) from error
     except UnicodeDecodeError:
         token = ""
     if not token.isprintable() or not token:
-        raise ServeError(f"{file} holds no token. Delete it: the next start makes another.")
+        raise TokenFileError(f"{file} holds no token. Delete it: the next start makes another.")
     return token, file, made
 
 
@@ -172,23 +173,27 @@ class Guard:
             await _refuse(
                 send,
                 401,
-                "token",
+                "http-token",
                 "Send the header `Authorization: Bearer <token>`; `halflap serve` says where it is.",
             )
         else:
             await self._app({**scope, PRINCIPAL: principal}, receive, send)
 
-    def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, str, str] | None:
+    def _refusal(self, headers: dict[bytes, list[bytes]]) -> tuple[int, HttpCode, str] | None:
         hosts = headers.get(b"host", [])
         if len(hosts) != 1 or _host_name(hosts[0]) not in self._hosts:
             return (
                 421,
-                "host",
+                "http-host",
                 "This Host is not one of ours. Name it in `http.allowed_hosts` if it should be.",
             )
         origins = headers.get(b"origin", [])
         if len(origins) > 1 or (origins and not self._knows_origin(origins[0])):
-            return 403, "origin", "This Origin may not ask. Name it in `http.allowed_origins` if it should."
+            return (
+                403,
+                "http-origin",
+                "This Origin may not ask. Name it in `http.allowed_origins` if it should.",
+            )
         return None
 
     def _principal(self, headers: dict[bytes, list[bytes]]) -> str | None:
@@ -218,7 +223,7 @@ def _host_name(host: bytes) -> str:
     return "" if found is None else found["name"].strip("[]").lower()
 
 
-async def _refuse(send: Send, status: int, code: str, message: str) -> None:
+async def _refuse(send: Send, status: int, code: HttpCode, message: str) -> None:
     body = json.dumps({"error": True, "code": code, "message": message}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:  # noqa: PLR2004 -- only this one asks for credentials

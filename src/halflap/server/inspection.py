@@ -35,11 +35,10 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
         try:
             described = await gateway.inspect(name)
         except ToolNotFoundError as error:
-            return Answer(_not_found(name, str(error).partition("\n")[2]), is_error=True)
+            return Answer(_not_found(name, str(error).partition("\n")[2]), is_error=True, code=error.code)
         if "blocked" in described:
-            return Answer(
-                _not_found(name, f"{described['blocked']} keeps it from being called."), is_error=True
-            )
+            told = _not_found(name, f"{described['blocked']} keeps it from being called.")
+            return Answer(told, is_error=True, code="tool-blocked")
         text = await aside(lambda: json.dumps(described, indent=2, ensure_ascii=False), described)
         return Answer(text, described)
 
@@ -60,9 +59,9 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
         output_schema={
             "type": "object",
             "properties": {
-                "name": {"type": "string"},
-                "description": {"type": "string"},
-                "inputSchema": {"type": "object"},
+                "name": {"type": "string", "description": "Namespaced"},
+                "description": {"type": "string", "description": "As its server has it"},
+                "inputSchema": {"type": "object", "description": "What it takes"},
                 "outputSchema": {
                     "type": ["object", "null"],
                     "description": "As the server declares it, or null",
@@ -94,7 +93,7 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
                     "type": "string",
                     "description": "Why arguments are not checked before a call, where they are not",
                 },
-                "server": {"type": "string"},
+                "server": {"type": "string", "description": "Whose it is"},
                 "originalName": {"type": "string", "description": "The tool's name at its server"},
                 "annotations": {
                     "type": "object",
@@ -109,6 +108,7 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
         },
         read_only=True,
         handler=answer,
+        errors=("tool-not-found", "tool-blocked", "script"),
     )
 
 

@@ -14,6 +14,7 @@ from halflap.server.caller import principal_of
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
+    from halflap.codes import OtherCode
     from halflap.gateway import Gateway
 
 __all__ = ["RunResources"]
@@ -22,6 +23,7 @@ _URI = "halflap://runs/{run}/output"
 _PATTERN = re.compile(r"halflap://runs/([0-9a-f]{8,40})/output")
 _LISTED = 20
 _NOT_FOUND = -32002
+_NOT_KEPT: OtherCode = "output-not-kept"
 
 
 class RunResources:
@@ -74,12 +76,16 @@ class RunResources:
                 raise RunNotFoundError(found[1])  # noqa: TRY301 -- the beginning of an identifier is none
         except (RunNotFoundError, UsageError):
             raise MCPError(
-                _NOT_FOUND, f"There is no resource {params.uri}. Outputs of runs are at {_URI}."
+                _NOT_FOUND,
+                f"There is no resource {params.uri}. Outputs of runs are at {_URI}.",
+                {"code": RunNotFoundError.code},
             ) from None
         if run.output is None:
             # An empty text would pass for the whole of it.
             raise MCPError(
-                _NOT_FOUND, "The output of this run was not kept (`traces.record`), or it is still running."
+                _NOT_FOUND,
+                "The output of this run was not kept (`traces.record`), or it is still running.",
+                {"code": _NOT_KEPT},
             )
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=run.output)
         return types.ReadResourceResult(contents=[contents])

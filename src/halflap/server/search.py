@@ -42,7 +42,13 @@ def search_tools(gateway: Gateway) -> FrontTool:
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "What the tool should do, or its name"},
-                "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 100,
+                    "default": 10,
+                    "description": "So many at most",
+                },
                 "server": {"type": ["string", "null"], "description": "Only the tools of this server"},
             },
             "required": ["query"],
@@ -53,13 +59,19 @@ def search_tools(gateway: Gateway) -> FrontTool:
             "properties": {
                 "tools": {
                     "type": "array",
+                    "description": "The best first",
                     "items": {
                         "type": "object",
                         "properties": {
-                            "name": {"type": "string"},
-                            "description": {"type": "string"},
-                            "signature": {"type": "string"},
-                            "score": {"type": "number", "minimum": 0, "maximum": 1},
+                            "name": {"type": "string", "description": "Namespaced"},
+                            "description": {"type": "string", "description": "One line on what it does"},
+                            "signature": {"type": "string", "description": "What it takes and returns"},
+                            "score": {
+                                "type": "number",
+                                "minimum": 0,
+                                "maximum": 1,
+                                "description": "How well it fits",
+                            },
                         },
                         "required": ["name", "description", "signature", "score"],
                     },
@@ -69,4 +81,5 @@ def search_tools(gateway: Gateway) -> FrontTool:
         },
         read_only=True,
         handler=answer,
+        errors=("usage", "server-not-found"),
     )

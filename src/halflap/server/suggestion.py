@@ -58,13 +58,20 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
                     "default": None,
                     "description": "A tool's name, or a field such as email or customer.email; wins over goal",
                 },
-                "limit": {"type": "integer", "minimum": 1, "maximum": 10, "default": 3},
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 10,
+                    "default": 3,
+                    "description": "So many suggestions at most",
+                },
             },
             "additionalProperties": False,
         },
         output_schema=_OUTPUT,
         read_only=True,
         handler=answer,
+        errors=("usage", "tool-not-found", "tool-blocked", "tool-held"),
     )
 
 
@@ -104,10 +111,10 @@ _STEPS = _objects(
 )
 _SUGGESTIONS = _objects(
     "tools confidence cost steps missing unused mermaid program",
-    tools={"type": "array", "items": _TEXT},
-    confidence=_NUMBER,
-    cost=_NUMBER,
-    steps=_STEPS,
+    tools={"type": "array", "items": _TEXT, "description": "In the order of the calls"},
+    confidence={**_NUMBER, "description": "How sure its links are together, from 0 to 1"},
+    cost={**_NUMBER, "description": "What it is ranked by: the less, the better"},
+    steps={**_STEPS, "description": "Each call"},
     missing={**_TELLING, "description": "Parameters that you have to fill in"},
     unused={**_TELLING, "description": "What is in `have` and no step takes, each with the reason"},
     mermaid={**_TEXT, "description": "A picture, in Mermaid"},

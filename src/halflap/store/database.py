@@ -137,7 +137,8 @@ class Database:
             version = self._version(connection)
             if version < self._migrations[-1].number:
                 raise StoreError(
-                    f"The store {self.place} was written by an older Halflap, and cannot be upgraded as it is."
+                    f"The store {self.place} was written by an older Halflap, and cannot be upgraded as it is: it can only be "
+                    "read. Make its file and folder writable."
                 )
 
     def _version(self, connection: sa.Connection) -> int:

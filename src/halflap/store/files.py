@@ -42,7 +42,7 @@ def make_private(file: Path) -> None:
     mode = file.stat().st_mode
     if not stat.S_ISREG(mode):
         # Least of all may the rights of a folder or a device be changed.
-        raise StoreError(f"The store {file} cannot be used: it is not a file.")
+        raise StoreError(f"The store {file} cannot be used: it is not a file. Point `store.path` at one.")
     if stat.S_IMODE(mode) != _PRIVATE:
         file.chmod(_PRIVATE)
 

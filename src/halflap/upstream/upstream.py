@@ -120,7 +120,9 @@ class Upstream:
                 listing = await session.list(self.name)
         except TimeoutError:
             raise UpstreamUnavailableError(
-                self.name, f"it did not list its tools within {self.config.start_timeout_seconds:g} s."
+                self.name,
+                f"it did not list its tools within {self.config.start_timeout_seconds:g} s. "
+                "If it needs longer, raise `start_timeout_seconds` for it.",
             ) from None
         except Exception as error:
             reason = explain(error, self.config, session.wire, self.log)
@@ -201,7 +203,9 @@ class Upstream:
     async def _session(self, deadline: float | None = None) -> Session:
         """Give the live session; starts the server, or waits for it to come back, if need be."""
         if self.config.disabled:
-            raise UpstreamUnavailableError(self.name, "it is disabled in the configuration.")
+            raise UpstreamUnavailableError(
+                self.name, "it is disabled in the configuration. Take `disabled` out to use it."
+            )
         if self._stop.is_set():
             raise UpstreamUnavailableError(self.name, "Halflap is shutting down.")
         if self._current is None:
@@ -213,7 +217,9 @@ class Upstream:
         limit = anyio.current_time() + self.config.start_timeout_seconds + self.config.call_timeout_seconds
         with anyio.move_on_at(limit if deadline is None else min(deadline, limit)):
             return await asyncio.shield(self._current)
-        raise UpstreamUnavailableError(self.name, self.reason or "it is still starting.")
+        raise UpstreamUnavailableError(
+            self.name, self.reason or "it is still starting. Ask again in a moment."
+        )
 
     def _lose(self, session: Session) -> None:
         """Give a session up; the owner brings the next one, and callers wait for that from now on."""

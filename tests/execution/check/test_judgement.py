@@ -162,7 +162,7 @@ def test_a_mistake_says_where_what_is_wrong_what_is_right_and_how_to_go_on(check
     assert mistakes_text(checked.mistakes) == (
         "The program was not run: the check found a mistake in it.\n"
         "line 4, column 18: 'totl' is not in orders[] of the result of mcp__shop__orders; "
-        "keys: order_id, total, status, note.\n"
+        "keys: order_id, total, status, note. [check-unknown-key]\n"
         "    print('ü', ö['totl'], 'x')\n"
         "                 ^^^^^^\n"
         "  Did you mean 'total'?\n"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
+
+from halflap.codes import CheckCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +16,7 @@ __all__ = ["Checked", "Finding", "doubts_text", "mistakes_text"]
 _MOST_MISTAKES = 10
 _MOST_DOUBTS = 5
 _LONGEST_SOURCE = 200
+_CODES: dict[str, CheckCode] = {code.removeprefix("check-"): code for code in get_args(CheckCode)}
 _LINE = re.compile(r'File "program\.py", line (\d{1,9})\b')
 
 
@@ -31,8 +34,13 @@ class Finding:
     wrong: str
     right: str = ""
 
+    @property
+    def code(self) -> CheckCode:
+        """The error code of a mistake; doubts, which ty names in many ways, have one together."""
+        return _CODES.get(self.rule, "check-doubt")
+
     def __str__(self) -> str:
-        lines = [f"line {self.line}, column {self.column}: {self.wrong}"]
+        lines = [f"line {self.line}, column {self.column}: {self.wrong} [{self.code}]"]
         if self.source.strip():
             source, begin = _around(self.source, self.column)
             width = max(1, min(self.end_column - self.column, len(source) - begin))

@@ -1,0 +1,398 @@
+"""Write the pages of the docs that follow from the code: the reference, the errors, the tables of settings.
+
+`make docs` runs it; `--check` only says which pages are not as they would be written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import dataclasses
+import inspect
+import json
+import re
+import sys
+import tempfile
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typer._click import Command, Context, Parameter
+from typer.core import TyperGroup
+from typer.main import get_command
+
+import halflap
+from halflap import errors
+from halflap.cli.app import app
+from halflap.config import Config
+from halflap.config.table import SECTIONS, SERVER_SETTINGS, SETTINGS, Setting
+from halflap.errors import HalflapError
+from halflap.gateway import Gateway
+from halflap.server.app import Front
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from halflap.server.family import FrontTool
+
+DOCS = Path(__file__).parent
+_MADE = "<!-- Made by docs/generate.py: `make docs` writes it anew. -->\n\n"
+_SETTINGS_HEAD = "| key | type | default | meaning |\n|---|---|---|---|\n"
+_OF_EVERY_TOOL = ("invalid-arguments", "internal")
+_ANYWHERE = frozenset({"--help", "--install-completion", "--show-completion"})
+
+
+def pages() -> dict[Path, str]:
+    """Give every page that is made, by its place."""
+    told = files("halflap").joinpath("errors.md").read_text(encoding="utf-8")
+    made = {
+        "errors.md": told.replace("\n\n", f"\n\n{_MADE}", 1).replace(
+            "`make docs` writes", "edit src/halflap/errors.md; `make docs` writes", 1
+        ),
+        "reference/commands.md": commands_page(),
+        "reference/mcp-tools.md": tools_page(own_tools()),
+        "reference/python.md": python_page(),
+        "configuration.md": with_tables((DOCS / "configuration.md").read_text(encoding="utf-8")),
+    }
+    return {DOCS / name: text.rstrip("\n") + "\n" for name, text in made.items()}
+
+
+# Settings ---------------------------------------------------------------------------------------------
+
+
+def with_tables(page: str) -> str:
+    """Put each table of settings in its place: it is that of the section whose setting is in its first row."""
+
+    def table(found: re.Match[str]) -> str:
+        first = found["first"]
+        if "." in first:
+            settings = SECTIONS[first.partition(".")[0]]
+        else:
+            settings = next(
+                some for some in (SERVER_SETTINGS, SETTINGS) if first in {one.name for one in some}
+            )
+            settings = (
+                settings
+                if settings is SERVER_SETTINGS
+                else tuple(one for one in settings if one.name == first)
+            )
+        return _SETTINGS_HEAD + "".join(map(setting_row, settings))
+
+    pattern = re.escape(_SETTINGS_HEAD) + r"\| `(?P<first>[\w.]+)` \|[^\n]*\n(?:\|[^\n]*\n)*"
+    return re.sub(pattern, table, page)
+
+
+def setting_row(setting: Setting) -> str:
+    """Give the row of a setting."""
+    return (
+        f"| `{setting.name}` | {setting.kind.expected} | {_default(setting.default)} | {setting.meaning} |\n"
+    )
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "none"
+    if value in ((), {}):
+        return "empty"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, str):
+        return f"`{value}`"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Commands ---------------------------------------------------------------------------------------------
+
+_COMMANDS_INTRO = """\
+Every command, with its arguments and options. `halflap COMMAND --help` shows the same.
+
+Data goes to standard output, everything else to standard error. With `--json` the data is JSON, and so is an error:
+`{"error": true, "code": …, "message": …}`; [Errors](../errors.md) has every code.
+
+| exit code | meaning |
+|---|---|
+| 0 | It did what was asked. |
+| 1 | It failed; or, where a command says so, it found something wrong. |
+| 2 | It was asked for wrongly: an option, an argument, a name, or the configuration. |
+| 130 | You interrupted it. |
+
+Which file is read without `--config`, [Configuration](../configuration.md) says. `halflap --install-completion` has your shell
+complete commands, options, and the names of tools, scripts and runs; `halflap --show-completion` prints what it would install,
+and `halflap --version` the version.
+"""
+
+
+def every_command() -> Iterator[tuple[str, Command, Context]]:
+    """Give each command with the words that call it."""
+    root = get_command(app)
+    yield from _below(root, "halflap", None)
+
+
+def _below(command: Command, path: str, parent: Context | None) -> Iterator[tuple[str, Command, Context]]:
+    context = Context(command, info_name=path.rpartition(" ")[2], parent=parent)
+    if parent is not None:
+        yield path, command, context
+    if isinstance(command, TyperGroup):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None, name
+            yield from _below(inner, f"{path} {name}", context)
+
+
+def commands_page() -> str:
+    """Give the page of the commands."""
+    parts = ["# Commands\n", _MADE.strip() + "\n", _COMMANDS_INTRO]
+    for path, command, context in every_command():
+        level = "##" if path.count(" ") == 1 else "###"
+        usage = " ".join([path, *command.collect_usage_pieces(context)])
+        parts += [f"{level} {path}\n", f"{inspect.cleandoc(command.help or '')}\n", f"    {usage}\n"]
+        for kind, head in (("argument", ("argument", "meaning")), ("option", ("option", "meaning"))):
+            params = [one for one in command.params if one.param_type_name == kind and not _is_anywhere(one)]
+            if rows := [_row(one, context) for one in params]:
+                parts.append(_table(head, rows))
+    return "\n".join(parts)
+
+
+_KINDS = {"<str>": "TEXT", "<int range>": "NUMBER", "<path>": "FILE"}
+
+
+def _is_anywhere(option: Parameter) -> bool:
+    return bool(_ANYWHERE.intersection(option.opts)) or getattr(option, "hidden", False)
+
+
+def _row(one: Parameter, context: Context) -> tuple[str, str]:
+    """Give what `--help` says of an argument or option."""
+    record = one.get_help_record(context)
+    assert record is not None, one.name
+    name, meaning = record
+    if one.param_type_name == "argument":
+        name = re.sub(r" <.*>$", "", name)
+    for kind, word in _KINDS.items():
+        name = name.replace(kind, word)
+    meaning = re.sub(r"\s+\[([^\]]*)\]$", r" (\1)", re.sub(r"\s+", " ", meaning))
+    return f"`{name}`", re.sub(r"(\d+)<=x<=(\d+)", r"\1 to \2", meaning)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n".replace("|  |", "| |") for line in lines)
+
+
+# MCP tools --------------------------------------------------------------------------------------------
+
+_TOOLS_INTRO = """\
+What a client sees of `halflap serve`: these tools, whichever servers stand behind them. The texts are those that the model gets.
+
+An answer with fields has them as structured content, and the same JSON as text. If `isError` is true, the error's code is
+in `_meta.halflap.code`; [Errors](../errors.md) explains each. Every tool can answer with {anywhere}.
+"""
+
+
+def own_tools() -> Sequence[FrontTool]:
+    """Give the tools that a client sees, whatever is configured by default."""
+
+    async def listed() -> Sequence[FrontTool]:
+        with tempfile.TemporaryDirectory() as folder:
+            async with Gateway.open(Config(data_dir=Path(folder))) as gateway:
+                return Front(gateway).tools
+
+    return asyncio.run(listed())
+
+
+def tools_page(tools: Sequence[FrontTool]) -> str:
+    """Give the page of our own tools."""
+    anywhere = " and ".join(map(_link, _OF_EVERY_TOOL))
+    parts = ["# MCP tools\n", _MADE.strip() + "\n", _TOOLS_INTRO.format(anywhere=anywhere)]
+    for tool in tools:
+        effect = "It changes nothing." if tool.read_only else "It may change something."
+        parts += [f"## {tool.name}\n", f"{tool.description}\n", f"{effect}\n"]
+        properties: Mapping[str, Any] = tool.input_schema.get("properties", {})
+        needed = tool.input_schema.get("required", [])
+        rows = [
+            (f"`{name}`", _type(one), _given(one, name in needed), one.get("description", ""))
+            for name, one in properties.items()
+        ]
+        parts.append(
+            _table(("argument", "type", "default", "meaning"), rows) if rows else "It takes no arguments.\n"
+        )
+        if tool.output_schema is None:
+            parts.append("It answers with text, and what a program showed: images, sounds, resources.\n")
+        else:
+            fields = [
+                (f"`{path}`", _type(one), one.get("description", ""))
+                for path, one in _fields(tool.output_schema, "")
+            ]
+            parts.append(_table(("field of the answer", "type", "meaning"), fields))
+        if tool.errors:
+            parts.append(f"Errors: {', '.join(map(_link, tool.errors))}.\n")
+    return "\n".join(parts) + _RESOURCES
+
+
+_RESOURCES = """
+## Resources
+
+`halflap://runs/{run}/output` is all that a program printed, also where the answer of `execute_program` was cut; each client
+sees its own runs alone. Errors: [`run-not-found`](../errors.md#run-not-found),
+[`output-not-kept`](../errors.md#output-not-kept).
+"""
+
+
+def _link(code: str) -> str:
+    return f"[`{code}`](../errors.md#{code})"
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type", "any")
+    words = [kind] if isinstance(kind, str) else list(kind)
+    if words == ["array"]:
+        return f"list of {_type(schema.get('items', {}))}s"
+    least, most = schema.get("minimum"), schema.get("maximum")
+    within = f", {least} to {most}" if least is not None and most is not None else ""
+    return " or ".join(words) + within
+
+
+def _given(schema: Mapping[str, Any], needed: bool) -> str:
+    if needed:
+        return "required"
+    return f"`{json.dumps(schema['default'])}`" if "default" in schema else "none"
+
+
+def _fields(schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, one in schema.get("properties", {}).items():
+        place = f"{path}.{name}" if path else name
+        yield place, one
+        yield from _fields(one, place)
+        if "items" in one:
+            yield from _fields(one["items"], f"{place}[]")
+
+
+# Python -----------------------------------------------------------------------------------------------
+
+_PYTHON_INTRO = """\
+What `halflap` exports, and the errors of `halflap.errors`. Everything else may change without notice. Names are loaded when they are first asked for, so
+`import halflap` costs nothing.
+"""
+
+
+def python_page() -> str:
+    """Give the page of the public names."""
+    parts = ["# Python\n", _MADE.strip() + "\n", _PYTHON_INTRO]
+    for name in halflap.__all__:
+        if name == "__version__":
+            continue
+        parts += list(_of_name(name, getattr(halflap, name)))
+    parts += ["## `__version__`\n", "The version, as text.\n"]
+    parts += ["## Errors\n", "Everything in `halflap.errors` that can be raised.\n", _errors()]
+    return "\n".join(parts)
+
+
+def _of_name(name: str, value: Any) -> Iterator[str]:
+    yield f"## {name}\n"
+    if inspect.isclass(value) and value.__name__ != name:
+        yield f"Another name of [{value.__name__}](#{value.__name__.lower()}).\n"
+        return
+    if not inspect.isclass(value):
+        yield f"```python\n{_signature(name, value)}\n```\n"
+    yield f"{_said(value)}\n"
+    if not inspect.isclass(value):
+        return
+    if issubclass(value, HalflapError):
+        yield f"Its code is {_link(value.code)}.\n"
+    if dataclasses.is_dataclass(value):
+        said = _said_of_fields(value)
+        rows = [
+            (f"`{one.name}`", f"`{one.type}`", _of_field(one), said.get(one.name, ""))
+            for one in dataclasses.fields(value)
+        ]
+        yield _table(("field", "type", "default", "meaning"), rows)
+    members = list(_members(value))
+    if members:
+        yield "".join(f"- `{signature}`: {said}\n" for signature, said in members)
+
+
+def _said_of_fields(value: type) -> dict[str, str]:
+    """Read the texts that stand under the fields of a class."""
+    body = ast.parse(inspect.cleandoc(inspect.getsource(value))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    said: dict[str, str] = {}
+    for one, after in pairwise(body.body):
+        if (
+            isinstance(one, ast.AnnAssign)
+            and isinstance(one.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+        ):
+            said[one.target.id] = re.sub(r"\s+", " ", str(after.value.value))
+    return said
+
+
+def _errors() -> str:
+    """List every exception with its code."""
+    classes = [value for name in errors.__all__ if inspect.isclass(value := getattr(errors, name))]
+    rows = [
+        (f"`{value.__name__}`", f"`{value.__mro__[1].__name__}`", _link(value.code), _said(value))
+        for value in classes
+        if issubclass(value, HalflapError)
+    ]
+    return _table(("error", "is a", "code", "meaning"), rows)
+
+
+def _members(value: type) -> Iterator[tuple[str, str]]:
+    fields = {one.name for one in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else set()
+    for name, one in inspect.getmembers_static(value):
+        if name.startswith("_") or name in fields or getattr(BaseException, name, None) is not None:
+            continue
+        plain = one.__func__ if isinstance(one, classmethod | staticmethod) else one
+        if isinstance(plain, property):
+            yield name, _said(plain.fget)
+        elif inspect.isfunction(plain):
+            yield _signature(name, plain), _said(plain)
+
+
+def _signature(name: str, function: Callable[..., Any]) -> str:
+    signature = inspect.signature(function)
+    given = [one for one in signature.parameters.values() if one.name not in {"self", "cls"}]
+    is_async = inspect.iscoroutinefunction(function)
+    return f"{'await ' if is_async else ''}{name}{signature.replace(parameters=given)}".replace("'", "")
+
+
+def _said(thing: Any) -> str:
+    text = inspect.getdoc(thing) or ""
+    return re.sub(r"\s*\n\s*", " ", text.partition("\n\n")[0])
+
+
+def _of_field(field: dataclasses.Field[Any]) -> str:
+    if field.default is not dataclasses.MISSING:
+        return f"`{field.default!r}`"
+    return "required" if field.default_factory is dataclasses.MISSING else "its own default"
+
+
+# The command ------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Write the pages, or say which are not up to date."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; the exit code is 1 if a page is not up to date"
+    )
+    only_check = parser.parse_args().check
+    stale = [
+        path
+        for path, text in pages().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    for path in stale:
+        if not only_check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(pages()[path], encoding="utf-8")
+        sys.stdout.write(
+            f"{'not up to date' if only_check else 'written'}: {path.relative_to(DOCS.parent)}\n"
+        )
+    sys.exit(1 if stale and only_check else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""`halflap explain`: what an error code means, what the cause usually is, and what to do.
+
+The text is that of docs/errors.md, which is made from the same file; see docs/generate.py.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.resources import files
+from typing import Annotated
+
+import typer
+
+from halflap.cli.output import JsonOption, print_json, reported
+from halflap.codes import CODES
+from halflap.errors import UsageError
+
+__all__ = ["explain", "explanations"]
+
+_HEADING = re.compile(r"^### ([a-z0-9-]+)\n+(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+_NEAR = 60
+
+
+def _codes(incomplete: str) -> list[str]:
+    return [code for code in CODES if code.startswith(incomplete)]
+
+
+@reported
+def explain(
+    code: Annotated[
+        str | None,
+        typer.Argument(
+            help="The code, as in `Error [tool-not-found]`; without it, all codes are listed.",
+            autocompletion=_codes,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what an error code means, what its usual cause is, and what to do about it."""
+    texts = explanations()
+    if code is None:
+        _list(texts, as_json=as_json)
+        return
+    asked = code.strip("[]").lower()
+    if asked not in texts:
+        raise UsageError(f"There is no error code {code!r}.{_meant(asked)} `halflap explain` lists them all.")
+    if as_json:
+        print_json({"code": asked, "text": texts[asked]})
+    else:
+        sys.stdout.write(f"{asked}\n\n{_plain(texts[asked])}\n")
+
+
+def explanations() -> dict[str, str]:
+    """Give the text of each code, in Markdown."""
+    text = files("halflap").joinpath("errors.md").read_text(encoding="utf-8")
+    return {found[1]: found[2].strip() for found in _HEADING.finditer(text)}
+
+
+def _list(texts: dict[str, str], *, as_json: bool) -> None:
+    firsts = {code: _plain(text.partition("\n\n")[0]) for code, text in texts.items()}
+    if as_json:
+        print_json([{"code": code, "meaning": first} for code, first in firsts.items()])
+        return
+    width = max(map(len, firsts))
+    for code, first in firsts.items():
+        sys.stdout.write(f"{code:{width}}  {' '.join(first.split())}\n")
+
+
+def _plain(text: str) -> str:
+    """Leave out what a page needs and a terminal does not: where links lead, and stars."""
+    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text).replace("**", "")
+
+
+def _meant(asked: str) -> str:
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 -- few make a mistake
+
+    near = process.extractOne(asked, CODES, scorer=fuzz.ratio, score_cutoff=_NEAR)
+    return f" Did you mean {near[0]}?" if near else ""

@@ -1,0 +1,49 @@
+"""One thing that is wrong, where there may be several: with a configuration file, or with the arguments of a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halflap.codes import ConfigCode
+
+__all__ = ["ArgumentProblem", "ConfigProblem"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentProblem:
+    """One argument that does not fit the tool's input schema: where, what was expected, what came."""
+
+    path: str
+    expected: str
+    received: str
+    what: Literal["wrong", "missing", "unknown", "more"] = "wrong"
+    """`more` is no argument, but comes last where there are, or may be, more problems than are told."""
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        if self.what == "missing":
+            return f"{where}missing; expected {self.expected}"
+        if self.what in {"unknown", "more"}:
+            return f"{where}{self.expected}"
+        return f"{where}expected {self.expected}, received {self.received}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ConfigProblem:
+    """One thing that is wrong with a configuration file."""
+
+    file: Path | None
+    line: int | None
+    message: str
+    suggestion: str | None = None
+    code: ConfigCode = "config-wrong-value"
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f":{self.line}"
+        where = "" if self.file is None else f"{self.file}{line}: "
+        then = "" if self.suggestion is None else f" {self.suggestion}"
+        return f"{where}{self.message}{then}"

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import importlib.util
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import halflap
+from halflap.codes import CODES
+from halflap.config.table import SERVER_SETTINGS, SETTINGS
+from support import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+@cache
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def pages() -> dict[Path, str]:
+    made: dict[Path, str] = generator().pages()
+    return made
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "errors.md",
+        "configuration.md",
+        "reference/commands.md",
+        "reference/mcp-tools.md",
+        "reference/python.md",
+    ],
+)
+def test_a_page_that_is_made_is_up_to_date(name: str) -> None:
+    path = ROOT / "docs" / name
+    assert path.read_text(encoding="utf-8") == pages()[path], "run `make docs`"
+
+
+def test_every_page_that_is_made_is_looked_at_here() -> None:
+    assert {path.relative_to(ROOT / "docs").as_posix() for path in pages()} == {
+        "errors.md",
+        "configuration.md",
+        *(f"reference/{path.name}" for path in REFERENCE.glob("*.md")),
+    }
+
+
+def commands() -> list[Any]:
+    return list(generator().every_command())
+
+
+def test_every_command_has_its_heading_and_every_option_its_row() -> None:
+    page = (REFERENCE / "commands.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^##+ (halflap [^\n]+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+    assert list(sections) == [path for path, _, _ in commands()]
+    for path, command, _ in commands():
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and parameter.name not in {"help", "install_completion"}:
+                for name in parameter.opts:
+                    assert re.search(rf"[` ]{re.escape(name)}[`, ]", sections[path]), (path, name)
+
+
+@pytest.mark.parametrize(("path", "command"), [(path, command) for path, command, _ in commands()])
+def test_what_a_command_says_of_itself_is_whole_sentences(path: str, command: Any) -> None:
+    assert (command.help or "").strip().endswith("."), path
+    for parameter in command.params:
+        meaning = getattr(parameter, "help", None) or ""
+        assert meaning.rstrip().endswith("."), (path, parameter.name, meaning)
+        assert meaning[0].isupper(), (path, parameter.name, meaning)
+
+
+def test_every_tool_of_ours_has_its_heading_with_every_argument_and_error() -> None:
+    page = (REFERENCE / "mcp-tools.md").read_text(encoding="utf-8")
+    tools = generator().own_tools()
+    assert {"search_tools", "list_callable_tools", "inspect_tool", "execute_program", "suggest_workflow"} <= {
+        tool.name for tool in tools
+    }
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    for tool in tools:
+        for name, schema in tool.input_schema["properties"].items():
+            assert f"| `{name}` |" in sections[tool.name]
+            assert schema.get("description"), (tool.name, name)
+        for name, schema in (tool.output_schema or {}).get("properties", {}).items():
+            assert f"| `{name}` |" in sections[tool.name]
+            assert schema.get("description"), (tool.name, name)
+        assert set(tool.errors) <= set(CODES)
+        for code in tool.errors:
+            assert f"(../errors.md#{code})" in sections[tool.name]
+
+
+@pytest.mark.parametrize("name", halflap.__all__)
+def test_every_public_name_has_its_heading(name: str) -> None:
+    page = (REFERENCE / "python.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## `?{name}`?$", page, re.MULTILINE)
+
+
+def test_every_public_method_of_the_gateway_says_what_it_does() -> None:
+    for signature, said in generator()._members(halflap.Gateway):
+        assert said.endswith("."), signature
+
+
+def test_a_setting_that_is_not_in_its_table_would_be_put_there() -> None:
+    page = "| key | type | default | meaning |\n|---|---|---|---|\n| `tools.allow` | old |\n\nText.\n"
+    made = generator().with_tables(page)
+    for setting in SETTINGS:
+        assert (f"| `{setting.name}` |" in made) == setting.name.startswith("tools.")
+    assert made.endswith("|\n\nText.\n")
+
+
+def test_every_setting_is_on_the_page_of_the_configuration() -> None:
+    page = pages()[ROOT / "docs" / "configuration.md"]
+    for setting in (*SETTINGS, *SERVER_SETTINGS):
+        assert generator().setting_row(setting) in page
+
+
+def test_every_variable_of_the_environment_is_on_the_page_of_the_configuration() -> None:
+    source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r"\bHALFLAP_[A-Z_]+\b", source))
+    assert {"HALFLAP_CONFIG", "HALFLAP_CONFIG_DIR", "HALFLAP_DATA_DIR"} <= named
+    page = pages()[ROOT / "docs" / "configuration.md"]
+    assert {name for name in named if f"`{name}`" not in page} == set()
