@@ -12,6 +12,7 @@ from typing import Any
 from halflap.config.document import document, document_of, file_bytes
 from halflap.config.expand import Scope, expand
 from halflap.config.kinds import WRONG
+from halflap.config.linting import LintConfig
 from halflap.config.nodes import Node, Problems, shown, with_repeated
 from halflap.config.places import path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import ProjectFile, look_around, read_project_servers
@@ -50,6 +51,7 @@ class Config:
     traces: TracesConfig = field(default_factory=TracesConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     graph: GraphConfig = field(default_factory=GraphConfig)
+    lint: LintConfig = field(default_factory=LintConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
@@ -191,6 +193,7 @@ class _UserReader:
             traces=self._traces(sections["traces"]),
             learning=LearningConfig(**sections["learning"]),
             graph=GraphConfig(**sections["graph"]),
+            lint=LintConfig(**sections["lint"]),
             http=HttpConfig(**sections["http"]),
             roots=self._roots(root),
             warnings=tuple(self.warnings),
