@@ -34,6 +34,7 @@ COMMANDS = {
     "schema": "schemas.schema",
     "graph": "graphs.graph",
     "suggest": "suggesting.suggest",
+    "lint": "linting.lint",
     "backfill": "backfilling.backfill",
 }
 """Where each command is, a function or an app of several, in the order in which they are shown."""
