@@ -50,6 +50,7 @@ _TIMES = frozenset(
         "updated",
     ]
 )
+_DATE_WORD = re.compile(r"\bdate\b|日期", re.IGNORECASE)
 _NO_INSTANT = frozenset({"format", "range", "type", "field", "zone", "column", "interval", "unit"})
 _ISO_DAY = re.compile(
     r"y{4}-m{2}-d{2}(?!['\"]?\s*[tT ]\s*h)|\biso[ -]?(?:8601)? date\b(?!.?time)", re.IGNORECASE
@@ -62,25 +63,30 @@ _TOLD = re.compile(
 )
 _FREE = re.compile(
     r"relative|natural|today|yesterday|tomorrow|\bago\b|last week|\"\d+[dwmh]\"|'\d+[dwmh]'|\bor\b.*\b(?:year|month)\b|"
-    r"human|明天|昨天",
+    r"human",
     re.IGNORECASE,
 )
 
 
 def is_date(part: Part) -> bool:
     """Say whether a field is a text that tells a date or a time."""
-    if part.kinds - {"integer", "number"} != {"string"} or part.values or not part.words:
+    if (
+        part.kinds - {"integer", "number"} != {"string"}
+        or part.values
+        or not part.words
+        or not _NO_INSTANT.isdisjoint(part.words)
+    ):
         return False
-    if not _NO_INSTANT.isdisjoint(part.words):
-        return False
+    if _DATE_WORD.search(part.description) and _ISO_DAY.search(part.description):
+        return True
     last, before = part.words[-1], part.words[-2:-1]
-    if last in _DATES or _RUN_TOGETHER.fullmatch(last):
-        return True
     if last == "at":
-        return len(part.words) > 1 and before[0].endswith(("ed", "e", "t", "n", "s"))
-    if last in {"from", "to", "start", "end"} and before == ("date",):
-        return True
-    return last == "time" and bool(before) and before[0] in _TIMES
+        return bool(before) and before[0].endswith(("ed", "e", "t", "n", "s"))
+    if last in {"from", "to", "start", "end"}:
+        return before == ("date",)
+    if last == "time":
+        return bool(before) and before[0] in _TIMES
+    return last in _DATES or _RUN_TOGETHER.fullmatch(last) is not None
 
 
 def names_day(part: Part) -> bool:

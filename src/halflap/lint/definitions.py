@@ -8,7 +8,7 @@ from halflap.catalog.naming import choose_name
 from halflap.errors import UsageError
 from halflap.lint.server import read_server
 from halflap.schema import parse_json, visible
-from halflap.values import Annotations, Tool, definition_hash
+from halflap.values import Annotations, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,12 +110,4 @@ def _tool(server: str, original: str, name: str, definition: Mapping[str, Any]) 
         output_schema=output,
         annotations=Annotations(None, *(flag if isinstance(flag, bool) else None for flag in flags)),
         meta=meta if isinstance(meta, dict) else None,
-        hash=_hash(definition),
     )
-
-
-def _hash(definition: Mapping[str, Any]) -> str:
-    try:
-        return definition_hash(definition)
-    except (ValueError, RecursionError):
-        return ""

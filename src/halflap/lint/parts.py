@@ -178,12 +178,16 @@ class _Walk:
                 continue
             met.add(id(schema))
             self._take(found, schema)
-            for word in ("$ref", "$dynamicRef"):
-                if isinstance(schema.get(word), str):
-                    rest.append(self._references.find(schema[word]))
+            more = [
+                self._references.find(schema[word])
+                for word in ("$ref", "$dynamicRef")
+                if isinstance(schema.get(word), str)
+            ]
             for word in _CHOICES:
                 choices = schema.get(word)
-                rest.extend(choices[:_MOST_LAYERS] if isinstance(choices, list) else ())
+                more += choices[:_MOST_LAYERS] if isinstance(choices, list) else []
+            # One choice to its end before the next: of too many, the first are whole.
+            rest.extendleft(reversed(more))
         return found, frozenset(met)
 
     def _take(self, found: _Layers, schema: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
-from halflap.graph.words import pieces_of
+from halflap.graph.words import pieces_of, words_of_text
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import TEXT, example, record, tool
 
@@ -37,6 +37,11 @@ _READING = frozenset(
 _READING_LAST = frozenset(
     ["search", "lookup", "list", "get", "details", "history", "status", "info", "searcher", "getter"]
 )
+_BEGINNING = 60
+_BEGINNINGS = [
+    [verb]
+    for verb in ("get", "list", "show", "search", "find", "fetch", "retrieve", "read", "return", "describe")
+]
 _NO_READING = frozenset(["and", "or", "then"])
 
 
@@ -62,7 +67,10 @@ def _only_reads(one: Entry) -> bool:
         words.pop(0)
     if not words or not _NO_READING.isdisjoint(words):
         return False
-    return words[0] in _READING or words[-1] in _READING_LAST
+    if words[0] in _READING or words[-1] in _READING_LAST:
+        return True
+    # `git_log`: where the name has no verb, the description begins with it.
+    return words_of_text(one.tool.description.strip()[:_BEGINNING])[:1] in _BEGINNINGS
 
 
 def _destructive_not_annotated(server: Server, _: Limits) -> Iterator[Found]:

@@ -85,7 +85,7 @@ def _enum_in_prose(server: Server, _: Limits) -> Iterator[Found]:
         for part in one.inputs:
             if part.kinds != {"string"} or part.values or part.said.get("pattern"):
                 continue
-            values = _values_in(part.description)
+            values = _values_in(one.description_of(part))
             if values:
                 shown = ", ".join(f'"{value}"' for value in values)
                 yield Found(
@@ -151,7 +151,7 @@ RULES = (
         "Whoever reads the result has to guess from the name what it means, in what unit, and which tool takes it.",
         "Add `description` to the field in the output schema.",
         _field_without_description,
-        bad=example(tool("list_cities", None, record(cities=listed(TEXT, "")))),
+        bad=example(tool("list_cities", None, record(cities=listed(field("string"), "")))),
         good=example(tool("list_cities", None, record(cities=listed(TEXT, "Their names.")))),
     ),
     Rule(
