@@ -8,12 +8,12 @@ from collections import Counter
 from halflap.lint import lint, read_definitions
 from support import shared_data
 
-MOST = {
-    # Of 527 tools. What the linter only supposes, from names and texts, has to stay seldom: each of these was looked at.
+SUPPOSED = {
+    # Of 527 tools. What is supposed from names and texts has to stay seldom: each of these was looked at, and is right.
     "number-without-unit": 14,
     "date-without-format": 3,
     "date-format-in-prose": 13,
-    "enum-in-prose": 8,
+    "enum-in-prose": 6,
     "entity-named-two-ways": 3,
     "error-as-text": 1,
     "destructive-not-annotated": 14,
@@ -32,7 +32,7 @@ def test_the_same_comes_of_it_each_time_and_every_finding_has_a_fix() -> None:
         assert 0 < server.score <= 100
         assert all(one.fix and one.message and one.tool in server.tools for one in server.findings)
     counts = Counter(one.rule for server in first.servers for one in server.findings)
-    assert {rule: counts[rule] for rule in MOST if counts[rule] > MOST[rule]} == {}
+    assert {rule: counts[rule] for rule in SUPPOSED} == SUPPOSED
     # They declare no field and nothing is recorded: what cannot be judged is not.
     assert not counts.keys() & {
         "id-not-produced",

@@ -84,8 +84,9 @@ def test_a_number_with_a_unit_or_without_need_of_one_is_left_alone(
 
 
 def test_the_unit_may_be_a_keyword_of_the_schema() -> None:
-    amount = {"type": "integer", "x-unit": "USD cents"}
-    assert paths("number-without-unit", tool("do_it", record(amount=amount))) == []
+    for said in ({"x-unit": "USD cents"}, {"x-halflap": {"unit": "USD cents"}}):
+        amount = {"type": "integer", **said}
+        assert paths("number-without-unit", tool("do_it", record(amount=amount))) == []
 
 
 def test_the_unit_may_stand_in_the_description_of_the_tool() -> None:
@@ -201,6 +202,12 @@ def test_parameters_may_be_described_in_the_description_of_the_tool() -> None:
 def test_what_is_in_a_parameter_may_describe_it() -> None:
     inner = record(name=field("string", "Its name."))
     assert paths("parameter-without-description", tool("create", record(entities=listed(inner, "")))) == []
+
+
+def test_a_field_is_described_by_what_it_holds_and_a_constant_by_itself() -> None:
+    held = record(name=field("string", "Its name."), kind={"const": "note"}, size=field("integer"))
+    gives = record(notes=listed(held, ""), success=field("boolean"))
+    assert paths("field-without-description", tool("list_notes", None, gives)) == ["output.notes[].size"]
 
 
 def test_a_parameter_that_is_all_that_a_tool_is_about_describes_itself() -> None:

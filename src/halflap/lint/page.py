@@ -135,6 +135,8 @@ _HEAD = (
         "[learned](learning.md) of results that nothing declares. What could not be judged, for want of that, is said."
     ),
     "",
+    'From Python it is `await gateway.lint(["shop"])`: its `report` has what is shown here.',
+    "",
     "## Rules",
     "",
 )

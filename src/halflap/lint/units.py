@@ -94,7 +94,7 @@ _UNITS: tuple[tuple[str, str, str], ...] = (
     ("money", "CNY", r"cny|rmb|yuan|元|人民币|¥"),
     ("money", "KRW", r"krw|won|원"),
     ("money", "other", r"chf|inr|cad|aud|btc|eth|satoshis?|wei|gwei|lamports?|credits?|points?"),
-    ("share", "percent", r"percent|pct|%|per cent|百分比|百分之"),
+    ("share", "percent", r"percent(?:ages?)?|pct|%|per cent|百分比|百分之"),
     ("share", "fraction", r"fraction|decimal|0(?:\.0)? ?(?:-|\u2013|to|and|\uff5e|~|到|至) ?1(?:\.0)?(?![\d.])|0\.\d+ ?="),
     ("share", "basis points", r"bps|basis points?"),
     ("size", "bytes", r"bytes?|octets?|字节|バイト"),

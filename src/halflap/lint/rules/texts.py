@@ -27,6 +27,7 @@ _EXAMPLES = re.compile(
     r"e\.?g\.|for example|such as|for instance|例如|比如|\betc\b|\.\.\.|…|like ['\"`]", re.IGNORECASE
 )
 _FEWEST = 2
+_SUCCESS = frozenset({"success", "ok"})
 _LONGEST_READ = 1_000
 
 
@@ -70,14 +71,22 @@ def _parameter_without_description(server: Server, _: Limits) -> Iterator[Found]
 
 def _field_without_description(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
+        described = {part.path for part in one.outputs if part.description.strip()}
+        # What holds described fields says by them what it is.
+        holding = {path[:length] for path in described for length in range(1, len(path) + 1)}
         for part in one.outputs:
-            if not part.is_seen and not part.description.strip() and not part.values:
-                yield Found(
-                    one.name,
-                    part.where,
-                    f"{one.shown}: nothing says what {part.shown} in its result is.",
-                    f"Add `description` to {part.where} in the `outputSchema` of {one.shown}.",
-                )
+            is_constant, is_success = (
+                len(part.values) == 1,
+                part.name in _SUCCESS and part.kinds == {"boolean"},
+            )
+            if part.is_seen or part.path in holding or is_constant or is_success:
+                continue
+            yield Found(
+                one.name,
+                part.where,
+                f"{one.shown}: nothing says what {part.shown} in its result is.",
+                f"Add `description` to {part.where} in the `outputSchema` of {one.shown}.",
+            )
 
 
 def _enum_in_prose(server: Server, _: Limits) -> Iterator[Found]:
