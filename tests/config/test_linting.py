@@ -52,6 +52,7 @@ def test_a_section_is_read() -> None:
         ({"ignore": ["x"]}, "lint.ignore[0] must be a mapping, not a string"),
         ({"ignore": [{"rule": "unit-differs"}]}, "lint.ignore[0] has no `reason`"),
         ({"ignore": [{"rule": "unit-differs", "reason": " "}]}, "lint.ignore[0].reason must not be empty"),
+        ({"ignore": [{"rule": "dat-*", "reason": "So."}]}, "there is no lint rule `dat-*`"),
         ({"ignore": [{"reason": "So."}]}, "lint.ignore[0] has no `rule`"),
         ({"ignore": [{"rule": "unit-difers", "reason": "So."}]}, "Did you mean `unit-differs`?"),
         (
@@ -67,3 +68,13 @@ def test_a_mistake_is_told_with_what_was_meant(section: dict[str, Any], told: st
     with pytest.raises(ConfigError) as raised:
         lint(**section)
     assert told in str(raised.value)
+
+
+def test_tools_that_can_be_none_are_warned_of_and_odd_letters_are_written_as_tools_are_named() -> None:
+    ignored = [
+        {"rule": "unit-differs", "tools": tools, "reason": "So."} for tools in ("shop_*", "mcp__my-shop__*")
+    ]
+    config = Config.from_mapping({"lint": {"ignore": ignored}})
+    assert [one.tools for one in config.lint.ignore] == ["shop_*", "mcp__my_shop__*"]
+    (warning,) = config.warnings
+    assert "lint.ignore: `shop_*` matches no tool" in warning

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -173,7 +174,7 @@ class IgnoreKind(Kind):
             problems.add(
                 node.line, f"{where} has no `rule`.", "Name a rule, or write a glob such as `date-*`."
             )
-        elif isinstance(said["rule"], str) and not set(said["rule"]) & set("*?["):
+        elif isinstance(said["rule"], str) and not any(fnmatchcase(one, said["rule"]) for one in LINT_RULES):
             _known_rule(said["rule"], node.value["rule"].line, f"{where}.rule", problems)
         if "reason" not in said:
             problems.add(

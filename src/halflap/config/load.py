@@ -193,7 +193,7 @@ class _UserReader:
             traces=self._traces(sections["traces"]),
             learning=LearningConfig(**sections["learning"]),
             graph=GraphConfig(**sections["graph"]),
-            lint=LintConfig(**sections["lint"]),
+            lint=self._lint(sections["lint"]),
             http=HttpConfig(**sections["http"]),
             roots=self._roots(root),
             warnings=tuple(self.warnings),
@@ -230,6 +230,11 @@ class _UserReader:
         patterns = {_as_named(pattern): record for pattern, record in values.get("per_tool", {}).items()}
         self._warn_of_idle("traces.per_tool", patterns)
         return TracesConfig(**{**values, "per_tool": patterns})
+
+    def _lint(self, values: Mapping[str, Any]) -> LintConfig:
+        ignored = tuple(replace(one, tools=_as_named(one.tools)) for one in values.get("ignore", ()))
+        self._warn_of_idle("lint.ignore", [one.tools for one in ignored])
+        return LintConfig(**{**values, "ignore": ignored})
 
     def _text(self, text: str, where: str, line: int | None) -> str | None:
         expanded, flaws = expand(text, self.scope)

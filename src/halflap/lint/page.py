@@ -218,4 +218,6 @@ _TAIL = (
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:  # noqa: PLR2004 -- the file alone
+        sys.exit("Say where to write the page: python -m halflap.lint.page docs/lint.md")
     Path(sys.argv[1]).write_text(page(), encoding="utf-8")

@@ -122,8 +122,8 @@ class _Walk:
             if self._work > _MOST_WORK:
                 return
             layers, met = self._layers(schemas, through)
-            within, path, layers, met = self._through_lists(path, layers, met)
-            if len(path) >= _DEEPEST:
+            within, layers, met = self._through_lists(path, layers, met)
+            if len(within) >= _DEEPEST:
                 continue
             for name, inner in layers.properties.items():
                 if self._work > _MOST_WORK:
@@ -135,17 +135,18 @@ class _Walk:
 
     def _through_lists(
         self, path: Path, layers: _Layers, met: frozenset[int]
-    ) -> tuple[Path, Path, _Layers, frozenset[int]]:
+    ) -> tuple[Path, _Layers, frozenset[int]]:
+        """Go on to what is in a list, and in lists of lists."""
         for _ in range(_DEEPEST):
             if not layers.items or layers.properties:
                 break
             path = (*path, EACH)
             layers, met = self._layers(layers.items, met)
-        return path, path, layers, met
+        return path, layers, met
 
     def _part(self, name: str, schemas: list[Any], path: Path, around: _Layers, met: frozenset[int]) -> Part:
         own, inner = self._layers(schemas, met)
-        _, _, leaf, _ = self._through_lists((), own, inner)
+        _, leaf, _ = self._through_lists((), own, inner)
         return Part(
             side=self._side,
             path=(*path, key(name)),

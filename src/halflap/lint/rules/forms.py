@@ -24,9 +24,12 @@ _DESCRIBED = re.compile(
     re.IGNORECASE,
 )
 _FAILURE = re.compile(
-    r"\s*(?:[❌⚠️\W]{0,6})(?:error\b|err:|failed\b|failure\b|failed to\b|exception\b|traceback \(most recent call last\)|an error occurred|"
-    r"an unexpected error|unable to\b|could not\b|couldn't\b|cannot\b|invalid (?:input|argument|parameter|request)|not found:|"
-    r"permission denied|access denied|unauthorized|timed? ?out\b)",
+    # A mark before it, an emoji or a bracket, is part of many a server's style.
+    r"[^\w'\"]{0,8}(?:"
+    r"(?:\w+ ?)?(?:error|exception|failure)\s*(?:[:!(\]-]|\d|$|occurred|while\b|when\b|(?:call|connect|creat|delet|execut|fetch|gett|load|pars|process|read|retriev|runn|search|updat|writ)ing\b)|failed(?: to\b| with\b|\s*[:!])|"
+    r"traceback \(most recent call last\)|an? (?:\w+ )?error (?:occurred|has occurred)|unable to\b|could(?: not|n't)\b|"
+    r"can(?:not|'t)\b|invalid (?:input|arguments?|parameters?|request)\b|(?:permission|access) denied\b|unauthorized\b|"
+    r"(?:request |operation )?timed out\b)",
     re.IGNORECASE,
 )
 _LONGEST_FAILURE = 2_000

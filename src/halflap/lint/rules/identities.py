@@ -23,31 +23,14 @@ __all__ = ["RULES"]
 
 _IDS = frozenset({"id", "uuid", "uid"})
 _OUR_OWN = frozenset(
-    [
-        "request",
-        "trace",
-        "span",
-        "correlation",
-        "run",
-        "session",
-        "client",
-        "tenant",
-        "api",
-        "app",
-        "application",
-        "message",
-        "event",
-        "log",
-    ]
+    {"api", "app", "application", "client", "correlation", "log", "request", "span", "tenant", "trace"}
 )
 """Ids of these are for the records of whoever runs the server, or are given by whoever calls."""
-_SYNONYMS = {
-    "client": "customer",
-    "buyer": "customer",
-    "staff": "employee",
-    "organization": "organization",
-    "company": "company",
-}
+_SYNONYMS = {"client": "customer", "buyer": "customer", "staff": "employee"}
+_SIGNING_IN = frozenset(
+    {"client_secret", "clientSecret", "redirect_uri", "redirectUri", "grant_type", "grantType"}
+)
+"""Beside these, a client is a program that signs in."""
 _SURE = 0.3
 _MOST_NAMED = 3
 _LONGEST = 80
@@ -171,6 +154,8 @@ def _entity(one: Entry, part: Part) -> str:
         # An `id` within a record of the thing is what everybody writes.
         return ""
     words = part.words
+    if not _SIGNING_IN.isdisjoint(part.beside):
+        return ""
     if len(words) == 1:
         subject = subject_of(one.tool.original_name, one.tool.server)
         if subject.is_vague or subject.creates or len(part.path) > 1 or not subject.thing:

@@ -38,7 +38,7 @@ _CURSORS = frozenset(
         "next",
     ]
 )
-_TURNING = frozenset(["page", "page number", "offset", "skip", "start index", "page index", "page offset"])
+_TURNING = ("page", "page number", "offset", "skip", "start index", "page index", "page offset")
 _SIZES = frozenset(
     [
         "limit",
@@ -88,13 +88,10 @@ def _turning(one: Entry) -> Part | None:
     An offset alone may be one into a file or a sound; beside a page's size it is one into a list.
     """
     names = {phrase(part.words): part for part in one.inputs if len(part.path) == 1}
-    for name in ("page", "page number", "page index", "offset", "skip", "start index", "page offset"):
-        part = names.get(name)
-        if part is None or not part.kinds & {"integer", "number"} or name not in _TURNING:
-            continue
-        if not _SIZES.isdisjoint(names):
-            return part
-    return None
+    if _SIZES.isdisjoint(names):
+        return None
+    found = (names[name] for name in _TURNING if name in names)
+    return next((part for part in found if part.kinds & {"integer", "number"}), None)
 
 
 def _cursor(one: Entry) -> Part | None:
