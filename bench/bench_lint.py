@@ -52,15 +52,24 @@ def hostile() -> dict[str, Any]:
         deep = {"type": "object", "properties": {"price": deep, "order_id": {"type": "string"}}}
     names = [f"amount_{at}" for at in range(100_000)]
     node = {f"p{each}": {"$ref": "#/$defs/n"} for each in range(30)}
+    described = [("amount", "number"), ("start_date", "string"), ("mode", "string"), ("order_id", "string")]
     choices = [{"type": "object", "properties": {f"price_{at}": {"type": "number"}}} for at in range(3_000)]
     return {
         "300 levels": deep,
         "100,000 properties": {"type": "object", "properties": {name: {"type": "number"} for name in names}},
         "itself, in 30 ways": {"type": "object", "$defs": {"n": {"properties": node}}, "properties": node},
         "3,000 choices": {"type": "object", "anyOf": choices},
-        "a description of 10 MB": {
+        "descriptions of 10 MB": {
             "type": "object",
-            "properties": {"amount": {"type": "number", "description": "'a', or " * 1_250_000}},
+            "properties": {
+                name: {"type": kind, "description": "'a', or " * 1_250_000} for name, kind in described
+            },
+        },
+        "400 dates and amounts": {
+            "type": "object",
+            "properties": {
+                f"{name}_{at}_{name}": {"type": kind} for at in range(100) for name, kind in described
+            },
         },
     }
 
@@ -68,7 +77,7 @@ def hostile() -> dict[str, Any]:
 def measure_hostile() -> bool:
     holds = True
     for name, schema in hostile().items():
-        text = f"Args:\n{'  amount: one of ' * 50_000}"
+        text = f"Args{' ' * 20_000}x\n" if name == "300 levels" else "Amount. Date. " * 50_000
         one = {"name": "get_it", "description": text, "inputSchema": schema, "outputSchema": schema}
         began = time.process_time()
         lint([server_of("shop", [one])])

@@ -105,6 +105,8 @@ TEXTS = [
     "Args:\n" + "x: y\n" * 20_000,
     "'a', " * 20_000,
     "one of " * 5_000,
+    "args" + " " * 20_000 + "x",
+    "one of 'a'" + " " * 20_000 + "x",
 ]
 
 
@@ -115,6 +117,7 @@ def test_no_text_breaks_it_or_holds_it_up(text: str) -> None:
         "properties": {
             text: {"type": "string", "description": text},
             "amount": {"type": "number", "description": text},
+            "date": {"type": "string", "description": text},
         },
     }
     one: dict[str, Any] = {

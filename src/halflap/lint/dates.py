@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 __all__ = ["format_told", "is_date", "names_day"]
 
+_LONGEST = 1_000
+"""Of a longer description, the rest is not read."""
 _DATES = frozenset({"date", "deadline", "birthday", "birthdate", "timestamp"})
 _RUN_TOGETHER = re.compile(
     r"(?:from|to|start|end|begin|birth|due|check(?:in|out)|depart(?:ure)?|arrival)date"
@@ -77,7 +79,8 @@ def is_date(part: Part) -> bool:
         or not _NO_INSTANT.isdisjoint(part.words)
     ):
         return False
-    if _DATE_WORD.search(part.description) and _ISO_DAY.search(part.description):
+    described = part.description[:_LONGEST]
+    if _DATE_WORD.search(described) and _ISO_DAY.search(described):
         return True
     last, before = part.words[-1], part.words[-2:-1]
     if last == "at":
@@ -99,6 +102,7 @@ def format_told(part: Part, described: str) -> str | None:
 
     `other` is another form that is told, or any; None, that nothing is.
     """
+    described = described[:_LONGEST]
     if any(part.said.get(word) for word in ("format", "pattern", "const")):
         return "schema"
     if _FREE.search(described):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["UNSEEN", "Breach", "Entry", "Seen", "Server", "read_server", "read_tool", "with_graph"]
 
 _LONGEST_NAME = 100
+_LONGEST_READ = 20_000
 _PLAIN = frozenset({"number", "integer", "boolean", "null"})
 
 
@@ -113,7 +114,7 @@ class Entry:
         below = (one for one in self.inputs if one.path[: len(part.path)] == part.path)
         if any(one.description.strip() for one in below):
             return True
-        text = self.tool.description
+        text = self.tool.description[:_LONGEST_READ]
         if len(part.words) > 1 and part.name in text:
             # Nobody writes `requestId` by chance.
             return True

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["sentences_about", "told_of_parameters"]
 
 _LONGEST = 20_000
+_LONGEST_HEAD = 80
+_MOST_SENTENCES = 200
 _SENTENCE = re.compile(r"(?<=[.!?;。\uff01\uff1f\uff1b])\s+|\n+")
 _COMMON = frozenset(
     [
@@ -56,10 +58,10 @@ def told_of_parameters(description: str) -> dict[str, str]:
     name = ""
     section: int | None = None
     for line in description[:_LONGEST].splitlines():
-        indent = len(line) - len(line.lstrip())
-        if _SECTION.match(line):
+        indent, head = len(line) - len(line.lstrip()), line.strip()[:_LONGEST_HEAD]
+        if _SECTION.match(head):
             section, name = indent, ""
-        elif section is not None and indent <= section and _END.match(line):
+        elif section is not None and indent <= section and _END.match(head):
             section, name = None, ""
         elif (section is not None or ":param" in line) and (found := _NAMED.match(line)) is not None:
             name = found["name"]
@@ -78,6 +80,6 @@ def sentences_about(description: str, words: Words) -> str:
         return ""
     return " ".join(
         sentence
-        for sentence in _SENTENCE.split(description[:_LONGEST])
+        for sentence in _SENTENCE.split(description[:_LONGEST], maxsplit=_MOST_SENTENCES)
         if not named.isdisjoint(words_in(sentence[:1_000]))
     )

@@ -72,6 +72,8 @@ _PRINTED = _set("document docx paper pdf ppt pptx presentation slide")
 """On these, pictures are as wide in inches, points or centimetres."""
 _MODELS = _set("model prompt messages top_p topP max_tokens maxTokens")
 """Beside these, a temperature is that of a language model."""
+_LONGEST = 2_000
+"""Of a longer description, the rest is not read."""
 _CURRENCY = re.compile(r"currenc", re.IGNORECASE)
 
 _UNITS: tuple[tuple[str, str, str], ...] = (
@@ -190,7 +192,7 @@ def tells_unit(part: Part, described: str, dimension: str) -> bool:
         return True
     if any(_is_unit_field(name, dimension) for name in part.beside if name != part.name):
         return True
-    if dimension == "money" and _CURRENCY.search(described):
+    if dimension == "money" and _CURRENCY.search(described[:_LONGEST]):
         return True
     wanted = {dimension, *_ABOUT.get(dimension, ())}
     return any(about in wanted for about, _ in _described(described))
@@ -220,7 +222,7 @@ def _named(name: str) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1 << 12)
 def _described(text: str) -> frozenset[tuple[str, str]]:
-    text = text[:2_000]
+    text = text[:_LONGEST]
     return frozenset((dimension, unit) for dimension, unit, pattern in _IN_TEXT if pattern.search(text))
 
 

@@ -108,7 +108,8 @@ def _enum_in_prose(server: Server, _: Limits) -> Iterator[Found]:
 
 def _values_in(text: str) -> tuple[str, ...]:
     """Give the values that a text lists as all that there are; not those that it has as examples."""
-    text = text[:_LONGEST_READ]
+    # Without long runs of spaces, which the patterns would try to divide in every way.
+    text = " ".join(text[:_LONGEST_READ].split())
     if _EXAMPLES.search(text):
         return ()
     found = _LISTED.search(text)
