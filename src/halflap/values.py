@@ -89,6 +89,8 @@ class Listing:
     server_info: str | None = None
     ttl_seconds: float | None = None
     warnings: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+    """Names that it listed more than once; of each, the first is there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,6 +200,30 @@ def test_a_call_that_was_sent_is_replaced_by_how_it_ended(run: Run, place: str |
     run(scenario())
 
 
+def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_arguments(
+    run: Run, place: str | Path
+) -> None:
+    records = [
+        call(1, outcome="ok", result='"a"', result_bytes=3, arguments='{"x": 1}', started_at=1.0),
+        call(2, outcome="ok", result='"b"', result_bytes=3, started_at=2.0),
+        call(3, outcome="ok", result='"long"', result_bytes=6, started_at=3.0),
+        call(4, outcome="tool_error", result='"c"', result_bytes=3, started_at=4.0),
+        call(5, outcome="ok", result=None, result_bytes=3, started_at=5.0),
+    ]
+
+    async def scenario() -> None:
+        async with opened(place) as store:
+            await store.record_calls(records)
+            found = await store.short_results(5, 10)
+            assert [(one.id, one.result, one.arguments) for one in found] == [
+                (records[1].id, '"b"', None),
+                (records[0].id, '"a"', None),
+            ]
+            assert len(await store.short_results(5, 1)) == 1
+
+    run(scenario())
+
+
 def test_calls_of_before_there_were_traces_are_kept(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         store = SqlStore(place, MIGRATIONS[:1])

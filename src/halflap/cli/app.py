@@ -35,6 +35,7 @@ COMMANDS = {
     "schema": "schemas.schema",
     "graph": "graphs.graph",
     "suggest": "suggesting.suggest",
+    "lint": "linting.lint",
     "backfill": "backfilling.backfill",
     "explain": "explaining.explain",
 }

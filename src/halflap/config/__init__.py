@@ -1,5 +1,6 @@
 """Files, environment and flags become one frozen Config."""
 
+from halflap.config.linting import LintConfig, LintIgnore
 from halflap.config.load import Config, load_config
 from halflap.config.places import user_config_dir, user_data_dir
 from halflap.config.project import (
@@ -29,6 +30,8 @@ __all__ = [
     "GraphConfig",
     "HttpConfig",
     "LearningConfig",
+    "LintConfig",
+    "LintIgnore",
     "ProjectFile",
     "Record",
     "ServerConfig",

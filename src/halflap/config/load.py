@@ -12,6 +12,7 @@ from typing import Any
 from halflap.config.document import document, document_of, file_bytes
 from halflap.config.expand import Scope, expand
 from halflap.config.kinds import WRONG
+from halflap.config.linting import LintConfig
 from halflap.config.nodes import Node, Problems, shown, with_repeated
 from halflap.config.places import path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import ProjectFile, look_around, read_project_servers
@@ -52,6 +53,7 @@ class Config:
     traces: TracesConfig = field(default_factory=TracesConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     graph: GraphConfig = field(default_factory=GraphConfig)
+    lint: LintConfig = field(default_factory=LintConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
@@ -199,6 +201,7 @@ class _UserReader:
             traces=self._traces(sections["traces"]),
             learning=LearningConfig(**sections["learning"]),
             graph=GraphConfig(**sections["graph"]),
+            lint=self._lint(sections["lint"]),
             http=self._http(root, sections["http"]),
             roots=self._roots(root),
             warnings=tuple(self.warnings),
@@ -236,6 +239,11 @@ class _UserReader:
         patterns = {_as_named(pattern): record for pattern, record in values.get("per_tool", {}).items()}
         self._warn_of_idle("traces.per_tool", patterns)
         return TracesConfig(**{**values, "per_tool": patterns})
+
+    def _lint(self, values: Mapping[str, Any]) -> LintConfig:
+        ignored = tuple(replace(one, tools=_as_named(one.tools)) for one in values.get("ignore", ()))
+        self._warn_of_idle("lint.ignore", [one.tools for one in ignored])
+        return LintConfig(**{**values, "ignore": ignored})
 
     def _text(self, text: str, where: str, line: int | None) -> str | None:
         expanded, flaws = expand(text, self.scope)

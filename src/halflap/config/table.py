@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.config.kinds import WRONG, Choice, Flag, Kind, ListOf, MapOf, Number, Text, Value
+from halflap.config.linting import FAIL_ON, IgnoreKind, RuleKind, SeverityKind
 from halflap.config.nodes import shown
 
 if TYPE_CHECKING:
@@ -182,6 +183,34 @@ SETTINGS: tuple[Setting, ...] = (
         Flag(),
         True,
         "Which results' values later calls of the same run took is counted, and tells which tools feed which.",
+    ),
+    Setting(
+        "lint.off",
+        ListOf(item=RuleKind(), noun="ids of rules"),
+        (),
+        "Rules that `halflap lint` does not apply.",
+    ),
+    Setting(
+        "lint.severity",
+        SeverityKind(),
+        {},
+        "Another severity for rules: it counts for the score and the exit code.",
+    ),
+    Setting(
+        "lint.ignore",
+        IgnoreKind(),
+        (),
+        "Findings that are ignored: a rule or glob, the tools by name or glob (all, if left out), and the reason.",
+    ),
+    Setting(
+        "lint.fail_on",
+        Choice(options=FAIL_ON),
+        "error",
+        "From which severity on a finding makes the exit code 1.",
+    ),
+    Setting("lint.max_name_length", _COUNT, 64, "How many characters the name of a tool may have."),
+    Setting(
+        "lint.max_description_bytes", _COUNT, 2_048, "How many bytes the description of a tool may have."
     ),
     Setting("http.allowed_hosts", _HOSTS, (), "Further values of the `Host` header that are answered."),
     Setting("http.allowed_origins", _HOSTS, (), "Further values of the `Origin` header that are answered."),

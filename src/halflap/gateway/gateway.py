@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.config import Config, load_config
 from halflap.errors import RunNotFoundError, StoreError
 from halflap.gateway.examining import Examining
+from halflap.gateway.linting import Linting
 from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
 from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Gateway"]
 
 
-class Gateway(Examining):
+class Gateway(Examining, Linting):
     """All of a person's tools in one place.
 
         async with Gateway.open(config) as gateway:

@@ -339,6 +339,13 @@ class Store(Protocol):
         """Give the newest calls, newest first."""
         ...
 
+    async def short_results(self, most_bytes: int, limit: int) -> Sequence[CallRecord]:
+        """Give the newest calls that ended well with a recorded result of no more than so many bytes, newest first.
+
+        What was passed to them is left out.
+        """
+        ...
+
     async def runs(
         self, limit: int, *, principal: str | None = None, before: float | None = None
     ) -> Sequence[RunRecord]:

@@ -69,6 +69,9 @@ class SqlStore(Database):
     async def recent_calls(self, limit: int) -> Sequence[CallRecord]:
         return await self._ask(lambda connection: traces.newest_calls(connection, limit))
 
+    async def short_results(self, most_bytes: int, limit: int) -> Sequence[CallRecord]:
+        return await self._ask(lambda connection: traces.short_results(connection, most_bytes, limit))
+
     async def runs(
         self, limit: int, *, principal: str | None = None, before: float | None = None
     ) -> Sequence[RunRecord]:

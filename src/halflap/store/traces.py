@@ -21,6 +21,7 @@ __all__ = [
     "newest_calls",
     "newest_runs",
     "oldest_to_keep",
+    "short_results",
     "unobserved_calls",
 ]
 
@@ -36,6 +37,15 @@ _NEWEST_FIRST: tuple[Any, ...] = (sa.desc("started_at"), sa.desc("id"))
 def newest_calls(connection: sa.Connection, limit: int) -> Sequence[CallRecord]:
     query = sa.select(*_CALL_COLUMNS).order_by(*_NEWEST_FIRST).limit(limit)
     return [read_call(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def short_results(connection: sa.Connection, most_bytes: int, limit: int) -> Sequence[CallRecord]:
+    fitting = (calls.c.outcome == "ok", calls.c.result.is_not(None), calls.c.result_bytes <= most_bytes)
+    query = sa.select(*_CALL_COLUMNS).where(*fitting).order_by(*_NEWEST_FIRST).limit(limit)
+    # What was passed may be long all the same, and is not asked for.
+    columns = [sa.null().label(one.name) if one.name == "arguments" else one for one in _CALL_COLUMNS]
+    rows = connection.execute(query.with_only_columns(*columns)).mappings()
+    return [read_call(dict(row)) for row in rows]
 
 
 def newest_runs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections import Counter
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -174,7 +175,7 @@ class Session:
         ttl: float | None = None
         cursor: str | None = None
         cursors: set[str] = set()
-        names: set[str] = set()
+        names = Counter[str]()
         capabilities = self.client.server_capabilities
         if capabilities is not None and capabilities.tools is not None:
             for _ in range(_MOST_PAGES):
@@ -198,6 +199,7 @@ class Session:
             protocol_version=self.client.protocol_version,
             server_info=None if info is None else _introduction(info),
             ttl_seconds=ttl,
+            repeated=tuple(name for name, times in names.items() if times > 1),
             warnings=tuple(warnings),
         )
 
@@ -332,7 +334,7 @@ def _introduction(info: types.Implementation) -> str:
 
 
 def _take(
-    definition: Any, definitions: list[Mapping[str, Any]], warnings: list[str], names: set[str]
+    definition: Any, definitions: list[Mapping[str, Any]], warnings: list[str], names: Counter[str]
 ) -> None:
     """Keep a definition that can be used, mended where the mend is plain."""
     if (
@@ -343,10 +345,10 @@ def _take(
         warnings.append("a tool without a name was left out")
         return
     shown = visible(definition["name"], _LONGEST_SHOWN)
-    if definition["name"] in names:
+    names[definition["name"]] += 1
+    if names[definition["name"]] > 1:
         warnings.append(f"tool {shown!r} is listed twice; the second was left out")
         return
-    names.add(definition["name"])
     trouble = _unusable(definition)
     if trouble is not None:
         warnings.append(f"tool {shown!r} was left out: {trouble}")

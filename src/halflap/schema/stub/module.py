@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.schema.clean import clean
 from halflap.schema.fields import choices_of, extra_of, fields_of, is_cut
 from halflap.schema.kinds import ANY
-from halflap.schema.stub.names import is_name
+from halflap.schema.stub.names import Titles, is_name
 from halflap.schema.stub.records import Record, Writer, constant, name, text
 from halflap.schema.write import key
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from halflap.schema.stub.records import Source
     from halflap.schema.tool import ToolSchema
 
-__all__ = ["Stub", "make_stub", "write_stubs"]
+__all__ = ["Stub", "make_stub", "write_stubs", "write_types"]
 
 _LONGEST_TEXT = 4_000
 _LONGEST_LINE = 300
@@ -72,6 +73,26 @@ def write_stubs(stubs: Iterable[Stub]) -> str:
     listed = list(stubs)
     own = [typing, *_PROGRAMS_OWN, *_call_tool(listed)]
     return "\n".join([_unparse(own), *(one.text for one in listed)])
+
+
+def write_types(title: str, kind: Type) -> str:
+    """Write a type as Python's, under a name made of the title: what an author can paste into a server.
+
+    Objects become classes (`TypedDict`); anything else gets the title as another name.
+    """
+    names = Titles(title)
+    writer = Writer(title, names)
+    written = writer.annotation(kind, "", "declared")
+    nodes = list(writer.nodes)
+    if not (isinstance(written, ast.Name) and any(one.name == written.id for one in writer.records)):
+        alias = ast.AnnAssign(
+            target=ast.Name(names.make("")), annotation=name("TypeAlias"), value=written, simple=1
+        )
+        nodes.append(alias)
+    text = _unparse(nodes)
+    used = [one for one in _TYPING if re.search(rf"\b{one}\b", text)]
+    typing = ast.ImportFrom(module="typing", names=[ast.alias(one) for one in used], level=0)
+    return "\n\n".join([_unparse([typing]), text]) if used else text
 
 
 def _function(schema: ToolSchema, writer: Writer, result: ast.expr, *, described: bool) -> ast.stmt:

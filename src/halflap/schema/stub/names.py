@@ -6,7 +6,7 @@ import keyword
 import re
 import unicodedata
 
-__all__ = ["Names", "is_name"]
+__all__ = ["Names", "Titles", "is_name"]
 
 _LONGEST = 60
 _NO_LETTER = re.compile(r"[^0-9A-Za-z]+")
@@ -42,3 +42,19 @@ class Names:
             name, number = f"{self._stem}{words}_{number}", number + 1
         self._made.add(name)
         return name
+
+
+class Titles(Names):
+    """Makes names as the author of a server would: `GetOrderResult`, `GetOrderResultItems`."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__("")
+        words = _NO_LETTER.sub(" ", title)[:_LONGEST].split()
+        title = "".join(word[:1].upper() + word[1:] for word in words)
+        # A name of Python's has to begin with a letter.
+        self._stem = title if title[:1].isalpha() else f"Tool{title}"
+
+    def make(self, path: str) -> str:
+        """Name a record after its place, the words of it as one."""
+        words = _NO_LETTER.sub(" ", path.removeprefix("gives_"))[:_LONGEST].split()
+        return super().make("".join(word[:1].upper() + word[1:] for word in words))

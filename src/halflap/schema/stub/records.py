@@ -47,9 +47,9 @@ class Record:
 class Writer:
     """Writes the types of one tool, and collects the records that they need."""
 
-    def __init__(self, tool: str) -> None:
+    def __init__(self, tool: str, names: Names | None = None) -> None:
         self._tool = tool
-        self._names = Names(tool)
+        self._names = names or Names(tool)
         self._written: dict[tuple[Source, Type], str] = {}
         self._inside: dict[int, str] = {}
         """The names of the types that are being written and contain themselves, by mark."""

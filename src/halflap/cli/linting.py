@@ -1,0 +1,157 @@
+"""`halflap lint`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.lint_text import show_drafts, show_report
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    data_console,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.setting import opened, read_config
+from halflap.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import Config
+    from halflap.lint import Report, Server
+
+__all__ = ["lint"]
+
+_LARGEST = 64 * 1024 * 1024
+
+
+class FailOn(StrEnum):
+    """From which severity on findings make the exit code 1."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    NEVER = "never"
+
+
+@reported
+def lint(
+    servers: Annotated[
+        list[str] | None, typer.Argument(help="Only these servers.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", help="Definitions in a file, instead of live servers; - for stdin."),
+    ] = None,
+    suggest: Annotated[
+        bool, typer.Option("--suggest", help="Draft the output schemas that are missing, from results seen.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Every finding, each with its fix.")
+    ] = False,
+    show_ignored: Annotated[
+        bool, typer.Option("--show-ignored", help="Also what is ignored, by whom and why.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option("--fail-on", help="Instead of lint.fail_on.", show_default=False),
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Say what keeps the tools of servers from being composed, and how to mend it.
+
+    The exit code is 0 if there is no error, 1 if there is one, or a server could not be asked; --fail-on makes it stricter.
+    """
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    if file is not None and suggest:
+        raise UsageError(
+            "--suggest and --file exclude each other: what results showed is known of live servers alone."
+        )
+    settings = read_config(config)
+    unavailable: Mapping[str, str] = {}
+    if file is not None:
+        report, read = _from_file(file, servers or [], settings)
+    else:
+        report, read, unavailable = asyncio.run(_live(settings, servers or []))
+    if suggest:
+        _suggest(read, as_json=as_json)
+    elif as_json:
+        print_json({**report.to_json(), "unavailable": dict(unavailable)})
+    else:
+        show_report(report, data_console(), everything=everything, ignored=show_ignored)
+    for name, reason in sorted(unavailable.items()):
+        note(f"Server {name!r} is not available: {reason}")
+    if not report.servers and not unavailable:
+        note(
+            "No server is configured yet. Pass a file of definitions with --file, or name servers; see docs/configuration.md."
+        )
+    if unavailable or (not suggest and report.fails(fail_on or settings.lint.fail_on)):
+        raise typer.Exit(1)
+
+
+async def _live(config: Config, servers: Sequence[str]) -> tuple[Report, Sequence[Server], Mapping[str, str]]:
+    async with opened(config) as gateway:
+        with working("Asking the servers for their tools"):
+            linted = await gateway.lint(servers)
+        for name, warnings in linted.warnings.items():
+            for warning in warnings:
+                note(f"Note: server {name!r}: {one_line(warning)}")
+        return linted.report, linted.servers, linted.unavailable
+
+
+def _from_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Report, Sequence[Server]]:
+    from halflap.lint import lint as apply  # noqa: PLC0415 -- a wrong file name needs none of it
+    from halflap.lint import read_definitions  # noqa: PLC0415 -- as above
+
+    source = "Standard input" if str(file) == "-" else str(file)
+    read = read_definitions(_text_of(file, source), "tools" if str(file) == "-" else file.stem, source)
+    names = [one.name for one in read]
+    for name in wanted:
+        if name not in names:
+            shown = ", ".join(one_line(one, 80) for one in names[:20])
+            more = f", and {len(names) - 20} more" if len(names) > 20 else ""  # noqa: PLR2004 -- as above
+            raise UsageError(f"{source} has no server named {name!r}. It has: {shown}{more}.")
+    return apply(read, config.lint, only=wanted or None), read
+
+
+def _text_of(file: Path, source: str) -> str:
+    try:
+        if str(file) == "-":
+            data = sys.stdin.buffer.read(_LARGEST + 1)
+        else:
+            with file.open("rb") as opened_file:
+                data = opened_file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name is not valid"
+        raise UsageError(f"{source} cannot be read: {reason}.") from None
+    if len(data) > _LARGEST:
+        raise UsageError(f"{source} is larger than {_LARGEST >> 20} MB.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{source} is not UTF-8: byte {error.start + 1} cannot be read.") from None
+
+
+def _suggest(servers: Sequence[Server], *, as_json: bool) -> None:
+    from halflap.lint import drafts_of  # noqa: PLC0415 -- as above
+
+    drafts = [draft for server in servers for draft in drafts_of(server)]
+    if as_json:
+        told: list[dict[str, Any]] = [one.to_json() for one in drafts]
+        print_json({"suggestions": told})
+    else:
+        show_drafts(drafts)

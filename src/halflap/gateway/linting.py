@@ -1,0 +1,171 @@
+"""What a gateway says of how well its servers' tools can be composed: the linter, with what is on record."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from halflap.errors import StoreError, UpstreamError, UsageError
+from halflap.gateway.composing import Composing
+from halflap.values import SCRIPTS, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from halflap.lint import Report, Seen, Server
+    from halflap.observe import Known
+    from halflap.store import Breach, CallRecord
+    from halflap.upstream import Pool
+    from halflap.values import Listing, Tool
+
+__all__ = ["Linted", "Linting"]
+
+_MOST_RESULTS = 2_000
+_LONGEST_RESULT = 8_000
+_MOST_FAILURES = 3
+
+
+class Linted(NamedTuple):
+    """What linting servers came to."""
+
+    report: Report
+    servers: Sequence[Server]
+    unavailable: Mapping[str, str]
+    """Servers that could not be asked for their tools, and why; of these, what was listed last is judged, if anything."""
+    warnings: Mapping[str, Sequence[str]]
+    """What was noticed when they listed their tools."""
+
+
+class Linting(Composing):
+    """The part of a gateway that lints."""
+
+    async def lint(self, servers: Collection[str] = ()) -> Linted:
+        """Ask servers for their tools, these or all, and apply the linter's rules to them.
+
+        The tools of the other servers are known meanwhile, as they were listed last. Raises `UsageError` where there is
+        no server of a name.
+        """
+        await self.prepare()
+        enabled = [one.name for one in self.config.servers if not one.disabled]
+        for name in servers:
+            if name not in enabled:
+                known = ", ".join(enabled) or "none"
+                raise UsageError(f"There is no server named {name!r}. There are: {known}.")
+        wanted = [name for name in enabled if not servers or name in servers]
+        listings, unavailable = await self._listed(wanted)
+        by_server = {name: tools for name, tools in self.snapshot.by_server.items() if name != SCRIPTS}
+        tools = [tool for name in by_server for tool in by_server[name]]
+        seen = await self._seen(tools)
+        from halflap.lint import lint, read_server  # noqa: PLC0415 -- see the top of `parts`
+
+        def work() -> tuple[Report, list[Server]]:
+            read = [
+                read_server(
+                    name,
+                    by_server.get(name, ()),
+                    seen,
+                    duplicates=listings[name].repeated if name in listings else (),
+                    definitions=_definitions(by_server.get(name, ()), listings.get(name)),
+                )
+                for name in dict.fromkeys((*wanted, *by_server))
+            ]
+            listed = [one for one in read if one.entries or one.name in listings]
+            return lint(listed, self.config.lint, only=wanted), listed
+
+        report, read = await asyncio.to_thread(work)
+        warnings = {name: listing.warnings for name, listing in listings.items() if listing.warnings}
+        return Linted(report, [one for one in read if one.name in wanted], unavailable, warnings)
+
+    async def _listed(self, names: Sequence[str]) -> tuple[dict[str, Listing], dict[str, str]]:
+        pool: Pool = await self._connections()
+        upstreams = [one for name in names if (one := pool.get(name)) is not None]
+        answers = await asyncio.gather(*(one.list() for one in upstreams), return_exceptions=True)
+        listings: dict[str, Listing] = {}
+        unavailable: dict[str, str] = {}
+        for one, answer in zip(upstreams, answers, strict=True):
+            if isinstance(answer, UpstreamError):
+                unavailable[one.name] = answer.reason
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                listings[one.name] = answer
+        return listings, unavailable
+
+    async def _seen(self, tools: Sequence[Tool]) -> dict[str, Seen]:
+        """Say what is on record of tools: what was learned, what was broken, and failures that were told as text."""
+        known = await self.known_of_all(tools)
+        assert self._store is not None
+        try:
+            _, breaches = await self.drift()
+            calls = await self._store.short_results(_LONGEST_RESULT, _MOST_RESULTS)
+        except StoreError:
+            # What cannot be read is not judged by, and the report says so.
+            breaches, calls = (), ()
+        return await asyncio.to_thread(_seen_of, tools, known, breaches, calls)
+
+
+def _definitions(tools: Sequence[Tool], listing: Listing | None) -> dict[str, Mapping[str, Any]]:
+    raw = {} if listing is None else {str(one["name"]): one for one in listing.tools}
+    return {tool.name: raw[tool.original_name] for tool in tools if tool.original_name in raw}
+
+
+def _seen_of(
+    tools: Sequence[Tool],
+    known: Mapping[str, Known],
+    breaches: Sequence[Breach],
+    calls: Sequence[CallRecord],
+) -> dict[str, Seen]:
+    from halflap.lint import Breach as Broken  # noqa: PLC0415 -- see the top of `parts`
+    from halflap.lint import Seen  # noqa: PLC0415 -- as above
+
+    told: dict[tuple[str, str, str], list[str | None]] = {}
+    for call in calls:
+        told.setdefault((call.server, call.tool, call.definition_hash), []).append(_failure(call))
+    broken: dict[tuple[str, str, str], list[Broken]] = {}
+    for one in breaches:
+        key = (one.server, one.tool, one.definition_hash)
+        broken.setdefault(key, []).append(Broken(one.path, one.expected, one.times))
+    seen = {}
+    for tool in tools:
+        key, learned = (tool.server, tool.original_name, tool.hash), known.get(tool.name)
+        failures = tuple(dict.fromkeys(text for text in told.get(key, ()) if text is not None))
+        is_said = learned is not None and learned.type is not None
+        seen[tool.name] = Seen(
+            observations=0 if learned is None else learned.observations,
+            confidence=0.0 if learned is None else learned.confidence,
+            type=None if learned is None else learned.type,
+            schema=learned.schema if learned is not None and is_said else None,
+            breaches=tuple(broken.get(key, ())),
+            calls=len(told.get(key, ())),
+            failures=failures[:_MOST_FAILURES],
+        )
+    return seen
+
+
+def _failure(call: CallRecord) -> str | None:
+    """Give the text by which a result tells of a failure, though it is not marked as one."""
+    from halflap.lint import tells_of_failure  # noqa: PLC0415 -- see the top of `parts`
+
+    try:
+        raw = json.loads(call.result or "")
+        result = Result.from_wire(raw) if isinstance(raw, dict) else Result(is_error=True)
+    except (ValueError, RecursionError):
+        return None
+    if result.is_error:
+        return None
+    text = result.text
+    value = result.structured_content
+    if value is None and text.lstrip().startswith("{"):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+    if isinstance(value, dict) and list(value) == ["result"]:
+        value = value["result"]
+    if isinstance(value, dict):
+        error = value.get("error")
+        # One that says `success: false` beside it can be branched on.
+        return error if list(value) == ["error"] and isinstance(error, str) else None
+    text = value if isinstance(value, str) else text
+    return text if tells_of_failure(text) else None

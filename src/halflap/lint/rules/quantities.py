@@ -1,0 +1,174 @@
+"""Rules about numbers and dates: in which unit, and how they are written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from halflap.graph.words import words_of
+from halflap.lint.dates import format_told, is_date, names_day
+from halflap.lint.rule import Found, Limits, Rule
+from halflap.lint.sample import example, field, record, tool
+from halflap.lint.units import quantity_of, tells_unit, unit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.lint.parts import Part
+    from halflap.lint.server import Entry, Server
+
+__all__ = ["RULES"]
+
+_SAY = {
+    "money": "which currency, and whether in its smallest part (`USD cents`)",
+    "time": "seconds, milliseconds or another",
+    "instant": "seconds or milliseconds since 1970",
+    "length": "pixels, inches, metres or another",
+    "mass": "grams, kilograms or another",
+    "temperature": "Celsius, Fahrenheit or Kelvin",
+    "speed": "per second, per hour, in what",
+    "physics": "in which unit it is measured",
+    "share": "a fraction (0.15) or percent (15)",
+    "size": "bytes, kilobytes or another",
+}
+
+
+def _measured(server: Server) -> Iterator[tuple[Entry, Part, str, str]]:
+    for one in server.entries:
+        about = frozenset((*words_of(one.tool.original_name), *words_of(server.name)))
+        for part in one.parts:
+            dimension = quantity_of(part, about)
+            if dimension is not None:
+                yield one, part, dimension, one.all_said_of(part)
+
+
+def _number_without_unit(server: Server, _: Limits) -> Iterator[Found]:
+    for one, part, dimension, described in _measured(server):
+        if tells_unit(part, described, dimension):
+            continue
+        say = f"say in the description of {part.where} of {one.shown} what it is in: {_SAY[dimension]}"
+        first = "Declare it, and " if part.is_seen else ""
+        yield Found(
+            one.name,
+            part.where,
+            f"{one.shown}: nothing says in what unit {part.shown} is.",
+            f"{first}{say if first else say.capitalize()[:1] + say[1:]}; or put it into the name.",
+        )
+
+
+def _unit_differs(server: Server, _: Limits) -> Iterator[Found]:
+    units: dict[str, list[tuple[Entry, Part, str]]] = {}
+    for one, part, dimension, described in _measured(server):
+        unit = unit_of(part, described, dimension)
+        if unit is not None:
+            units.setdefault(part.name, []).append((one, part, unit))
+    for name, uses in units.items():
+        counts = Counter(unit for _, _, unit in uses)
+        if len(counts) == 1:
+            continue
+        best = max(counts, key=lambda unit: (counts[unit], -[one for _, _, one in uses].index(unit)))
+        example_tool = next(one.shown for one, _, unit in uses if unit == best)
+        for one, part, unit in uses:
+            if unit != best:
+                yield Found(
+                    one.name,
+                    part.where,
+                    f"{part.shown} is in {unit} in {one.shown}, and in {best} in {example_tool}.",
+                    f"Give {part.where} of {one.shown} in {best}, as elsewhere, or another name: `{name}_{unit.replace(' ', '_')}`.",
+                )
+
+
+def _date_without_format(server: Server, _: Limits) -> Iterator[Found]:
+    for one, part in _dates(server):
+        if format_told(part, one.all_said_of(part)) is None:
+            kind = "date" if names_day(part) else "date-time"
+            yield Found(
+                one.name,
+                part.where,
+                f"{one.shown}: nothing says how the date {part.shown} is written.",
+                f'Add `"format": "{kind}"` to {part.where} of {one.shown}, or say in its description how it is written.',
+                {"format": kind},
+            )
+
+
+def _date_format_in_prose(server: Server, _: Limits) -> Iterator[Found]:
+    for one, part in _dates(server):
+        kind = format_told(part, one.all_said_of(part))
+        if kind in {"date", "date-time"}:
+            yield Found(
+                one.name,
+                part.where,
+                f"{one.shown}: that {part.shown} is written as ISO 8601 stands in its description alone.",
+                f'Add `"format": "{kind}"` to {part.where} of {one.shown}.',
+                {"format": kind},
+            )
+
+
+def _dates(server: Server) -> Iterator[tuple[Entry, Part]]:
+    for one in server.entries:
+        yield from ((one, part) for part in one.parts if not part.is_seen and is_date(part))
+
+
+_ORDER = field("string", "The order.")
+
+RULES = (
+    Rule(
+        "number-without-unit",
+        "warning",
+        "A number that measures something has no unit.",
+        "5 may be seconds or minutes, dollars or cents: what comes of it is wrong by a factor, and nobody notices.",
+        "Say the unit in the description, in the name (`timeout_ms`), or beside it (`currency`).",
+        _number_without_unit,
+        bad=example(tool("get_invoice", None, record(amount=field("number", "What is to be paid.")))),
+        good=example(
+            tool(
+                "get_invoice",
+                None,
+                record(
+                    amount=field("integer", "What is to be paid, in USD cents."),
+                    item_count=field("integer", "How many items."),
+                ),
+            )
+        ),
+    ),
+    Rule(
+        "unit-differs",
+        "warning",
+        "A field of one name has different units in different tools.",
+        "What one tool returns is handed to the other as it is, and is wrong by a factor.",
+        "Use one unit, or names that say it.",
+        _unit_differs,
+        bad=example(
+            tool("run_job", record(timeout=field("integer", "In seconds."))),
+            tool("run_query", record(timeout=field("integer", "In ms."))),
+        ),
+        good=example(
+            tool("run_job", record(timeout=field("integer", "In seconds."))),
+            tool("run_query", record(timeout=field("integer", "In seconds."))),
+        ),
+    ),
+    Rule(
+        "date-without-format",
+        "warning",
+        "A date is a text, and nothing says how it is written.",
+        "02/03/2026 is in February or in March; models try one form after the other.",
+        'Add `"format": "date"` or `"date-time"`, or say the form in the description.',
+        _date_without_format,
+        bad=example(tool("list_orders", record(start_date=field("string", "The first day.")))),
+        good=example(
+            tool("list_orders", record(start_date=field("string", "The first day.", format="date")))
+        ),
+    ),
+    Rule(
+        "date-format-in-prose",
+        "info",
+        "How a date is written stands in its description alone.",
+        "With `format`, a date that is written otherwise is found before the call, and dates of one tool are known to fit another.",
+        "Add `format` to its schema.",
+        _date_format_in_prose,
+        bad=example(tool("list_orders", record(start_date=field("string", "The first day, as YYYY-MM-DD.")))),
+        good=example(
+            tool("list_orders", record(start_date=field("string", "The first day.", format="date")))
+        ),
+    ),
+)

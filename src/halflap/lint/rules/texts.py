@@ -1,0 +1,179 @@
+"""Rules about what is described: tools, parameters, fields, and values that only a text lists."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from halflap.lint.rule import Found, Limits, Rule
+from halflap.lint.sample import TEXT, example, field, listed, record, tool
+from halflap.schema import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.lint.server import Server
+
+__all__ = ["RULES"]
+
+_LISTED = re.compile(
+    r"(?:\bone of|\bvalid [\w ]{1,30}|\ballowed [\w ]{0,30}|\bpossible values|\bmust be|\bcan be|\beither|\bchoices|\boptions)"
+    r"(?: are| is)?\s*[:\uff1a(]?\s*(?P<list>(?:['\"`][\w.+/-]{1,30}['\"`](?:\s*(?:\([^()]{0,60}\))?\s*(?:,|/|\||;|\bor\b|\band\b)?\s*)){2,50})",
+    re.IGNORECASE,
+)
+_EACH = re.compile(r"\(\s*['\"`]([\w.+/-]{1,30})['\"`]\s*\)")
+_QUOTED = re.compile(r"['\"`]([\w.+/-]{1,30})['\"`]")
+_EXAMPLES = re.compile(
+    r"e\.?g\.|for example|such as|for instance|例如|比如|\betc\b|\.\.\.|…|like ['\"`]", re.IGNORECASE
+)
+_FEWEST = 2
+_SUCCESS = frozenset({"success", "ok"})
+_LONGEST_READ = 1_000
+
+
+def _no_description(server: Server, _: Limits) -> Iterator[Found]:
+    for one in server.entries:
+        if not one.tool.description.strip():
+            yield Found(
+                one.name,
+                "",
+                f"{one.shown} has no description.",
+                f"Add `description` to {one.shown}: what it does, when to use it, and what it returns, in a sentence or two.",
+            )
+
+
+def _description_too_long(server: Server, limits: Limits) -> Iterator[Found]:
+    for one in server.entries:
+        size = len(one.tool.description.encode(errors="replace"))
+        if size > limits.description_bytes:
+            yield Found(
+                one.name,
+                "",
+                f"The description of {one.shown} has {size:,} bytes; {limits.description_bytes:,} are enough.",
+                f"Shorten the description of {one.shown} by {size - limits.description_bytes:,} bytes: leave what it does and when "
+                "to use it, put what is said of a parameter into that parameter's `description`, and the rest into a resource.",
+            )
+
+
+def _parameter_without_description(server: Server, _: Limits) -> Iterator[Found]:
+    for one in server.entries:
+        for part in one.inputs:
+            if len(part.path) > 1 or one.is_described(part):
+                continue
+            yield Found(
+                one.name,
+                part.where,
+                f"{one.shown}: the parameter {part.shown} has no description.",
+                f"Add `description` to `inputSchema.properties` → {part.shown} of {one.shown}: what it is, its form, and which "
+                "tool gives it, if one does.",
+            )
+
+
+def _field_without_description(server: Server, _: Limits) -> Iterator[Found]:
+    for one in server.entries:
+        described = {part.path for part in one.outputs if part.description.strip()}
+        # What holds described fields says by them what it is.
+        holding = {path[:length] for path in described for length in range(1, len(path) + 1)}
+        for part in one.outputs:
+            is_constant, is_success = (
+                len(part.values) == 1,
+                part.name in _SUCCESS and part.kinds == {"boolean"},
+            )
+            if part.is_seen or part.path in holding or is_constant or is_success:
+                continue
+            yield Found(
+                one.name,
+                part.where,
+                f"{one.shown}: nothing says what {part.shown} in its result is.",
+                f"Add `description` to {part.where} in the `outputSchema` of {one.shown}.",
+            )
+
+
+def _enum_in_prose(server: Server, _: Limits) -> Iterator[Found]:
+    for one in server.entries:
+        for part in one.inputs:
+            if part.kinds != {"string"} or part.values or part.said.get("pattern"):
+                continue
+            values = _values_in(one.description_of(part))
+            if values:
+                shown = ", ".join(f'"{value}"' for value in values)
+                yield Found(
+                    one.name,
+                    part.where,
+                    f"{one.shown}: the values of {part.shown} are listed in its description alone.",
+                    f'Add `"enum": [{visible(shown, 300)}]` to {part.where} of {one.shown}.',
+                    {"enum": list(values)},
+                )
+
+
+def _values_in(text: str) -> tuple[str, ...]:
+    """Give the values that a text lists as all that there are; not those that it has as examples."""
+    # Without long runs of spaces, which the patterns would try to divide in every way.
+    text = " ".join(text[:_LONGEST_READ].split())
+    if _EXAMPLES.search(text):
+        return ()
+    found = _LISTED.search(text)
+    values = _QUOTED.findall(found["list"]) if found else _EACH.findall(text)
+    return tuple(dict.fromkeys(values)) if len(set(values)) >= _FEWEST else ()
+
+
+_CITY = record("city", city=field("string", "The city, as in `Berlin`."))
+
+RULES = (
+    Rule(
+        "no-description",
+        "warning",
+        "A tool has no description.",
+        "A model chooses tools by what they say of themselves, and search finds them by it.",
+        "Say what the tool does, when to use it and what it returns.",
+        _no_description,
+        bad=example({**tool("get_weather", _CITY), "description": ""}),
+        good=example({**tool("get_weather", _CITY), "description": "The weather in a city now."}),
+        weight=2,
+    ),
+    Rule(
+        "description-too-long",
+        "warning",
+        "A tool's description is longer than 2 KB.",
+        "Every tool's description is in every prompt: a long one costs all the time, and what matters drowns in it. Some "
+        "clients cut it.",
+        "Keep what the tool does and when to use it; put what is said of a parameter there. The limit is "
+        "`lint.max_description_bytes`.",
+        _description_too_long,
+        bad=example({**tool("get_weather", _CITY), "description": "The weather. " * 180}),
+        good=example({**tool("get_weather", _CITY), "description": "The weather in a city now."}),
+    ),
+    Rule(
+        "parameter-without-description",
+        "warning",
+        "A parameter has no description, neither in the schema nor in the tool's description.",
+        "A name alone leaves open what form a value has and where to get it.",
+        "Add `description` to the parameter's schema.",
+        _parameter_without_description,
+        bad=example(tool("get_weather", record("city", city=field("string")))),
+        good=example(tool("get_weather", _CITY)),
+        weight=0.5,
+    ),
+    Rule(
+        "field-without-description",
+        "info",
+        "A field of a declared result has no description.",
+        "Whoever reads the result has to guess from the name what it means, in what unit, and which tool takes it.",
+        "Add `description` to the field in the output schema.",
+        _field_without_description,
+        bad=example(tool("list_cities", None, record(cities=listed(field("string"), "")))),
+        good=example(tool("list_cities", None, record(cities=listed(TEXT, "Their names.")))),
+    ),
+    Rule(
+        "enum-in-prose",
+        "info",
+        "The values that a parameter may have are listed in its description, and not in its schema.",
+        "Nobody can check the value before the call, and a model has to read carefully.",
+        "List them under `enum`.",
+        _enum_in_prose,
+        bad=example(tool("list_tasks", record(state=field("string", "One of: 'open', 'done' or 'all'.")))),
+        good=example(
+            tool("list_tasks", record(state=field("string", "Which ones.", enum=["open", "done", "all"])))
+        ),
+    ),
+)

@@ -1,0 +1,77 @@
+"""The linter over live servers: what is on record of them is used, and one that is down is told."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import Gateway
+from halflap.errors import UsageError
+from halflap.lint import drafts_of
+from support import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from halflap.gateway.linting import Linted
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+SHOP = {
+    "name": "shop",
+    "command": sys.executable,
+    "args": [str(ROOT / "tests" / "lint" / "shop.py")],
+    "protocol": "legacy",
+}
+GONE = {"name": "gone", "command": "/nowhere/at/all", "args": []}
+
+
+def told(linted: Linted) -> dict[str, set[tuple[str, str]]]:
+    found: dict[str, set[tuple[str, str]]] = {}
+    for server in linted.report.servers:
+        for one in server.findings:
+            found.setdefault(one.rule, set()).add((one.tool.rpartition("__")[2], one.path))
+    return found
+
+
+def test_what_is_on_record_is_judged_by(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [SHOP]}) as gateway:
+            before = await gateway.lint()
+            assert not told(before).keys() & {"results-break-schema", "error-as-text", "number-without-unit"}
+            unjudged = {rule for one in before.report.servers[0].unjudged for rule in one.rules}
+            assert {"results-break-schema", "error-as-text", "id-not-produced"} <= unjudged
+            for number in range(4):
+                for name in ("get_order", "find_order", "track_order"):
+                    await gateway.call(f"mcp__shop__{name}", order_id=f"o{number}")
+            after = await gateway.lint(["shop"])
+            found = told(after)
+            assert found["results-break-schema"] == {("get_order", "output.total")}
+            assert found["error-as-text"] == {("track_order", "")}
+            assert found["number-without-unit"] == {("find_order", "output.orders[].shipping_cost")}
+            assert found["duplicate-name"] == {("track_order", "")}
+            assert ("print_order", "") not in found["no-output-schema"]
+            (server,) = after.report.servers
+            assert [(one.rule, one.reason) for one in server.ignored] == [
+                ("no-output-schema", "It is paper.")
+            ]
+            drafts = {one.original_name: one for one in drafts_of(after.servers[0])}
+            assert drafts["find_order"].observations == 4
+            assert "class FindOrderResult(TypedDict)" in drafts["find_order"].python
+            assert drafts["print_order"].schema is None
+
+    run(scenario())
+
+
+def test_a_server_that_cannot_be_asked_is_told_and_the_others_are_judged(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({"servers": [SHOP, GONE]}) as gateway:
+            linted = await gateway.lint()
+            assert list(linted.unavailable) == ["gone"]
+            assert [one.server for one in linted.report.servers] == ["shop"]
+            with pytest.raises(UsageError, match=r"There is no server named 'shoop'. There are: shop, gone"):
+                await gateway.lint(["shoop"])
+
+    run(scenario())

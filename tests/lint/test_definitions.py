@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from halflap.errors import UsageError
+from halflap.lint import read_definitions
+from halflap.lint.sample import tool
+
+ONE = tool("get_order")
+
+
+@pytest.mark.parametrize(
+    ("data", "servers"),
+    [
+        ([ONE], {"shop": ["get_order"]}),
+        ({"tools": [ONE]}, {"shop": ["get_order"]}),
+        ({"jsonrpc": "2.0", "id": 1, "result": {"tools": [ONE]}}, {"shop": ["get_order"]}),
+        ({"a": {"tools": [ONE]}, "b": {"tools": [], "category": "x"}}, {"a": ["get_order"], "b": []}),
+        ({"servers": {"a": {"tools": [ONE]}}}, {"a": ["get_order"]}),
+        ([], {"shop": []}),
+    ],
+)
+def test_every_form_is_read(data: Any, servers: dict[str, list[str]]) -> None:
+    read = read_definitions(json.dumps(data), "shop", "tools.json")
+    assert {one.name: [each.tool.original_name for each in one.entries] for one in read} == servers
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "cannot be read as JSON"),
+        ("{", "cannot be read as JSON"),
+        ("[" * 100_000, "cannot be read as JSON"),
+        ("5", "no tools in a form that is known"),
+        ("{}", "no tools in a form that is known"),
+        ('{"tools": 5}', "no tools in a form that is known"),
+        ('{"a": {"tools": []}, "b": 5}', "no tools in a form that is known"),
+        ("[5]", "tool 1 of shop has no `name`"),
+        ('[{"name": "a"}, {"title": "b"}]', "tool 2 of shop has no `name`"),
+    ],
+)
+def test_what_is_none_is_told_with_what_it_should_be(text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=r"tools\.json") as raised:
+        read_definitions(text, "shop", "tools.json")
+    assert told in str(raised.value)
+
+
+def test_names_that_differ_only_in_odd_characters_are_two_tools() -> None:
+    (server,) = read_definitions(json.dumps([tool("a.b"), tool("a/b"), tool("a.b")]), "shop", "tools.json")
+    assert len({one.name for one in server.entries}) == 2
+    assert server.duplicates == ("a.b",)

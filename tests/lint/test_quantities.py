@@ -1,0 +1,144 @@
+"""Numbers and dates: which need a unit or a form, and which never did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from halflap.lint.sample import TEXT, field, record, tool
+from lint.making import found, paths, taking
+
+MEASURED: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("amount", "number", "", {}),
+    ("total_price", "number", "What it costs.", {}),
+    ("timeout", "integer", "How long to wait.", {}),
+    ("maxDuration", "number", "", {}),
+    ("width", "number", "", {}),
+    ("file_size", "integer", "How large it is.", {}),
+    ("interest_rate", "number", "The rate.", {}),
+    ("temperature", "number", "How warm it is.", {}),
+    ("timestamp", "integer", "When it was.", {}),
+    ("weight", "number", "", {}),
+]
+CLEAR: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("amount", "number", "In USD.", {}),
+    ("amount", "number", "", {"currency": TEXT}),
+    ("amount", "integer", "", {"unit": TEXT}),
+    ("amount_cents", "integer", "", {}),
+    ("priceUsd", "number", "", {}),
+    ("timeout_ms", "integer", "", {}),
+    ("timeoutSeconds", "integer", "", {}),
+    ("timeout", "integer", "How long to wait, 30 seconds by default.", {}),
+    ("timeout", "number", "超时时间 秒", {}),
+    ("width", "integer", "Width in pixels.", {}),
+    ("interest_rate", "number", "As a fraction (0.05 = 5 %).", {}),
+    ("temperature", "number", "", {"model": TEXT}),
+    ("timestamp", "integer", "Unix time.", {}),
+    ("order_count", "integer", "", {}),
+    ("user_id", "integer", "", {}),
+    ("year", "integer", "", {}),
+    ("latitude", "number", "", {}),
+    ("longitude", "number", "", {}),
+    ("page_size", "integer", "", {}),
+    ("font_weight", "integer", "", {}),
+    ("border_radius", "number", "", {}),
+    ("score", "number", "", {}),
+    ("port", "integer", "", {}),
+    ("frame_rate", "number", "", {}),
+    ("exchange_rate", "number", "", {}),
+    ("price_level", "integer", "", {}),
+    ("max_results", "integer", "", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "said", "beside"), MEASURED)
+def test_a_number_that_measures_something_needs_a_unit(name: str, kind: str, said: str, beside: Any) -> None:
+    assert paths("number-without-unit", taking(name, kind, said, beside)) == [f"input.{name}"]
+
+
+@pytest.mark.parametrize(("name", "kind", "said", "beside"), CLEAR)
+def test_a_number_with_a_unit_or_without_need_of_one_is_left_alone(
+    name: str, kind: str, said: str, beside: Any
+) -> None:
+    assert paths("number-without-unit", taking(name, kind, said, beside)) == []
+
+
+def test_the_unit_may_be_a_keyword_of_the_schema() -> None:
+    for said in ({"x-unit": "USD cents"}, {"x-halflap": {"unit": "USD cents"}}):
+        amount = {"type": "integer", **said}
+        assert paths("number-without-unit", tool("do_it", record(amount=amount))) == []
+
+
+def test_the_unit_may_stand_in_the_description_of_the_tool() -> None:
+    listed_there = tool("load", record(duration=field("number")))
+    assert (
+        paths(
+            "number-without-unit",
+            {**listed_there, "description": "Load.\n\nArgs:\n    duration: How much, in seconds."},
+        )
+        == []
+    )
+    assert (
+        paths(
+            "number-without-unit",
+            {**listed_there, "description": "Load. Offset and duration are in seconds."},
+        )
+        == []
+    )
+    assert paths("number-without-unit", {**listed_there, "description": "Load within 5 seconds."}) == [
+        "input.duration"
+    ]
+
+
+def test_pixels_go_without_saying_on_a_screen_and_not_on_a_slide() -> None:
+    size = record(width=field("number", "How wide."))
+    assert paths("number-without-unit", tool("take_screenshot", size)) == []
+    assert paths("number-without-unit", tool("add_image_to_slide", size)) == ["input.width"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("date", ""),
+        ("start_date", "The first day."),
+        ("created_at", "When."),
+        ("departureTime", ""),
+        ("fromdate", ""),
+        ("date_from", "From when."),
+    ],
+)
+def test_a_date_needs_a_form(name: str, said: str) -> None:
+    assert paths("date-without-format", taking(name, "string", said)) == [f"input.{name}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "more"),
+    [
+        ("date", "", {"format": "date"}),
+        ("date", "", {"pattern": "^\\d+$"}),
+        ("date", "", {"enum": ["today", "tomorrow"]}),
+        ("time", "", {}),
+        ("timezone", "", {}),
+        ("update", "", {}),
+        ("candidate", "", {}),
+        ("date_format", "", {}),
+        ("since", "", {}),
+        ("look_at", "", {"type": "object"}),
+        ("start_time", "In 24-hour format (HH:MM).", {}),
+        ("after_date", "Natural language, such as '2 days ago'.", {}),
+    ],
+)
+def test_what_is_no_date_or_has_a_form_is_left_alone(name: str, said: str, more: Any) -> None:
+    fields: dict[str, Any] = {name: {**field("string", said), **more}}
+    assert paths("date-without-format", tool("do_it", record(**fields))) == []
+    assert paths("date-format-in-prose", tool("do_it", record(**fields))) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "form"),
+    [("As YYYY-MM-DD.", "date"), ("ISO 8601 timestamp.", "date-time"), ("日期 格式为 yyyy-MM-dd", "date")],
+)
+def test_a_form_that_is_told_in_words_can_be_a_keyword(said: str, form: str) -> None:
+    (one,) = found("date-format-in-prose", taking("start_date", "string", said))
+    assert one.patch == {"format": form}
