@@ -142,7 +142,7 @@ class Cursors:
         return hmac.digest(self._key, b"halflap.cursor" + bound + body, "sha256")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn(Generic[_T]):
     """One page that is to be made: from where, and how large."""
 

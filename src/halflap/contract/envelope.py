@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from halflap.contract.structs import struct_to_json
+from halflap.contract.structs import is_struct, struct_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +80,7 @@ class ErrorDetail:
         return sent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolResponse(Generic[T]):
     """An answer: data if it succeeded, an error if it did not, metadata always."""
 
@@ -109,5 +111,15 @@ class ToolResponse(Generic[T]):
         """Give it as it is sent: an error has no `data`."""
         if self.error is not None:
             return {"success": False, "metadata": self.metadata.to_json(), "error": self.error.to_json()}
-        data = to_jsonable_python(self.data, by_alias=True, fallback=struct_to_json)
-        return {"success": True, "data": data, "metadata": self.metadata.to_json()}
+        return {"success": True, "data": _as_json(self.data), "metadata": self.metadata.to_json()}
+
+
+def _as_json(data: Any) -> Any:
+    if is_struct(type(data)):
+        return struct_to_json(data)
+    return _adapter(type(data)).dump_python(data, mode="json", by_alias=True, fallback=struct_to_json)
+
+
+@lru_cache(maxsize=256)
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

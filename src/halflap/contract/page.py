@@ -42,7 +42,7 @@ class Pagination:
             raise ValueError("A page has a next_cursor if it has_more, and only then.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Page(Generic[T]):
     """Some of the results, in order."""
 
