@@ -75,7 +75,9 @@ class OpportunityRow:
 
 def _customers() -> dict[str, CustomerRow]:
     found = {}
-    for number, (name, segment, city, region, box, since, health, contact, days, cents) in enumerate(_ROWS, 1):
+    for number, (name, segment, city, region, box, since, health, contact, days, cents) in enumerate(
+        _ROWS, 1
+    ):
         found[f"CUST-{number:03}"] = CustomerRow(
             customer_id=f"CUST-{number:03}",
             name=name,

@@ -65,7 +65,9 @@ AskedOpportunity = Annotated[
 ]
 Cents = Annotated[int, unit("USD cents"), Field(description="Divide by 100 for dollars")]
 Limit = Annotated[int, unit("results"), Field(ge=1, le=100, description="How many at most")]
-Cursor = Annotated[str | None, Field(description="pagination.next_cursor of the page before; none for the first")]
+Cursor = Annotated[
+    str | None, Field(description="pagination.next_cursor of the page before; none for the first")
+]
 CompanyName = Annotated[str, Field(description="Name of the company")]
 GeneratedAt = Annotated[datetime, Field(description="When this was worked out (UTC)")]
 OrderCount = Annotated[int, unit("orders"), Field(description="Number of orders")]
@@ -78,7 +80,9 @@ class TopCustomer:
     customer_id: CustomerId
     name: CompanyName
     total_revenue: Annotated[
-        int, unit("USD cents"), Field(description="Revenue without cancelled orders (divide by 100 for dollars)")
+        int,
+        unit("USD cents"),
+        Field(description="Revenue without cancelled orders (divide by 100 for dollars)"),
     ]
     order_count: OrderCount
     last_order_date: Annotated[date, Field(description="Day of the newest order in the period")]
@@ -97,7 +101,9 @@ class TopCustomers:
 class Order:
     """One order of a customer."""
 
-    order_id: Annotated[str, produces("order"), Field(min_length=1, description="Unique identifier of the order")]
+    order_id: Annotated[
+        str, produces("order"), Field(min_length=1, description="Unique identifier of the order")
+    ]
     customer_id: CustomerId
     total_cents: Cents
     date: Annotated[date, Field(description="Day of the order")]
@@ -174,7 +180,8 @@ class Contact:
 
     name: Annotated[str, Field(description="Name of the person")]
     role: Annotated[
-        Literal["decision maker", "buyer", "engineer", "legal"], Field(description="Their part in the decision")
+        Literal["decision maker", "buyer", "engineer", "legal"],
+        Field(description="Their part in the decision"),
     ]
 
 
@@ -276,7 +283,9 @@ def sales_top_customers(period: Period = "quarter", limit: Limit = 10) -> TopCus
         orders = orders_of(customer.customer_id, period)
         if orders:
             revenue = sum(one.total_cents for one in orders)
-            found.append(TopCustomer(customer.customer_id, customer.name, revenue, len(orders), orders[0].date))
+            found.append(
+                TopCustomer(customer.customer_id, customer.name, revenue, len(orders), orders[0].date)
+            )
     found.sort(key=lambda one: -one.total_revenue)
     return TopCustomers(found[:limit], period, NOW)
 
@@ -327,7 +336,9 @@ def customer_details(customer_id: AskedCustomer) -> CustomerDetails:
     ),
 )
 def sales_pipeline(
-    stage: Annotated[Stage | None, Field(description="Only those that are so far; all if nothing is said")] = None,
+    stage: Annotated[
+        Stage | None, Field(description="Only those that are so far; all if nothing is said")
+    ] = None,
 ) -> Pipeline:
     found = [_shown(one) for one in OPPORTUNITIES.values() if stage in {None, one.stage}]
     return Pipeline(found, sum(round(one.value_cents * one.probability) for one in found))

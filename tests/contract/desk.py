@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from halflap.contract import Contract, Cursors, NotFound, Page, consumes, invariant, produces, unit
+
+if TYPE_CHECKING:
+    from halflap.contract.tool import Decorator
 
 CONTRACT = Contract(source="desk")
 CURSORS = Cursors(b"a key of sixteen bytes or more")
@@ -23,7 +26,7 @@ class Ticket:
 TICKETS = [Ticket(f"T-{number}", number * 10) for number in range(5)]
 
 
-def register(tool: Any, context_type: Any) -> None:
+def register(tool: Decorator, context_type: Any) -> None:
     """Make the tools, with a context parameter of the framework's kind."""
 
     @tool(invariants=[invariant("results[].minutes", lambda value: value >= 0, "time is not negative")])

@@ -3,13 +3,16 @@ from __future__ import annotations
 import logging
 import string
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.contract import Cursors, ErrorCode, InvalidQuery, Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 KEY = b"0123456789abcdef"
 ITEMS = [f"item {number}" for number in range(25)]
@@ -39,7 +42,7 @@ def refused(cursors: Cursors, cursor: Any, query: Any = "q") -> str:
 def test_walking_all_pages_gives_every_item_once_in_order(count: int, size: int, data: st.DataObject) -> None:
     items = list(range(count))
     cursors = Cursors(KEY, max_page_size=data.draw(st.integers(1, 70)))
-    ways = {
+    ways: dict[str, Callable[[str | None], Page[int]]] = {
         "list": lambda cursor: cursors.page(items, cursor=cursor, size=size, query="q"),
         "offset": lambda cursor: cursors.fetch(
             lambda start, many: items[start : start + many], cursor=cursor, size=size, query="q"
@@ -56,7 +59,7 @@ def test_walking_all_pages_gives_every_item_once_in_order(count: int, size: int,
     seen: list[int] = []
     cursor = None
     for _ in range(count + 1):
-        page: Page[int] = way(cursor)
+        page = way(cursor)
         assert page.pagination.page_size == len(page.results) <= min(size, cursors.max_page_size)
         seen += page.results
         cursor = page.pagination.next_cursor
@@ -112,9 +115,7 @@ def test_the_order_of_keys_makes_no_other_query() -> None:
 def test_a_cursor_of_offsets_is_none_of_keys() -> None:
     cursors = Cursors(KEY)
     with pytest.raises(InvalidQuery):
-        cursors.fetch_after(
-            lambda _, __: ITEMS, key=str, cursor=cursor_of(cursors), size=5, query="q"
-        )
+        cursors.fetch_after(lambda _, __: ITEMS, key=str, cursor=cursor_of(cursors), size=5, query="q")
 
 
 def test_a_cursor_made_with_another_key_is_forged() -> None:
@@ -204,8 +205,6 @@ def test_what_the_author_has_to_mend_is_told() -> None:
     with pytest.raises(TypeError, match="`query` has to be made of what JSON can hold"):
         Cursors(KEY).page(ITEMS, cursor=None, size=1, query=object())
     with pytest.raises(ValueError, match="too long for a cursor"):
-        Cursors(KEY).fetch_after(
-            lambda _, __: ["x" * 5_000, "y"], key=str, cursor=None, size=1, query="q"
-        )
+        Cursors(KEY).fetch_after(lambda _, __: ["x" * 5_000, "y"], key=str, cursor=None, size=1, query="q")
     with pytest.raises(TypeError, match="needs `key`"):
         Cursors(KEY).open(None, size=1, query="q", by_key=True).page([1, 2])

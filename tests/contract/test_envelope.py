@@ -54,7 +54,10 @@ def test_an_error_omits_data_and_keeps_metadata() -> None:
 
 
 def test_what_is_not_said_of_an_error_is_left_out() -> None:
-    assert ErrorDetail(ErrorCode.TIMEOUT, "Too slow.").to_json() == {"code": "TIMEOUT", "message": "Too slow."}
+    assert ErrorDetail(ErrorCode.TIMEOUT, "Too slow.").to_json() == {
+        "code": "TIMEOUT",
+        "message": "Too slow.",
+    }
     assert RateLimited("Slower.", retry_after_seconds=30).error.to_json() == {
         "code": "RATE_LIMITED",
         "message": "Slower.",
@@ -117,7 +120,9 @@ class TestSchema:
     def test_what_is_sent_fits(self) -> None:
         assert FITS(ToolResponse.of(Customer("C1", "Acme"), METADATA).to_json())
         assert FITS(ToolResponse[Any].failed(ErrorDetail("NOT_FOUND", "No."), METADATA).to_json())
-        assert FITS(ToolResponse[Any].failed(RateLimited("x", retry_after_seconds=0).error, METADATA).to_json())
+        assert FITS(
+            ToolResponse[Any].failed(RateLimited("x", retry_after_seconds=0).error, METADATA).to_json()
+        )
 
     @pytest.mark.parametrize(
         "broken",

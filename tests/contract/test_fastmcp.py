@@ -73,6 +73,6 @@ def test_mistakes_of_the_author_are_told() -> None:
         contract_tools(object(), CONTRACT)
     tool = contract_tools(fastmcp.FastMCP("s"), CONTRACT)
     with pytest.raises(TypeError, match=r"write @tool\(\)"):
-        tool(len)
+        tool(len)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="output schema is the envelope's"):
         tool(output_schema={})

@@ -19,5 +19,15 @@ def test_the_contract_loads_pydantic_and_nothing_of_the_gateway() -> None:
     assert {name for name in loaded if name.startswith("halflap.")} == {
         name for name in loaded if name.startswith("halflap.contract")
     }
-    heavy = {"mcp", "mcp_types", "fastmcp", "msgspec", "sqlalchemy", "jsonschema_rs", "anyio", "rich", "typer"}
+    heavy = {
+        "mcp",
+        "mcp_types",
+        "fastmcp",
+        "msgspec",
+        "sqlalchemy",
+        "jsonschema_rs",
+        "anyio",
+        "rich",
+        "typer",
+    }
     assert not heavy & loaded

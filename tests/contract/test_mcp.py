@@ -142,7 +142,7 @@ def lambda_like() -> int:
 def test_mistakes_of_the_author_are_told() -> None:
     server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
     with pytest.raises(TypeError, match=r"write @tool\(\), not @tool"):
-        contract_tools(server, CONTRACT)(lambda_like)
+        contract_tools(server, CONTRACT)(lambda_like)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="takes an MCPServer"):
         contract_tools(object(), CONTRACT)  # type: ignore[arg-type]
 

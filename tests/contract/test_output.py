@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import typing
+from collections.abc import Callable  # noqa: TC003 -- pydantic reads it
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
@@ -145,7 +146,7 @@ def test_types_of_msgspec_too() -> None:
         # Without that, a time may be one of no zone, which is no date-time.
         "last_contact": Annotated[datetime, msgspec.Meta(tz=True)],
     }
-    struct = msgspec.defstruct("Struct", list(kinds.items()))
+    struct: Any = msgspec.defstruct("Struct", list(kinds.items()))
     for kind, value in ((struct, struct(**VALUES)), (list[struct], [struct(**VALUES)])):
         schema = output_schema(kind)
         sent = encoder_of(kind)(value)
@@ -213,6 +214,15 @@ def test_a_type_without_a_schema_is_told_with_what_to_do() -> None:
 
     with pytest.raises(TypeError, match=r"no JSON Schema of Odd: .* Use a dataclass"):
         output_schema(Odd)
+
+
+def test_a_field_without_a_schema_is_told_with_what_to_do() -> None:
+    @dataclass
+    class Calls:
+        back: Callable[[], int]
+
+    with pytest.raises(TypeError, match=r"no JSON Schema of Calls: .* Use a dataclass"):
+        output_schema(Calls)
 
 
 @pytest.mark.parametrize("entity", ["", " ", "1x", "x" * 65, "a\nb", 5])

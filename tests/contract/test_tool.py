@@ -35,7 +35,7 @@ class SalesCode(StrEnum):
     CREDIT_HOLD = "CREDIT_HOLD"
 
 
-class CreditHold(ContractError):
+class CreditHold(ContractError):  # noqa: N818 -- as authors write it
     code = SalesCode.CREDIT_HOLD
 
 
@@ -57,7 +57,7 @@ CONTRACT = Contract(
         KeyError: ErrorCode.NOT_FOUND,
         ZeroDivisionError: (ErrorCode.INVALID_QUERY, "There is nothing to divide by."),
         ConnectionError: lambda _: RateLimited("The store is busy.", retry_after_seconds=7),
-        LookupError: lambda _: None,
+        LookupError: lambda _: None,  # type: ignore[dict-item,return-value]
     },
 )
 

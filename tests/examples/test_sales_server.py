@@ -121,7 +121,7 @@ def test_the_tools_are_those_of_the_story(seen: dict[str, Any]) -> None:
 
 def test_a_program_goes_from_top_customers_to_all_their_orders_to_details(seen: dict[str, Any]) -> None:
     rows = printed(seen["program"])
-    assert [row[0] for row in rows] == ["Acme Corp", "Globex Logistics", "Harbor Medical"]
+    assert [row[0] for row in rows] == ["Acme Corp", "Harbor Medical", "Globex Logistics"]
     for _, segment, count, total, different in rows:
         assert segment == "enterprise"
         assert count == total == different > 20

@@ -210,7 +210,9 @@ class TestProducesAndConsumes:
         odd = tool("evil", "beta", {"ww!": made("consumes", "s\0customer")})
         assert graph_of(self.source, odd).edge(self.source.tool, odd.tool) is None
 
-    @pytest.mark.parametrize("said", ["customer", None, 5, ["customer"], {"produces": 5}, {"produces": "x" * 999}])
+    @pytest.mark.parametrize(
+        "said", ["customer", None, 5, ["customer"], {"produces": 5}, {"produces": "x" * 999}]
+    )
     def test_what_is_not_written_as_it_should_be_says_nothing(self, said: object) -> None:
         gives = {"type": "object", "properties": {"qq": {"type": "string", "x-halflap": said}}}
         assert pair(tool("s", "alpha", "", gives), self.target) is None

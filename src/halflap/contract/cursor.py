@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import to_jsonable_python
 
@@ -55,7 +55,7 @@ class Cursors:
         max_page_size: int = 100,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if key is not None and (not isinstance(key, bytes) or len(key) < _LEAST_KEY):
+        if key is not None and not _is_key(key):
             raise ValueError(
                 f"The key of cursors is at least {_LEAST_KEY} bytes, such as secrets.token_bytes(32) gives them."
             )
@@ -66,7 +66,9 @@ class Cursors:
         self.is_of_process = key is None
         """Whether the cursors end with this process, since no key was given."""
         if key is None:
-            _log.info("No key for cursors was given: one was made, and they are worth nothing after this process ends.")
+            _log.info(
+                "No key for cursors was given: one was made, and they are worth nothing after this process ends."
+            )
         self.max_page_size = max_page_size
         self._key = secrets.token_bytes(32) if key is None else key
         self._lifetime = lifetime
@@ -74,7 +76,7 @@ class Cursors:
 
     def page(self, items: Sequence[_T], *, cursor: str | None, size: int, query: Any) -> Page[_T]:
         """Give a page of a list that is all there."""
-        turn: Turn[int] = self.open(cursor, size=size, query=query)
+        turn = self.open(cursor, size=size, query=query)
         start = turn.position or 0
         return turn.page(items[start : start + turn.size + 1], total_count=len(items))
 
@@ -88,7 +90,7 @@ class Cursors:
         total_count: int | None = None,
     ) -> Page[_T]:
         """Give a page of what `fetch(offset, count)` gives."""
-        turn: Turn[int] = self.open(cursor, size=size, query=query)
+        turn = self.open(cursor, size=size, query=query)
         return turn.page(fetch(turn.position or 0, turn.size + 1), total_count=total_count)
 
     def fetch_after(
@@ -106,16 +108,16 @@ class Cursors:
         `key` gives an item's key, which has to be one that JSON can hold. Other than with offsets, results that come
         or go meanwhile neither repeat nor hide any other.
         """
-        turn: Turn[Any] = self.open(cursor, size=size, query=query, by_key=True)
+        turn = self.open(cursor, size=size, query=query, by_key=True)
         return turn.page(fetch(turn.position, turn.size + 1), total_count=total_count, key=key)
 
-    def open(self, cursor: str | None, *, size: int, query: Any, by_key: bool = False) -> Turn[Any]:
+    def open(self, cursor: str | None, *, size: int, query: Any, by_key: bool = False) -> Turn:
         """Read a cursor, or begin at the start; what is forged, foreign or stale raises InvalidQuery.
 
         `query` is all that says which results these are, such as the tool's name and its arguments but for the cursor:
         a cursor of another query is refused. The result says where to fetch how much, and makes the page of that.
         """
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        if not _is_size(size):
             raise InvalidQuery(f"The page size is a whole number of at least 1, not {size!r}.")
         bound = _digest(query, by_key=by_key)
         position = None if cursor is None else self._read(cursor, bound)
@@ -142,12 +144,12 @@ class Cursors:
         return hmac.digest(self._key, b"halflap.cursor" + bound + body, "sha256")
 
 
-@dataclass(frozen=True)
-class Turn(Generic[_T]):
+@dataclass(frozen=True, slots=True)
+class Turn:
     """One page that is to be made: from where, and how large."""
 
     cursors: Cursors
-    position: _T | None
+    position: Any
     """The offset of the first result, or the key of the last one before; None at the start."""
     size: int
     """How many results the page has at most. Fetch one more, so that it shows whether there are more."""
@@ -167,7 +169,7 @@ class Turn(Generic[_T]):
             if key is not None and self.by_key:
                 position = to_jsonable_python(key(results[-1]))
             else:
-                position = int(self.position or 0) + self.size  # type: ignore[call-overload]
+                position = (self.position or 0) + self.size
             cursor = self.cursors._write(position, self.bound)  # noqa: SLF001 -- the other half of the same thing
         return Page(
             results,
@@ -177,11 +179,21 @@ class Turn(Generic[_T]):
         )
 
 
+def _is_key(key: object) -> bool:
+    return isinstance(key, bytes) and len(key) >= _LEAST_KEY
+
+
+def _is_size(size: object) -> bool:
+    return isinstance(size, int) and not isinstance(size, bool) and size > 0
+
+
 def _digest(query: Any, *, by_key: bool) -> bytes:
     try:
         text = json.dumps([by_key, to_jsonable_python(query)], sort_keys=True)
     except (ValueError, TypeError) as error:
-        raise TypeError(f"`query` has to be made of what JSON can hold, to bind cursors to it: {error}") from error
+        raise TypeError(
+            f"`query` has to be made of what JSON can hold, to bind cursors to it: {error}"
+        ) from error
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -189,7 +201,7 @@ def _encode(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
-def _decode(cursor: str) -> tuple[bytes, bytes]:
+def _decode(cursor: object) -> tuple[bytes, bytes]:
     refused = InvalidQuery(f"This is no cursor. {_WHAT_TO_DO}")
     if not isinstance(cursor, str) or not cursor.isascii() or not 0 < len(cursor) <= _LONGEST:
         raise refused

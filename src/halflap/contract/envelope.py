@@ -67,7 +67,7 @@ class ErrorDetail:
                 )
         elif seconds is not None:
             raise ValueError(f"Only RATE_LIMITED has retry_after_seconds; {self.code} has none.")
-        if not isinstance(self.message, str) or not self.message:
+        if not self.message:
             raise ValueError(f"An error {self.code} needs a message that says what was wrong and what to do.")
 
     def to_json(self) -> dict[str, Any]:
@@ -91,11 +91,15 @@ class ToolResponse(Generic[T]):
 
     def __post_init__(self) -> None:
         if self.success and self.error is not None:
-            raise ValueError("A response that succeeded has no error: leave it out, or use ToolResponse.failed().")
+            raise ValueError(
+                "A response that succeeded has no error: leave it out, or use ToolResponse.failed()."
+            )
         if not self.success and self.error is None:
             raise ValueError("A response that did not succeed has an error: use ToolResponse.failed(error).")
         if not self.success and self.data is not None:
-            raise ValueError("A response that did not succeed has no data: put them into the error's details.")
+            raise ValueError(
+                "A response that did not succeed has no data: put them into the error's details."
+            )
 
     @classmethod
     def of(cls, data: T, metadata: ResponseMetadata | None = None) -> ToolResponse[T]:
@@ -117,9 +121,10 @@ class ToolResponse(Generic[T]):
 def _as_json(data: Any) -> Any:
     if is_struct(type(data)):
         return struct_to_json(data)
-    return _adapter(type(data)).dump_python(data, mode="json", by_alias=True, fallback=struct_to_json)
+    kind: Any = type(data)
+    return _adapter(kind).dump_python(data, mode="json", by_alias=True, fallback=struct_to_json)
 
 
 @lru_cache(maxsize=256)
-def _adapter(kind: type) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)

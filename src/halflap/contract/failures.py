@@ -106,9 +106,11 @@ class Failures:
         own = [] if codes is None else [str(one) for one in codes]
         for code in own:
             if not _CODE.fullmatch(code):
-                raise ValueError(f"An error code is written like NOT_FOUND, in at most 64 characters; not {code!r}.")
+                raise ValueError(
+                    f"An error code is written like NOT_FOUND, in at most 64 characters; not {code!r}."
+                )
         self.codes = tuple(dict.fromkeys([*map(str, ErrorCode), *own]))
-        self._table: dict[type[BaseException], Told] = {**_ALWAYS, **(errors or {})}
+        self._table: dict[type, Told] = {**_ALWAYS, **(errors or {})}
         for raised, told in (errors or {}).items():
             self._check(raised, told)
 
@@ -143,7 +145,7 @@ class Failures:
                 return ErrorDetail(*told), True
             if isinstance(told, str):
                 return self.general(told), True
-            made = told(raised)
+            made: object = told(raised)
             if isinstance(made, ContractError):
                 return made.error, True
             break

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.contract.mcp import wrapped
-from halflap.contract.tool import Contract, ContractTool
+from halflap.contract.tool import ContractTool, F
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from halflap.contract.invariants import Invariant
+    from halflap.contract.tool import Contract, Decorator
 
 __all__ = ["contract_tools"]
 
 
-def contract_tools(server: Any, contract: Contract) -> Callable[..., Any]:
+def contract_tools(server: Any, contract: Contract) -> Decorator:
     """Give a decorator that makes typed functions tools of a FastMCP server, under a contract.
 
     It takes `name`, `description`, `invariants` and `source`, and passes all else on to the server's own `tool`.
@@ -37,13 +38,13 @@ def contract_tools(server: Any, contract: Contract) -> Callable[..., Any]:
         invariants: Sequence[Invariant] = (),
         source: str | None = None,
         **settings: Any,
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    ) -> Callable[[F], F]:
         if callable(name):
             raise TypeError("The decorator is called: write @tool(), not @tool.")
         if "output_schema" in settings:
             raise TypeError("The output schema is the envelope's, made from what the function returns.")
 
-        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def register(function: F) -> F:
             made = ContractTool(
                 function,
                 contract,

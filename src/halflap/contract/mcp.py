@@ -10,14 +10,13 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
-from halflap.contract.tool import Answer, Contract, ContractTool
+from halflap.contract.tool import Answer, ContractTool, F
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcp_types import Icon, ToolAnnotations
-
     from halflap.contract.invariants import Invariant
+    from halflap.contract.tool import Contract, Decorator
 
 __all__ = ["call_result", "contract_tools", "wrapped"]
 
@@ -54,7 +53,7 @@ def wrapped(tool: ContractTool) -> Callable[..., Any]:
     return call
 
 
-def contract_tools(server: MCPServer[Any], contract: Contract) -> Callable[..., Any]:
+def contract_tools(server: MCPServer[Any], contract: Contract) -> Decorator:
     """Give a decorator that makes typed functions tools of a server, under a contract.
 
     It takes what `MCPServer.tool` takes, and `invariants` and `source`.
@@ -68,18 +67,17 @@ def contract_tools(server: MCPServer[Any], contract: Contract) -> Callable[..., 
     def tool(
         name: str | None = None,
         *,
-        title: str | None = None,
         description: str | None = None,
-        annotations: ToolAnnotations | None = None,
-        icons: list[Icon] | None = None,
-        meta: dict[str, Any] | None = None,
         invariants: Sequence[Invariant] = (),
         source: str | None = None,
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        **settings: Any,
+    ) -> Callable[[F], F]:
         if callable(name):
             raise TypeError("The decorator is called: write @tool(), not @tool.")
+        if "structured_output" in settings:
+            raise TypeError("Under a contract, output is always structured: leave structured_output out.")
 
-        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def register(function: F) -> F:
             made = ContractTool(
                 function,
                 contract,
@@ -94,12 +92,9 @@ def contract_tools(server: MCPServer[Any], contract: Contract) -> Callable[..., 
             server.add_tool(
                 call,
                 name=made.name,
-                title=title,
                 description=made.description,
-                annotations=annotations,
-                icons=icons,
-                meta=meta,
                 structured_output=False,
+                **settings,
             )
             # The server derives schemas from types alone and takes none; what it publishes is a field of this.
             registered = server._tool_manager.get_tool(made.name)  # noqa: SLF001

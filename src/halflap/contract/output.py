@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import typing
-from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-import typing_extensions
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter
+from pydantic import PydanticUserError, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
-from typing_inspection.introspection import AnnotationSource, inspect_annotation, is_union_origin
 
 from halflap.contract.envelope import ErrorCode, ToolResponse
 from halflap.contract.page import Page, Pagination
+from halflap.contract.readable import readable
 from halflap.contract.relations import KEYWORD, sentence
 from halflap.contract.structs import has_struct, struct_schema, struct_to_json
 
@@ -73,7 +71,9 @@ def data_type(kind: Any) -> Any:
         return kind
     given = get_args(kind)
     if len(given) != 1 or isinstance(given[0], typing.TypeVar):
-        raise TypeError("ToolResponse needs the type of its data: write ToolResponse[Customer], not ToolResponse.")
+        raise TypeError(
+            "ToolResponse needs the type of its data: write ToolResponse[Customer], not ToolResponse."
+        )
     return given[0]
 
 
@@ -113,7 +113,11 @@ def envelope_schema(data: Mapping[str, Any], codes: Iterable[str]) -> dict[str, 
             {
                 "type": "object",
                 "required": ["success", "metadata", "error"],
-                "properties": {"success": {"const": False, **_SUCCESS}, "metadata": _METADATA, "error": error},
+                "properties": {
+                    "success": {"const": False, **_SUCCESS},
+                    "metadata": _METADATA,
+                    "error": error,
+                },
                 "not": {"required": ["data"]},
             },
         ],
@@ -146,7 +150,7 @@ def _schema_of(kind: Any) -> dict[str, Any]:
     inner = _page_item(kind)
     if inner is not None and has_struct(inner):
         items = struct_schema(inner)
-        schema = _adapter(Page[dict[str, Any]]).json_schema(mode="serialization", schema_generator=_Generator)
+        schema = _generated(Page[dict[str, Any]])
         schema["properties"]["results"]["items"] = {
             key: value for key, value in items.items() if key != "$defs"
         }
@@ -154,7 +158,7 @@ def _schema_of(kind: Any) -> dict[str, Any]:
     elif has_struct(kind):
         schema = struct_schema(kind)
     else:
-        schema = _adapter(kind).json_schema(by_alias=True, mode="serialization", schema_generator=_Generator)
+        schema = _generated(kind)
     schema = marked(_with_root(schema), leave_out="consumes")
     for part in _parts(schema):
         # What is left out of a value that is made does not matter to whoever gets it whole.
@@ -194,14 +198,22 @@ def _page_item(kind: Any) -> Any:
     return given[0] if given else None
 
 
+def _generated(kind: Any) -> dict[str, Any]:
+    adapter = _adapter(kind)
+    with _told_of(kind):
+        return adapter.json_schema(by_alias=True, mode="serialization", schema_generator=_Generator)
+
+
 def _adapter(kind: Any) -> TypeAdapter[Any]:
+    with _told_of(kind):
+        return TypeAdapter(readable(kind))
+
+
+@contextmanager
+def _told_of(kind: Any) -> Iterator[None]:
+    """Say of a type that has no schema what to use instead."""
     try:
-        readable = _readable(kind)
-        own = isinstance(readable, type) and (
-            hasattr(readable, "__pydantic_core_schema__") or is_dataclass(readable) or _is_typed_dict(readable)
-        )
-        plain = own or get_origin(readable) is not None
-        return TypeAdapter(readable) if plain else TypeAdapter(readable, config=ConfigDict(strict=False))
+        yield
     except (PydanticUserError, NameError, TypeError) as error:
         name = getattr(kind, "__name__", None) or str(kind)
         reason = str(error).partition("\n")[0]
@@ -238,38 +250,3 @@ def _parts(schema: Any) -> Iterator[dict[str, Any]]:
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         for part in schema.get(key, ()):
             yield from _parts(part)
-
-
-def _is_typed_dict(kind: Any) -> bool:
-    return typing_extensions.is_typeddict(kind)
-
-
-def _readable(kind: Any) -> Any:
-    """Make of each `typing.TypedDict` what pydantic can read: below Python 3.12 it refuses them."""
-    if sys.version_info >= (3, 12):
-        return kind
-    if _is_typed_dict(kind) and type(kind).__module__ == "typing":
-        items: dict[str, Any] = {}
-        for name, hint in get_type_hints(kind, include_extras=True).items():
-            key = inspect_annotation(hint, annotation_source=AnnotationSource.TYPED_DICT)
-            inner = _readable(key.type)
-            inner = Annotated[(inner, *key.metadata)] if key.metadata else inner
-            needed = (name in kind.__required_keys__ or "required" in key.qualifiers) and (
-                "not_required" not in key.qualifiers
-            )
-            items[name] = inner if needed else typing_extensions.NotRequired[inner]
-        make = cast("Callable[[str, dict[str, Any]], Any]", typing_extensions.TypedDict)
-        made = make(kind.__name__, items)
-        made.__doc__ = kind.__doc__
-        return made
-    given = get_args(kind)
-    if not given or get_origin(kind) in {None, typing.Literal}:
-        return kind
-    inner = tuple(_readable(one) for one in given)
-    if inner == given:
-        return kind
-    if is_union_origin(get_origin(kind)):
-        return Union[inner]  # noqa: UP007 -- of a tuple that is made while running
-    if get_origin(kind) is Annotated:
-        return Annotated[(inner[0], *kind.__metadata__)]
-    return get_origin(kind)[inner]

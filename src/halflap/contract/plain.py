@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, ValidationError, create_model
@@ -15,7 +14,8 @@ from halflap.contract.output import DIALECT, marked
 from halflap.contract.tool import Answer, Contract, ContractTool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    import inspect
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -36,7 +36,7 @@ def tool_of(
     invariants: Sequence[Invariant] = (),
     source: str | None = None,
     context: str | None = None,
-) -> tuple[dict[str, Any], Callable[..., Awaitable[Answer]]]:
+) -> tuple[dict[str, Any], Callable[..., Coroutine[Any, Any, Answer]]]:
     """Give a function's definition as `tools/list` has it, and a coroutine function that takes arguments and answers.
 
     Arguments that are not what the definition says are answered with INVALID_QUERY. `context` names a parameter that
@@ -78,7 +78,9 @@ def _model(name: str, parameters: Sequence[inspect.Parameter]) -> type[BaseModel
     fields: dict[str, Any] = {}
     for one in parameters:
         if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD, one.POSITIONAL_ONLY}:
-            raise TypeError(f"The tool {name} takes {one}: a tool's arguments are given by name, so name each of them.")
+            raise TypeError(
+                f"The tool {name} takes {one}: a tool's arguments are given by name, so name each of them."
+            )
         kind = Any if one.annotation is one.empty else one.annotation
         # Under a name of our own, so that a parameter may be called as one of pydantic's methods.
         fields[f"a_{one.name}"] = (kind, ... if one.default is one.empty else one.default)

@@ -46,12 +46,12 @@ def consumes(entity: str) -> Mark:
 
 def unit(name: str) -> Mark:
     """Say in which unit a number is: `USD cents`, `seconds`, `kg`."""
-    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST or not name.isprintable():
+    if not _is_short(name) or not name.strip() or not name.isprintable():
         raise ValueError(f"unit() takes the name of a unit of at most {_LONGEST} characters, not {name!r}.")
     return Mark("unit", name.strip())
 
 
-fraction = unit(_SHARE)
+fraction = Mark("unit", _SHARE)
 """A share as a decimal: 0.15 is 15 %."""
 
 
@@ -73,8 +73,12 @@ def marks_in(annotation: Any) -> dict[str, str]:
     return inner | {one.kind: one.says for one in annotation.__metadata__ if isinstance(one, Mark)}
 
 
+def _is_short(text: object) -> bool:
+    return isinstance(text, str) and len(text) <= _LONGEST
+
+
 def _entity(word: str, entity: str) -> str:
-    if not isinstance(entity, str) or len(entity) > _LONGEST or not _ENTITY.fullmatch(entity.strip()):
+    if not _is_short(entity) or not _ENTITY.fullmatch(entity.strip()):
         raise ValueError(
             f"{word}() takes the name of a thing, such as 'customer': a letter first, then letters, digits, spaces and "
             f"_ . -, at most {_LONGEST} characters; not {entity!r}."

@@ -6,7 +6,17 @@ import inspect
 import logging
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
@@ -15,7 +25,7 @@ from pydantic_core import to_json
 from halflap.contract.checks import Checks
 from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse
 from halflap.contract.failures import Failures
-from halflap.contract.output import data_type, encoder_of, output_schema
+from halflap.contract.output import data_type, encoder_of, envelope_schema, output_schema
 from halflap.contract.relations import marks_in, sentence
 
 if TYPE_CHECKING:
@@ -25,9 +35,27 @@ if TYPE_CHECKING:
     from halflap.contract.failures import Told
     from halflap.contract.invariants import Breach, Invariant
 
-__all__ = ["Answer", "Contract", "ContractTool"]
+__all__ = ["Answer", "Contract", "ContractTool", "Decorator"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 _log = logging.getLogger("halflap.contract")
+
+
+class Decorator(Protocol):
+    """What makes functions tools of a server, and leaves them as they are."""
+
+    def __call__(
+        self,
+        name: str | None = None,
+        *,
+        description: str | None = None,
+        invariants: Sequence[Invariant] = (),
+        source: str | None = None,
+        **settings: Any,
+    ) -> Callable[[F], F]:
+        """Give the decorator; `settings` are those of the server's own."""
+        ...
 
 
 class Answer(NamedTuple):
@@ -50,7 +78,7 @@ class Contract:
     a code and a message; or a function that makes a ContractError of the exception."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.source, str) or not self.source:
+        if not self.source:
             raise ValueError("A contract says where the data come from: Contract(source='crm').")
         object.__setattr__(self, "_failures", Failures(self.codes, self.errors))
 
@@ -80,7 +108,7 @@ class ContractTool:
 
         `passing` are exceptions, and `control` are results, that are the framework's own business.
         """
-        self.name = name or getattr(function, "__name__", "")
+        self.name = name or str(getattr(function, "__name__", ""))
         if not self.name or self.name == "<lambda>":
             raise ValueError("A tool needs a name: give `name`, or a function that has one.")
         self.function = function
@@ -96,7 +124,7 @@ class ContractTool:
                 f"The tool {self.name} does not say what it returns: annotate it, as in `-> Customer`, so that callers know."
             )
         kind = data_type(_without(self.hints["return"], control))
-        self.output_schema = output_schema(ToolResponse[kind], codes=self._failures.codes)
+        self.output_schema = envelope_schema(output_schema(kind), self._failures.codes)
         self._encode = encoder_of(kind)
         self._checks = Checks(self.output_schema, tuple(invariants))
 
@@ -139,7 +167,7 @@ class ContractTool:
         response = value if isinstance(value, ToolResponse) else ToolResponse.of(value)
         try:
             data = self._encode(response.data) if response.success else None
-        except Exception:
+        except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
             _log.exception("%s: its result cannot be written as JSON", self.name)
             return self._send(ToolResponse.failed(_broken("data")), None, took)
         return self._send(response, data, took)
@@ -147,7 +175,7 @@ class ContractTool:
     def _failed(self, raised: BaseException, took: int) -> Answer:
         try:
             error, anticipated = self._failures.error_of(raised)
-        except Exception:
+        except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
             _log.exception("%s: the table of errors failed on %s", self.name, type(raised).__name__)
             error, anticipated = self._failures.general(ErrorCode.INTERNAL_ERROR), False
         if not anticipated:
@@ -164,7 +192,7 @@ class ContractTool:
             breach = self._checks.breach_of(sent)
             if breach is None:
                 return Answer(sent, to_json(sent).decode())
-        except Exception:
+        except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
             _log.exception("%s: its answer cannot be sent", self.name)
             sent = _envelope(ToolResponse.failed(_broken("")), None, metadata)
         else:
@@ -228,4 +256,6 @@ def _told(annotation: Any) -> Any:
     ]
     text = described[-1].strip() if described else ""
     text = f"{text}{'' if not text or text[-1] in '.!?:' else '.'} {sentence(said)}".strip()
-    return Annotated[annotation, Field(description=text)] if get_origin(annotation) is Annotated else annotation
+    return (
+        Annotated[annotation, Field(description=text)] if get_origin(annotation) is Annotated else annotation
+    )
