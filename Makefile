@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 .PHONY: demo test test-all check bench format setup clean help
 
 help:
-	@echo "make demo      the main job end to end, on bundled servers"
+	@echo "make demo      the whole loop, on bundled servers"
 	@echo "make test      checks and tests, about seven minutes"
 	@echo "make check     ruff, mypy --strict, import contracts"
 	@echo "make bench     every performance claim, as a ratio in one run"

@@ -11,6 +11,7 @@ import pty
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli import warm
 from support import HALFLAP, python_server
 
 if TYPE_CHECKING:
@@ -77,16 +79,22 @@ def halflap(
     *arguments: str, home: Path, cwd: Path | None = None, stdin: bytes = b"", **variables: str
 ) -> Done:
     """Run the program away from any terminal."""
-    process = subprocess.run(
-        [HALFLAP, *arguments],
-        input=stdin,
-        capture_output=True,
-        env={**environment(home), **variables},
-        cwd=home if cwd is None else cwd,
-        timeout=60,
-        check=False,
-    )
-    return Done(process.returncode, process.stdout.decode(), process.stderr.decode())
+    command = [HALFLAP, *arguments]
+    where, folder = {**environment(home), **variables}, home if cwd is None else cwd
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(stdin)
+        given.seek(0)
+        streams = (given.fileno(), out.fileno(), err.fileno())
+        run = warm.start(command, streams, where, folder)
+        if run is None:
+            code = subprocess.run(
+                command, stdin=given, stdout=out, stderr=err, env=where, cwd=folder, timeout=60, check=False
+            ).returncode
+        else:
+            code = run.wait(60)
+        out.seek(0)
+        err.seek(0)
+        return Done(code, out.read().decode(), err.read().decode())
 
 
 def at_once(runs: Mapping[str, Sequence[str]], home: Path) -> dict[str, Done]:
@@ -111,27 +119,22 @@ def in_terminal(
     waiting = dict(answers or {})
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    with subprocess.Popen(
-        [HALFLAP, *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(home),
-        cwd=home if cwd is None else cwd,
-        start_new_session=True,
-    ) as process:
-        os.close(theirs)
-        seen = ""
-        with contextlib.closing(os.fdopen(ours, "r+b", buffering=0)) as terminal:
-            while True:
-                try:
-                    data = terminal.read(65536)
-                except OSError as error:
-                    assert error.errno == errno.EIO  # noqa: PT017 -- how Linux says that the other side is closed
-                    break
-                if not data:
-                    break
-                seen += data.decode(errors="replace")
-                for question in [question for question in waiting if question in seen]:
-                    terminal.write(waiting.pop(question).encode())
-        return Done(process.wait(30), seen.replace("\r\n", "\n"), "")
+    run = warm.start(
+        [HALFLAP, *arguments], [theirs, theirs, theirs], environment(home), home if cwd is None else cwd
+    )
+    os.close(theirs)
+    assert run is not None, "A terminal is for what people type."
+    seen = ""
+    with contextlib.closing(os.fdopen(ours, "r+b", buffering=0)) as terminal:
+        while True:
+            try:
+                data = terminal.read(65536)
+            except OSError as error:
+                assert error.errno == errno.EIO  # noqa: PT017 -- how Linux says that the other side is closed
+                break
+            if not data:
+                break
+            seen += data.decode(errors="replace")
+            for question in [question for question in waiting if question in seen]:
+                terminal.write(waiting.pop(question).encode())
+    return Done(run.wait(30), seen.replace("\r\n", "\n"), "")

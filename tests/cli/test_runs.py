@@ -89,6 +89,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "show": ("runs", "show", GOOD),
     "show failed": ("runs", "show", BAD),
     "show by beginning": ("runs", "show", "0198aaaa0002", "--json"),
+    "show last": ("runs", "show", "last", "--json"),
     "show --json": ("runs", "show", GOOD, "--json"),
     "show --output": ("runs", "show", GOOD, "--output"),
     "show nothing": ("runs", "show", "0123"),
@@ -175,6 +176,13 @@ def test_a_list_as_json_has_everything_but_the_output(done: dict[str, Done]) -> 
         32_000_000,
         "jail",
     )
+
+
+def test_the_newest_run_is_the_last(done: dict[str, Done], tmp_path: Path) -> None:
+    assert done["show last"].json["id"] == BAD
+    none = halflap("runs", "show", "last", home=tmp_path)
+    assert (none.code, none.out) == (2, "")
+    assert "No run is recorded" in none.err
 
 
 def test_a_run_is_shown_with_code_output_and_calls(done: dict[str, Done]) -> None:

@@ -134,6 +134,19 @@ def test_the_default_in_the_table_is_the_default_of_the_configuration(setting: A
             'execution.timeout_seconds must be a number greater than 0, not "5".',
         ),
         ("execution: {timeout_seconds: true}", "must be a number greater than 0, not true."),
+        (
+            "http: {tokens: {ann: short}}",
+            "http.tokens.ann must have 16 characters or more, all of them ASCII",
+        ),
+        (
+            "http: {tokens: {ann: 'blanks are in this one'}}",
+            "http.tokens.ann must have 16 characters or more",
+        ),
+        ("http: {tokens: {ann: '${NO_SUCH_TOKEN}'}}", "http.tokens.ann: the environment variable"),
+        (
+            "http: {tokens: {ann: the-same-for-both, bob: the-same-for-both}}",
+            "http.tokens.bob is the token of somebody else. Give each person their own.",
+        ),
         ("execution: {timeout_seconds: 0}", "must be a number greater than 0, not 0."),
         ("execution: {timeout_seconds: 1e400}", "must be at most 1,000,000,000,000."),
         ("execution: {timeout_seconds: .nan}", 'must be a number greater than 0, not ".nan".'),

@@ -147,11 +147,12 @@ def served(home: Path, *servers: dict[str, Any], address: str = ":0", **more: An
             said = ""
             for line in process.stderr:
                 said += line
-                if "oken is in" in line or line.startswith("  "):
+                if "oken is in" in line or line.startswith(("  ", "Let in")):
                     break
             found = re.search(r"Serving at (http://\S+)", said)
             assert found is not None, said
-            yield Served(process, found[1], said, (home / "data" / "http_token").read_text().strip())
+            kept = home / "data" / "http_token"
+            yield Served(process, found[1], said, kept.read_text().strip() if kept.exists() else "")
         finally:
             process.kill()
 

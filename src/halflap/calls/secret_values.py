@@ -45,6 +45,7 @@ def configured_secrets(config: Config) -> tuple[str, ...]:
         found.update(dict.fromkeys(_of_server(server)))
     if config.store.url is not None:
         found.update(dict.fromkeys(_of_url(config.store.url)))
+    found.update(dict.fromkeys(config.http.tokens.values()))
     return tuple(found)
 
 

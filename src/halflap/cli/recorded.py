@@ -42,6 +42,8 @@ __all__ = ["runs"]
 _LIMIT = 20
 _ID_SHOWN = 16
 """So much of an identifier nearly always tells runs apart: the time to the millisecond, and a bit more."""
+_LAST = "last"
+"""Names the newest run: no identifier, which has hexadecimal digits alone, begins like it."""
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)\Z")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
@@ -81,7 +83,9 @@ def list_runs(
 def show(
     identifier: Annotated[
         str,
-        typer.Argument(metavar="ID", help="The run's identifier, or its beginning.", autocompletion=run_ids),
+        typer.Argument(
+            metavar="ID", help="The run's identifier, its beginning, or `last`.", autocompletion=run_ids
+        ),
     ],
     output_alone: Annotated[
         bool, typer.Option("--output", help="Print what the program printed, whole and alone.")
@@ -150,12 +154,20 @@ async def _list(config: Config, limit: int) -> Sequence[RunRecord]:
 async def _show(config: Config, identifier: str) -> tuple[RunRecord, Sequence[CallRecord]]:
     async with Gateway.open(config) as gateway:
         if gateway.store_trouble is None:
-            return await gateway.run(identifier)
+            return await gateway.run(_named(identifier, await gateway.runs(1)))
     async with _opened_to_read(config, gateway.store_trouble) as store:
-        run = await store.run(identifier)
+        run = await store.run(_named(identifier, await store.runs(1)))
         if run is None:
             raise RunNotFoundError(identifier)
         return run, await store.calls_of_run(run.id)
+
+
+def _named(identifier: str, newest: Sequence[RunRecord]) -> str:
+    if identifier != _LAST:
+        return identifier
+    if not newest:
+        raise UsageError("No run is recorded, so there is no last one. `halflap run` makes one.")
+    return newest[0].id
 
 
 async def _purge(config: Config, age: float | None) -> Purged:

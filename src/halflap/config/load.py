@@ -35,6 +35,8 @@ from halflap.values import SCRIPTS
 __all__ = ["Config", "load_config"]
 
 _USER_FILES = ("config.yaml", "config.yml", "config.json")
+_SHORTEST_TOKEN = 16
+_TOKEN = re.compile(rf"[!-~]{{{_SHORTEST_TOKEN},}}")
 _TOOL_LISTS = ("allow", "block", "read_only", "destructive")
 
 
@@ -191,7 +193,7 @@ class _UserReader:
             traces=self._traces(sections["traces"]),
             learning=LearningConfig(**sections["learning"]),
             graph=GraphConfig(**sections["graph"]),
-            http=HttpConfig(**sections["http"]),
+            http=self._http(root, sections["http"]),
             roots=self._roots(root),
             warnings=tuple(self.warnings),
             upstream=upstream,
@@ -253,6 +255,27 @@ class _UserReader:
                 "Write `postgresql+psycopg://user@host/database`; a SQLite file goes under `store.path`.",
             )
         return StoreConfig(None if path is None else path_from(path, self.folder, self.scope.home), url)
+
+    def _http(self, root: Node, values: Mapping[str, Any]) -> HttpConfig:
+        given = root.mapping.get("http", Node(None)).mapping.get("tokens", Node(None)).mapping
+        tokens: dict[str, str] = {}
+        for name, written in values.get("tokens", {}).items():
+            where, line = f"http.tokens.{shown(name)}", given[name].line
+            token = self._text(written, where, line)
+            if token is None:
+                continue
+            if not _TOKEN.fullmatch(token):
+                self.problems.add(
+                    line,
+                    f"{where} must have {_SHORTEST_TOKEN} characters or more, all of them ASCII and none of them blank.",
+                    'Make one with `python -c "import secrets; print(secrets.token_urlsafe(32))"`.',
+                )
+            elif token in tokens.values():
+                self.problems.add(
+                    line, f"{where} is the token of somebody else.", "Give each person their own."
+                )
+            tokens[name] = token
+        return HttpConfig(**{**values, "tokens": tokens})
 
     def _roots(self, root: Node) -> tuple[str, ...]:
         node = root.mapping.get("roots")

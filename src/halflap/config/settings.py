@@ -210,6 +210,8 @@ class HttpConfig:
 
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    tokens: Mapping[str, str] = field(default_factory=_no_texts, repr=False)
+    """The tokens of people by their names; where there are none, one is made for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,12 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("http.allowed_hosts", _HOSTS, (), "Further values of the `Host` header that are answered."),
     Setting("http.allowed_origins", _HOSTS, (), "Further values of the `Origin` header that are answered."),
+    Setting(
+        "http.tokens",
+        MapOf(item=Text(secret=True), noun="people to tokens", secret=True),
+        {},
+        "Who is let in, each by a token of their own, instead of everybody by the one that Halflap makes.",
+    ),
     Setting("upstream.start_timeout_seconds", _SECONDS, 30.0, "How long a server may take to start."),
     Setting(
         "upstream.call_timeout_seconds",

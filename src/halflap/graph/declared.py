@@ -94,7 +94,7 @@ def related_keys(server: str, kind: Type, direction: Literal["produces", "consum
 
 def related_to(key: str) -> str:
     """Say what such a key stands for."""
-    return f"it says that one produces and the other consumes: {key.rpartition(chr(0))[2]}"
+    return f"the server says that one produces and the other consumes: {key.rpartition(chr(0))[2]}"
 
 
 def mentions_of(ports: Ports) -> tuple[Mention, ...]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-__all__ = ["bearer_token", "principal_of_header"]
+__all__ = ["PRINCIPAL", "bearer_token", "principal_of_person", "principal_of_token"]
+
+PRINCIPAL = "halflap.principal"
+"""Where a request that was let in says for whom."""
 
 _BLANK = b" \t"
 _DIGITS = 16
@@ -20,12 +23,11 @@ def bearer_token(header: bytes) -> bytes | None:
     return token if parts[0].lower() == b"bearer" and token else None
 
 
-def principal_of_header(header: str) -> str:
-    """Give the name under which the runs of a client are kept.
+def principal_of_token(token: str) -> str:
+    """Give the name under which the runs of whoever has the token are kept: it says nothing about the token."""
+    return f"http:{sha256(b'Bearer ' + token.encode()).hexdigest()[:_DIGITS]}"
 
-    It is made of the token's hash: what is compared, in however much time, says nothing about the token.
-    """
-    raw = header.encode("latin-1", errors="replace")
-    token = bearer_token(raw)
-    known = raw if token is None else b"Bearer " + token
-    return f"http:{sha256(known).hexdigest()[:_DIGITS]}"
+
+def principal_of_person(name: str) -> str:
+    """Give the name under which a person's runs are kept, whatever their token is this month."""
+    return f"person:{name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.server.bearer import principal_of_header
+from halflap.server.bearer import PRINCIPAL
 from halflap.server.confirmation import Word
 from halflap.values import CallContext
 
@@ -22,11 +22,9 @@ __all__ = ["Caller", "principal_of"]
 
 
 def principal_of(context: ServerRequestContext[Any, Any]) -> str:
-    """Say who it is: the one user of a pipe, or the bearer of a token."""
-    headers = getattr(context.request, "headers", None)
-    if headers is None:
-        return "local"
-    return principal_of_header(str(headers.get("authorization", "")))
+    """Say who it is: the one user of a pipe, or whose token the guard has found."""
+    scope = getattr(context.request, "scope", None)
+    return "local" if scope is None else str(scope[PRINCIPAL])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from halflap.errors import HalflapError
 from halflap.gateway import Gateway
 from halflap.server.app import Front
+from halflap.server.bearer import principal_of_person, principal_of_token
 from halflap.server.stdio import serve_stdio
 
 if TYPE_CHECKING:
@@ -41,19 +42,26 @@ async def run_http(config: Config, address: str, say: Callable[[str], None]) -> 
 
     host, port = parse_address(address)
     listener = bind(host, port)
-    token, file, made = keep_token(config.data_dir)
+    if config.http.tokens:
+        tokens = {principal_of_person(name): token for name, token in config.http.tokens.items()}
+        how = f"Let in with a token of their own: {', '.join(config.http.tokens)}"
+    else:
+        token, file, made = keep_token(config.data_dir)
+        tokens = {principal_of_token(token): token}
+        how = (
+            f"Bearer token, made now and kept in {file}:\n  {token}"
+            if made
+            else f"The bearer token is in {file}"
+        )
     gateway = Gateway(config)
     front = Front(gateway)
 
     def ready() -> None:
         where = f"[{host}]" if ":" in host else host
         say(f"Serving at http://{where}:{listener.getsockname()[1]}{PATH}")
-        if made:
-            say(f"Bearer token, made now and kept in {file}:\n  {token}")
-        else:
-            say(f"The bearer token is in {file}")
+        say(how)
 
-    serving = serve_http(front.server, listener, token, config.http, on_ready=ready, metrics=gateway.metrics)
+    serving = serve_http(front.server, listener, tokens, config.http, on_ready=ready, metrics=gateway.metrics)
     await _run(gateway, front, serving)
 
 

@@ -1,0 +1,136 @@
+"""Pages that are played: every file in them is written, every command run, and every output compared.
+
+A block of the kind `console` holds commands after `$` and what they print, `export NAME=VALUE` holding for all that
+follow; a block with `title=NAME` behind its language is a file. In an output, `…` stands for any text in its line, and a line with nothing else for any lines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli import warm
+from support import HALFLAP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FOR_A_SHELL = re.compile(r"[|<>&;$`*?]")
+COLUMNS = 100
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a page, and what it is said to print."""
+
+    text: str
+    output: str
+    line: int
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a page."""
+
+    name: str
+    content: str
+
+
+def parts_of(page: str) -> Iterator[Command | File]:
+    """Give the files and commands of a page, in their order."""
+    for block in _BLOCK.finditer(page):
+        language, told, content = block.groups()
+        title = re.search(r"title=(\S+)", told)
+        line = page.count("\n", 0, block.start()) + 2
+        if title is not None:
+            yield File(title[1].strip('"'), content)
+        elif language == "console":
+            yield from _commands(content, line)
+
+
+def _commands(content: str, line: int) -> Iterator[Command]:
+    text, at = "", line
+    output: list[str] = []
+    for number, told in enumerate(content.splitlines(), line):
+        if told.startswith("$ "):
+            if text:
+                yield Command(text, "\n".join(output), at)
+            text, output, at = told[2:], [], number
+        elif text.endswith("\\"):
+            text = f"{text[:-1]}{told.strip()}"
+        else:
+            output.append(told)
+    if text:
+        yield Command(text, "\n".join(output), at)
+
+
+def play(page: Path, home: Path) -> int:
+    """Do all that a page says, in a folder and a home of its own; gives how many commands it has."""
+    folder = home / "work"
+    if page.parent.parent.name == "examples":
+        shutil.copytree(page.parent, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    count, variables = 0, environment(home)
+    for part in parts_of(page.read_text()):
+        if isinstance(part, File):
+            file = folder / part.name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(part.content)
+        elif part.text.startswith("export "):
+            name, _, value = part.text.removeprefix("export ").partition("=")
+            variables[name] = value.replace("$PWD", str(folder))
+        else:
+            count += 1
+            printed = run(part.text, variables, folder).replace(str(home), "~")
+            assert matches(part.output, printed), (
+                f"{page.name}, line {part.line}: `{part.text}` printed\n{printed}\nand not\n{part.output}"
+            )
+    return count
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Give what a person's shell would give, and nothing of whoever runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HALFLAP", "XDG_"))}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**kept, "HOME": str(home), "PATH": path, "COLUMNS": str(COLUMNS)}
+
+
+def run(command: str, variables: dict[str, str], folder: Path) -> str:
+    """Run a command as a shell would; gives all that it printed."""
+    with tempfile.TemporaryFile() as out:
+        words = shlex.split(command)
+        started = None
+        if words[0] == "halflap" and not _FOR_A_SHELL.search(command):
+            with open(os.devnull, "rb") as nothing:  # noqa: PTH123 -- a stream, not a file
+                streams = (nothing.fileno(), out.fileno(), out.fileno())
+                started = warm.start([HALFLAP, *words[1:]], streams, variables, folder)
+        if started is None:
+            subprocess.run(
+                ["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                env=variables, cwd=folder, timeout=120, check=False,
+            )  # fmt: skip
+        else:
+            started.wait(120)
+        out.seek(0)
+        return out.read().decode()
+
+
+def matches(told: str, printed: str) -> bool:
+    """Say whether what was printed is what the page tells."""
+    pattern = ""
+    for line in told.strip("\n").splitlines():
+        if line.strip() == "…":
+            pattern += r"(?:[^\n]*\n)*?"
+        else:
+            pattern += ".*?".join(re.escape(piece.rstrip()) for piece in line.rstrip().split("…")) + r"[ ]*\n"
+    ours = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
+    return re.fullmatch(pattern, ours) is not None

@@ -1,0 +1,52 @@
+"""Pages with commands in them are played from their beginning to their end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from docs.pages import Command, matches, parts_of, play
+from support import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = [
+    ROOT / "docs" / "tutorial.md",
+    *sorted((ROOT / "docs" / "howto").glob("*.md")),
+    *sorted((ROOT / "examples").glob("*/README.md")),
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_all_that_a_page_says_is_so(page: Path, tmp_path: Path) -> None:
+    assert play(page, tmp_path / "somebody") > 0
+
+
+def test_every_example_is_explained_and_played() -> None:
+    folders = {folder for folder in (ROOT / "examples").iterdir() if folder.is_dir()}
+    assert folders == {page.parent for page in PAGES if page.parent.parent == ROOT / "examples"}
+
+
+@pytest.mark.parametrize(
+    ("told", "printed", "holds"),
+    [
+        ("one\ntwo", "one\ntwo\n", True),
+        ("one", "one\ntwo\n", False),
+        ("one\n…", "one\ntwo\nthree\n", True),
+        ("…\nthree", "one\ntwo\nthree\n", True),
+        ("in … s", "in 1.2 s\n", True),
+        ("in … s", "in 1.2 ms or\nso s\n", False),
+        ("a.c", "abc\n", False),
+        ("", "", True),
+        ("", "something\n", False),
+    ],
+)
+def test_what_is_told_is_compared_with_what_is_printed(told: str, printed: str, holds: bool) -> None:
+    assert matches(told, printed) is holds
+
+
+def test_commands_go_over_lines_and_have_their_outputs() -> None:
+    page = "x\n```console\n$ one \\\n    two\nout\nput\n$ three\n```\n"
+    assert list(parts_of(page)) == [Command("one two", "out\nput", 3), Command("three", "", 7)]
