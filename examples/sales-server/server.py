@@ -101,9 +101,7 @@ class TopCustomers:
 class Order:
     """One order of a customer."""
 
-    order_id: Annotated[
-        str, produces("order"), Field(min_length=1, description="Unique identifier of the order")
-    ]
+    order_id: Annotated[str, Field(min_length=1, description="Unique identifier of the order")]
     customer_id: CustomerId
     total_cents: Cents
     date: Annotated[date, Field(description="Day of the order")]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hmac
 import logging
 import string
 from datetime import timedelta
@@ -120,6 +121,20 @@ def test_a_cursor_of_offsets_is_none_of_keys() -> None:
 
 def test_a_cursor_made_with_another_key_is_forged() -> None:
     refused(Cursors(KEY), cursor_of(Cursors(b"another key of 16")))
+
+
+def test_signatures_are_compared_in_a_time_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors)
+    compared: list[int] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append(len(one))
+        return one == other
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    refused(cursors, cursor, "another query")
+    assert compared == [32]
 
 
 def test_a_cursor_holds_wherever_the_key_is_the_same() -> None:

@@ -3,9 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import threading
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -25,7 +24,6 @@ from halflap.contract import (
     ResponseMetadata,
     TimedOut,
     ToolResponse,
-    consumes,
     invariant,
     tool_of,
 )
@@ -219,6 +217,17 @@ class TestMistakesOfTheAuthor:
         with pytest.raises(TypeError, match="name each of them"):
             tool_of(tool, CONTRACT)
 
+    def test_a_pattern_that_cannot_be_checked_is_told(self) -> None:
+        def tool() -> Annotated[str, Field(json_schema_extra={"pattern": "("})]:
+            return ""
+
+        with pytest.raises(TypeError, match="What the tool tool returns cannot be checked"):
+            tool_of(tool, CONTRACT)
+
+    def test_what_is_no_function_is_told(self) -> None:
+        with pytest.raises(TypeError, match="cannot be read"):
+            tool_of(object(), CONTRACT, name="t")  # type: ignore[arg-type]
+
     @pytest.mark.parametrize("path", ["", "a..b", "a[0]", "[", "a."])
     def test_a_path_that_is_none(self, path: str) -> None:
         with pytest.raises(ValueError, match="path is written like"):
@@ -346,51 +355,21 @@ class TestOutput:
     def test_details_that_json_cannot_hold_are_an_error_all_the_same(self) -> None:
         assert error_for(NotFound("x", details={"at": object()}))["code"] == "INTERNAL_ERROR"
 
+    def test_what_python_writes_of_its_own_values_is_fine(self) -> None:
+        def tool() -> dict[str, timedelta | time]:
+            return {"took": timedelta(milliseconds=-500), "at": time(8, 30)}
+
+        assert answer(tool)["data"] == {"took": "-PT0.5S", "at": "08:30:00"}
+
+    def test_nothing_is_a_result_too(self) -> None:
+        def tool() -> None:
+            pass
+
+        assert answer(tool)["data"] is None
+
     def test_not_a_number_is_no_number(self, caplog: pytest.LogCaptureFixture) -> None:
         path, _ = broken(Report("C1", float("nan")), caplog)
         assert path == "data.total_revenue"
-
-
-class TestWithoutAFramework:
-    def test_the_definition_is_that_of_a_tool(self) -> None:
-        def order_history(
-            customer_id: Annotated[str, consumes("customer"), Field(description="Who")],
-            limit: int = 10,
-            context: Any = None,
-        ) -> Report:
-            """Get the orders."""
-            return Report(customer_id, limit + context)
-
-        definition, call = tool_of(
-            order_history, CONTRACT, context="context", annotations={"readOnlyHint": True}
-        )
-        assert definition["name"] == "order_history"
-        assert definition["description"] == "Get the orders."
-        assert definition["annotations"] == {"readOnlyHint": True}
-        taken = definition["inputSchema"]["properties"]
-        assert list(taken) == ["customer_id", "limit"]
-        assert taken["customer_id"]["description"] == "Who. Consumes: customer."
-        assert taken["customer_id"]["x-halflap"] == {"consumes": "customer"}
-        assert definition["inputSchema"]["required"] == ["customer_id"]
-        found = asyncio.run(call({"customer_id": "C1"}, 5))
-        assert found.structured["data"]["total_revenue"] == 15
-
-    def test_wrong_arguments_are_told_where_they_are(self) -> None:
-        def tool(copy: int, model_dump: str = "") -> int:
-            return copy + len(model_dump)
-
-        _, call = tool_of(tool, CONTRACT)
-        assert asyncio.run(call({"copy": 2, "model_dump": "ab"})).structured["data"] == 4
-        error = asyncio.run(call({"copy": "x", "other": 1})).structured["error"]
-        assert error["code"] == "INVALID_QUERY"
-        assert {one["path"] for one in error["details"]["problems"]} == {"copy", "other"}
-        assert "copy: " in error["message"]
-
-    def test_a_function_that_is_not_async_does_not_hold_up_the_loop(self) -> None:
-        def tool() -> str:
-            return threading.current_thread().name
-
-        assert answer(tool)["data"] != threading.main_thread().name
 
 
 def test_the_log_is_under_the_contract_s_name(caplog: pytest.LogCaptureFixture) -> None:

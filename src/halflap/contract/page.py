@@ -46,5 +46,5 @@ class Pagination:
 class Page(Generic[T]):
     """Some of the results, in order."""
 
-    results: list[T]
-    pagination: Pagination
+    results: Annotated[list[T], Field(description="The results of this page, in order")]
+    pagination: Annotated[Pagination, Field(description="How many there are, and how to get the next page")]

@@ -47,6 +47,8 @@ def tool_of(
         function, contract, name=name, description=description, invariants=invariants, source=source
     )
     taken = [one for one in tool.parameters() if one.name != context]
+    if context is not None and len(taken) == len(tool.parameters()):
+        raise TypeError(f"The tool {tool.name} has no parameter {context!r}, which `context` names.")
     model = _model(tool.name, taken)
     schema = marked(model.model_json_schema(by_alias=True), leave_out="produces")
     schema.pop("title", None)

@@ -76,17 +76,12 @@ class Contract:
     errors: Mapping[type[Exception], Told] = field(default_factory=dict)
     """Which code an exception stands for, beside TimeoutError (TIMEOUT) and PermissionError (PERMISSION_DENIED): a code;
     a code and a message; or a function that makes a ContractError of the exception."""
+    failures: Failures = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.source:
             raise ValueError("A contract says where the data come from: Contract(source='crm').")
-        object.__setattr__(self, "_failures", Failures(self.codes, self.errors))
-
-    @property
-    def failures(self) -> Failures:
-        """The codes and the exceptions that stand for them."""
-        found: Failures = self.__dict__["_failures"]
-        return found
+        object.__setattr__(self, "failures", Failures(self.codes, self.errors))
 
 
 class ContractTool:
@@ -126,7 +121,12 @@ class ContractTool:
         kind = data_type(_without(self.hints["return"], control))
         self.output_schema = envelope_schema(output_schema(kind), self._failures.codes)
         self._encode = encoder_of(kind)
-        self._checks = Checks(self.output_schema, tuple(invariants))
+        try:
+            self._checks = Checks(self.output_schema, tuple(invariants))
+        except ValueError as error:
+            raise TypeError(
+                f"What the tool {self.name} returns cannot be checked; mend its type: {error}"
+            ) from error
 
     def parameters(self) -> list[inspect.Parameter]:
         """Give the function's parameters, with annotations that tell in words what their marks say."""
@@ -226,7 +226,7 @@ def _broken(path: str) -> ErrorDetail:
 def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
     try:
         return get_type_hints(function, include_extras=True)
-    except NameError as error:
+    except (NameError, TypeError) as error:
         raise TypeError(
             f"The types of the tool {name} cannot be read: {error}. With `from __future__ import annotations`, all types "
             "of a tool have to be names of its module, imported for running and not only for type checking."

@@ -86,6 +86,8 @@ class Relation(NamedTuple):
 
 def related_keys(server: str, kind: Type, direction: Literal["produces", "consumes"]) -> Iterator[str]:
     """Give the keys of the things that a schema says outright that it produces, or that it consumes."""
+    if not kind.relations and not any(one.relations for one in kind.members):
+        return
     said = dict.fromkeys(one for part in (kind, *kind.members) for one in part.relations)
     for way, thing in said:
         if way == direction:

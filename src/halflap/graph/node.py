@@ -183,7 +183,9 @@ def _given(
         only = len(lists) == 1 and bool(seen.into_list)
         for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):
             _hold(gives, key, at, weight, own=own)
-        for key in (*_typed(ports.server, seen, form), *related_keys(ports.server, place.type, "produces")):
+        for key in _typed(ports.server, seen, form):
+            _hold(gives, key, at)
+        for key in related_keys(ports.server, place.type, "produces"):
             _hold(gives, key, at)
         if seen.is_named and len(seen.own) == 1 and _is_vague(seen.own[0]):
             if _is_open(seen, subject):
