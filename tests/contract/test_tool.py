@@ -167,8 +167,11 @@ class TestErrors:
 
 class TestMistakesOfTheAuthor:
     def test_a_contract_says_where_data_come_from(self) -> None:
-        with pytest.raises(ValueError, match="where the data come from"):
-            Contract(source="")
+        for source in ("", None, 5):
+            with pytest.raises(ValueError, match="where the data come from"):
+                Contract(source=source)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="The source of the tool tool is a text"):
+            tool_of(raising(KeyError()), CONTRACT, source="")
 
     @pytest.mark.parametrize(
         ("errors", "told"),
@@ -259,6 +262,14 @@ class TestMetadata:
         sent = answer(tool)
         assert sent["data"] == 5
         assert (sent["metadata"]["cached"], sent["metadata"]["source"]) == (True, "crm")
+
+    def test_metadata_that_are_none_are_a_breach_and_do_not_leave(self) -> None:
+        def tool() -> ToolResponse[int]:
+            return ToolResponse.of(5, ResponseMetadata(source=7))  # type: ignore[arg-type]
+
+        sent = answer(tool)
+        assert sent["error"]["details"] == {"path": "metadata.source"}
+        assert sent["metadata"]["source"] == "crm"
 
     def test_the_function_can_answer_with_an_error(self) -> None:
         def tool() -> ToolResponse[int]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
     from halflap.contract.failures import Told
-    from halflap.contract.invariants import Breach, Invariant
+    from halflap.contract.invariants import Invariant
 
 __all__ = ["Answer", "Contract", "ContractTool", "Decorator"]
 
@@ -79,7 +79,7 @@ class Contract:
     failures: Failures = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.source:
+        if not _is_text(self.source):
             raise ValueError("A contract says where the data come from: Contract(source='crm').")
         object.__setattr__(self, "failures", Failures(self.codes, self.errors))
 
@@ -111,7 +111,9 @@ class ContractTool:
         self.is_async = inspect.iscoroutinefunction(function)
         self.hints = _hints(function, self.name)
         self._failures = contract.failures
-        self._source = source or contract.source
+        self._source = contract.source if source is None else source
+        if not _is_text(self._source):
+            raise ValueError(f"The source of the tool {self.name} is a text, not {source!r}.")
         self._passing = passing
         self._control = control
         if "return" not in self.hints:
@@ -194,14 +196,17 @@ class ContractTool:
                 return Answer(sent, to_json(sent).decode())
         except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
             _log.exception("%s: its answer cannot be sent", self.name)
-            sent = _envelope(ToolResponse.failed(_broken("")), None, metadata)
+            error = _broken("")
         else:
-            self._tell(breach)
-            sent = _envelope(ToolResponse.failed(_broken(breach.path)), None, metadata)
+            _log.error("%s: its answer breaks its contract at %s: %s", self.name, breach.path, breach.reason)
+            error = _broken(breach.path)
+        # With metadata of our own: it may have been these that were wrong.
+        sent = ToolResponse[Any].failed(error, ResponseMetadata(took, self._source)).to_json()
         return Answer(sent, to_json(sent).decode())
 
-    def _tell(self, breach: Breach) -> None:
-        _log.error("%s: its answer breaks its contract at %s: %s", self.name, breach.path, breach.reason)
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _since(started: float) -> int:

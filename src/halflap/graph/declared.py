@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from halflap.graph.words import Words, phrase, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from halflap.graph.edge import Path, Ports
     from halflap.schema import Type
@@ -84,14 +84,14 @@ class Relation(NamedTuple):
     text: str
 
 
-def related_keys(server: str, kind: Type, direction: Literal["produces", "consumes"]) -> Iterator[str]:
+def related_keys(server: str, kind: Type, direction: Literal["produces", "consumes"]) -> Sequence[str]:
     """Give the keys of the things that a schema says outright that it produces, or that it consumes."""
-    if not kind.relations and not any(one.relations for one in kind.members):
-        return
+    if not kind.relations and not kind.members:
+        return ()
     said = dict.fromkeys(one for part in (kind, *kind.members) for one in part.relations)
-    for way, thing in said:
-        if way == direction:
-            yield f"{RELATED}{server}\0{phrase(words_of(thing)) or thing}"
+    return [
+        f"{RELATED}{server}\0{phrase(words_of(thing)) or thing}" for way, thing in said if way == direction
+    ]
 
 
 def related_to(key: str) -> str:
