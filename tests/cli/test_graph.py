@@ -12,6 +12,7 @@ import pytest
 
 from cli.program import configure, definitions, environment, halflap, in_terminal
 from cli.test_schemas import inside
+from support import python_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +86,7 @@ def done(place: Path) -> Iterator[dict[str, Done]]:
             "exists": inside(*wanted, "--have", "customer_id", "--json"),
             "goal": inside("suggest", "orders", "of", "a", "customer", "--have", "phone=555", "--json"),
             "missing": inside(*wanted),
+            "each": inside(*wanted, "--have", 'order_id=["a", "b"]'),
             "nothing": inside("suggest", "--want", "zyzzyva"),
             "nothing --json": inside("suggest", "--want", "zyzzyva", "--json"),
             "nothing --program": inside("suggest", "--want", "zyzzyva", "--program"),
@@ -232,3 +234,30 @@ def test_nothing_that_a_server_wrote_reaches_the_terminal_as_it_is(done: dict[st
         assert "\x1b" not in done[name].out
         assert "\u202e" not in done[name].out
     json.dumps(done["json"].json)
+
+
+def test_a_list_at_hand_is_said_to_be_gone_through(done: dict[str, Done]) -> None:
+    assert 'order_id = each of ["a", "b"]' in done["each"].out
+    assert "for each of have: order_id[]" in done["each"].out
+
+
+def test_what_is_not_complete_is_said_not_to_be(done: dict[str, Done]) -> None:
+    head, *_ = done["missing"].out.splitlines()
+    assert re.search(r"get_order  not complete: fill in phone; the rest is 0\.\d\d sure$", head), head
+
+
+@pytest.mark.parametrize("form", [(), ("--format", "mermaid"), ("--json",)])
+def test_servers_that_have_not_answered_yet_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    configure(tmp_path, python_server("mute", "hang.py"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("halflap.gateway.composing.FIRST_LISTING_SECONDS", 0.1)
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    told = inside("graph", *form)
+    assert re.search(
+        r"Server 'mute' is not in it yet: it (is still starting|has not answered yet)\.", told.err
+    )
+    assert "No tool is known to feed another" not in told.err
+    assert ("halflap doctor" in told.err) == (not form)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import EACH, NAME, VALUE, Edge, Evidence, Link, Place, Ports, Slot, key
+from halflap.graph.named import Named
 from halflap.schema import Type
 
 if TYPE_CHECKING:
@@ -110,6 +111,14 @@ class Made:
                 if links:
                     made.edges.append(Edge(source.tool, target.tool, "partial", 0.9, tuple(links)))
         return made
+
+    @property
+    def named(self) -> Named:
+        """The names of what the tools return."""
+        named = Named()
+        for one in self.tools.values():
+            named.enter(one.tool, [_name(place.path) for place in one.places])
+        return named
 
     def into(self, tool: str) -> list[Edge]:
         """Give the edges to a tool."""

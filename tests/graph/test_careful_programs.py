@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -239,3 +239,130 @@ class TestWhatCanBeOneThingOnly:
         spec = {"gizmo_id": "a", "kind": "only"}
         fixed = {"kind": "only"}
         assert calls == [("mcp__x__take", {"spec": spec, "mode": "fast", "count": 0, "fixed": fixed})]
+
+
+NUMBER = {"type": "integer"}
+
+
+def counting(takes: str, tells: str, *, first: int | None = None, inside: bool = False) -> Ports:
+    """Make a tool that gives a part of its list, and says how much there is."""
+    told = {tells: {"type": "boolean"} if tells.startswith("has") else NUMBER}
+    made = Tool(
+        name="mcp__x__find",
+        server="x",
+        original_name="find",
+        description="Finds gizmos",
+        input_schema=thing(
+            **{takes: NUMBER | ({} if first is None else {"default": first}), "limit": NUMBER}
+        ),
+        output_schema=thing("items", items=many(GIZMO), **({"meta": thing(**told)} if inside else told)),
+    )
+    return ports_of(made, parse_schema(made))
+
+
+class TestCountedPages:
+    ALL: ClassVar[list[Any]] = [{"gizmo_id": str(at)} for at in range(7)]
+
+    def page(self, start: int, tells: str, *, inside: bool = False) -> dict[str, Any]:
+        left = self.ALL[start : start + 3]
+        said = {tells: start + 3 < len(self.ALL) if tells == "has_more" else len(self.ALL)}
+        return {"items": left, **({"meta": said} if inside else said)}
+
+    @pytest.mark.parametrize("inside", [False, True])
+    @pytest.mark.parametrize("tells", ["total", "totalCount", "total_results", "has_more"])
+    @pytest.mark.parametrize("takes", ["offset", "skip"])
+    def test_what_comes_next_is_asked_for_by_how_many_there_were(
+        self, takes: str, tells: str, inside: bool
+    ) -> None:
+        def pages(**given: int) -> dict[str, Any]:
+            return self.page(given.get(takes, 0), tells, inside=inside)
+
+        made = played(counting(takes, tells, inside=inside), pages)
+        assert made.value == [str(at) for at in range(7)]
+        assert [one.get(takes, 0) for one in made.of("find")] == [0, 3, 6]
+
+    @pytest.mark.parametrize("first", [None, 0, 1])
+    @pytest.mark.parametrize("tells", ["total", "total_pages", "has_more"])
+    @pytest.mark.parametrize("takes", ["page", "pageNumber"])
+    def test_pages_are_asked_for_by_their_number(self, takes: str, tells: str, first: int | None) -> None:
+        begin = 1 if first is None else first
+
+        def pages(**given: int) -> dict[str, Any]:
+            page = self.page(3 * (given.get(takes, begin) - begin), "total")
+            at = given.get(takes, begin) - begin
+            return {"items": page["items"], tells: {"total": 7, "total_pages": 3, "has_more": at < 2}[tells]}
+
+        made = played(counting(takes, tells, first=first), pages)
+        assert made.value == [str(at) for at in range(7)]
+        assert len(made.of("find")) == 3
+
+    def test_a_server_that_gives_the_same_page_again_is_told(self) -> None:
+        with pytest.raises(ValueError, match="same page again"):
+            played(counting("offset", "total"), lambda **_: {"items": self.ALL[:3], "total": 7})
+
+    def test_a_part_is_not_printed_as_if_it_were_all(self) -> None:
+        def pages(offset: int = 0) -> dict[str, Any]:
+            return {"items": self.ALL[offset : offset + 3] if offset < 6 else [], "total": 7}
+
+        with pytest.raises(ValueError, match="6 of 7"):
+            played(counting("offset", "total"), pages)
+
+    def test_a_page_that_says_nothing_of_more_is_all(self) -> None:
+        found = counting("offset", "has_more", inside=True)
+        assert played(found, lambda **_: {"items": self.ALL[:2]}).value == ["0", "1"]
+
+    def test_one_page_that_is_all_is_asked_for_once(self) -> None:
+        made = played(counting("offset", "total"), lambda **_: {"items": self.ALL, "total": 7})
+        assert len(made.of("find")) == 1
+
+    def test_the_part_that_is_at_hand_is_the_one_that_is_meant(self) -> None:
+        graph = graph_of(counting("page", "total"))
+        (first, *_) = plan(graph, want=[target_of(graph, "find")], have={"page": 2}).suggestions
+        assert first.tasks[0].paginates is None
+
+    @pytest.mark.parametrize(
+        ("takes", "tells"), [("offset", "count"), ("position", "total"), ("page", "size")]
+    )
+    def test_what_the_fields_do_not_say_is_no_paging(self, takes: str, tells: str) -> None:
+        graph = graph_of(counting(takes, tells))
+        assert graph.edge("mcp__x__find", "mcp__x__find") is None
+
+
+class TestAnArrayThatTakesOne:
+    def made(self, most: int | None, *, looped: bool = False) -> tuple[Any, Play]:
+        bound = {} if most is None else {"maxItems": most}
+        made = Tool(
+            name="mcp__x__weigh",
+            server="x",
+            original_name="weigh",
+            description="",
+            input_schema=thing("gizmo_ids", gizmo_ids={**many(STRING), **bound}),
+            output_schema=thing(weight={"type": "number"}),
+        )
+        weigh = ports_of(made, parse_schema(made))
+        sources = (
+            [
+                source(thing("items", items=many(thing("box_id", box_id=STRING)))),
+                tool("x", "show_box", "box_id!", {"gizmo_id": str}),
+            ]
+            if looped
+            else [source(thing("items", items=many(thing("gizmo_id", gizmo_id=STRING))))]
+        )
+        graph = graph_of(*sources, weigh)
+        (best, *_) = plan(graph, want=[target_of(graph, "weigh")], have={}).suggestions
+        answers: dict[str, Any] = {
+            "find": lambda: {"items": [{"gizmo_id": one, "box_id": one} for one in "ab"]},
+            "show_box": lambda box_id: {"gizmo_id": box_id},
+            "weigh": lambda gizmo_ids: gizmo_ids,
+        }
+        return best, play(program(best), graph.tools.values(), answers)
+
+    @pytest.mark.parametrize("looped", [False, True])
+    def test_each_of_many_gets_a_call_with_an_array_of_its_own(self, looped: bool) -> None:
+        best, made = self.made(1, looped=looped)
+        assert made.value == [["a"], ["b"]]
+        assert best.tasks[-1].axes
+
+    @pytest.mark.parametrize("most", [None, 5])
+    def test_one_that_takes_more_gets_all(self, most: int | None) -> None:
+        assert self.made(most)[1].value == ["a", "b"]

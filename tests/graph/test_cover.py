@@ -22,9 +22,7 @@ Tool = tuple[float, dict[int, float]]
 
 def tools(size: int, most: int) -> st.SearchStrategy[list[Tool]]:
     supplies = st.dictionaries(st.integers(0, size - 1), PRICES, min_size=1)
-    return st.lists(st.tuples(st.sampled_from([1.0, 1.5, 3.0]), supplies), max_size=most).map(
-        lambda made: sorted(made, key=lambda one: one[0])
-    )
+    return st.lists(st.tuples(st.sampled_from([1.0, 1.5, 3.0]), supplies), max_size=most)
 
 
 def grown(size: int, offered: Sequence[Tool], missing: Sequence[float] | None) -> Choice | None:

@@ -294,3 +294,19 @@ class TestWhatIsPrinted:
 
     def test_what_json_has_not_is_printed_as_it_is(self) -> None:
         assert played(Made.of(ports("picture")), "picture", picture=lambda: {1, 2}).printed == "{1, 2}\n"
+
+
+class TestOneFieldThatIsNotThere:
+    GRAPH = Made.of(ports("get_customer", "customer_id", "email? name"))
+
+    def test_it_is_said_with_what_came_instead(self) -> None:
+        made = played(
+            self.GRAPH, "email", {"customer_id": "c"}, get_customer=lambda customer_id: {"name": customer_id}
+        )
+        assert made.printed == 'mcp__shop__get_customer returned no email, but {"name":"c"}\n'
+
+    def test_if_it_is_there_it_alone_is_printed(self) -> None:
+        made = played(
+            self.GRAPH, "email", {"customer_id": "c"}, get_customer=lambda customer_id: {"email": customer_id}
+        )
+        assert made.value == "c"

@@ -82,3 +82,49 @@ def test_values_that_can_go(given: dict[str, Any], asked: dict[str, Any]) -> Non
 )
 def test_values_that_cannot(given: dict[str, Any], asked: dict[str, Any]) -> None:
     assert not fits(given, asked)
+
+
+def text(**said: Any) -> dict[str, Any]:
+    return {"type": "string", **said}
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (text(minLength=20), text(maxLength=10)),
+        (text(maxLength=3), text(minLength=5)),
+        (text(format="uuid"), text(maxLength=20)),
+        (text(maxLength=8), text(format="uuid")),
+        (text(minLength=60), text(format="uuid")),
+        (text(format="date"), text(minLength=12)),
+        ({"enum": ["open", "closed"]}, text(maxLength=3)),
+        ({"enum": ["open", "closed"]}, text(pattern="^[A-Z]{3}$")),
+        ({"anyOf": [text(minLength=20), {"type": "null"}]}, text(maxLength=10)),
+    ],
+)
+def test_what_is_known_to_be_too_long_too_short_or_of_other_letters_does_not_fit(
+    given: Any, asked: Any
+) -> None:
+    assert not fits(given, asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (STRING, text(maxLength=3, pattern="^[A-Z]{3}$")),
+        (text(maxLength=40), text(maxLength=3)),
+        (text(format="uuid"), text(maxLength=36)),
+        (text(pattern="^[a-z]+$"), text(pattern="^[A-Z]+$")),
+        ({"enum": ["open", "USD"]}, text(pattern="^[A-Z]{3}$")),
+        ({"enum": ["open"]}, text(pattern="(")),
+        ({"anyOf": [text(minLength=20), text(maxLength=2)]}, text(maxLength=10)),
+        ({"type": ["string", "integer"], "minLength": 20}, {"type": ["string", "integer"], "maxLength": 3}),
+        (text(minLength="20"), text(maxLength=-1)),
+    ],
+)
+def test_what_is_not_known_is_no_obstacle(given: Any, asked: Any) -> None:
+    assert fits(given, asked)
+
+
+def test_a_pattern_that_would_run_for_ever_is_given_up() -> None:
+    assert fits({"enum": ["a" * 200 + "b"] * 2}, text(pattern="^(a|a|aa)+(?=$)$"))

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.catalogues import ALL
+from graph.made import ports
 from graph.making import graph_of, pair, tool
 from halflap.graph.fit import conflict, form_of
 from halflap.graph.graph import Graph
@@ -267,3 +268,18 @@ def test_a_changed_tool_has_other_edges_and_the_rest_stays() -> None:
     assert [edge.target for edge in graph.out_of(other.tool)] == [target.tool]
     graph.remove(source.tool)
     assert [edge.source for edge in graph.into(target.tool)] == [other.tool]
+
+
+def test_what_tools_return_is_found_by_the_words_of_its_name_as_they_come_and_go() -> None:
+    graph = Graph(
+        [ports("get_order", "order_id", "orderId status"), ports("list_orders", "", "orders[].order_id")]
+    )
+
+    def named(*words: str) -> dict[str, set[str]]:
+        return {name: set(tools) for name, tools in graph.named.sharing(words)}
+
+    assert named("order") == {"orderId": {"mcp__shop__get_order"}, "order_id": {"mcp__shop__list_orders"}}
+    graph.put(ports("get_order", "order_id", "state"))
+    assert named("order", "status") == {"order_id": {"mcp__shop__list_orders"}}
+    graph.remove("mcp__shop__list_orders")
+    assert set(graph.named.all) == {"state"}

@@ -13,8 +13,10 @@ from halflap.config import ExecutionConfig
 from halflap.execution.sandbox import Program
 from halflap.graph.edge import Envelope
 from halflap.graph.emit import program
+from halflap.graph.graph import Graph
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
+from halflap.schema import Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -66,16 +68,22 @@ class Shop:
         raise AssertionError(block)
 
 
-def ended_with(run: Callable[[Coroutine[Any, Any, Any]], Any], shop: Shop) -> Ending:
+def ended_with(
+    run: Callable[[Coroutine[Any, Any, Any]], Any],
+    shop: Shop,
+    graph: Any = GRAPH,
+    want: str = "quote",
+    **have: Any,
+) -> Ending:
     pytest.importorskip("pydantic_monty", reason="monty is not installed: pip install 'halflap[monty]'")
     from halflap.execution.monty.monty import Monty  # noqa: PLC0415 -- where it is there
 
-    found = plan(GRAPH, want=[target_of(GRAPH, "quote")], have={"email": "e"}).suggestions[0]
+    found = plan(graph, want=[target_of(graph, want)], have=have or {"email": "e"}).suggestions[0]
 
     async def go() -> Ending:
         monty = Monty(ExecutionConfig())
         try:
-            return await monty.run(Program(program(found), dict.fromkeys(GRAPH.tools, "")), shop)
+            return await monty.run(Program(program(found), dict.fromkeys(graph.tools, "")), shop)
         finally:
             await monty.close()
 
@@ -89,6 +97,22 @@ def test_loops_pages_guards_and_parallel_calls(run: Callable[[Coroutine[Any, Any
     assert ended.failure is None, ended.failure
     expected = [f"e{one}/e{one}2-n-{rate}" for one in "ab" for rate in "xy"]
     assert [one["total"] for one in json.loads(shop.printed)] == expected
+
+
+def test_pages_that_are_counted_for_each_of_a_list_at_hand(
+    run: Callable[[Coroutine[Any, Any, Any]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = {"offset": Type("integer"), "total": Type("integer")}
+    graph = Graph([ports("list_parts", "box_id offset?", "parts[].part_id total", types=whole)])
+    monkeypatch.setitem(
+        ANSWERS,
+        "list_parts",
+        lambda box_id, offset=0: {"parts": [{"part_id": f"{box_id}{offset}"}], "total": 3},
+    )
+    shop = Shop()
+    ended = ended_with(run, shop, graph, "part_id", box_ids=["a", "b"])
+    assert ended.failure is None, ended.failure
+    assert json.loads(shop.printed) == ["a0", "a1", "a2", "b0", "b1", "b2"]
 
 
 def test_a_failure_is_told_as_the_server_says_it(

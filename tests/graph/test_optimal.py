@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.made import Made, edge, link, ports
+from halflap.graph.have import Have
 from halflap.graph.plan import plan
-from halflap.graph.search import SLACK
-from halflap.graph.supply import CROSSING
-from halflap.graph.terms import AIMLESS, TOOL
+from halflap.graph.search import GIVEN_UP, MISSING, SLACK, Search
+from halflap.graph.supply import CROSSING, OTHERS_VALUE
+from halflap.graph.terms import AIMLESS, TOOL, Terms
+from halflap.graph.want import goal_of
 from halflap.graph.workflow import Target
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from halflap.graph.edge import Ports
 
+OPEN = "left open"
 NAMES = ("alpha", "beta", "gamma", "delta")
 
 
@@ -56,10 +59,13 @@ def graphs(draw: st.DrawFn) -> Made:
 class Everything:
     """Tries all ways to supply a tool, and all ways to supply those, never a tool from what needs it."""
 
-    def __init__(self, graph: Made, have: Mapping[str, object], wanted: str) -> None:
+    def __init__(
+        self, graph: Made, have: Mapping[str, object], wanted: str, *, partial: bool = False
+    ) -> None:
         self._graph = graph
         self._have = have
         self._wanted = wanted
+        self._partial = partial
 
     def ways(self, tool: str, after: frozenset[str] = frozenset()) -> dict[frozenset[str], float]:
         """Give the sets of tools that get to having called a tool, each with the least that it costs."""
@@ -74,7 +80,9 @@ class Everything:
         found: dict[frozenset[str], float] = {}
         for sources in itertools.product(*(self._sources(one, name, inner) for name in lacking)):
             links = sum(cost for _, cost in sources)
-            several = [self.ways(source, inner) for source in sorted({source for source, _ in sources})]
+            several = [
+                self.ways(source, inner) for source in sorted({source for source, _ in sources} - {OPEN})
+            ]
             for chosen in itertools.product(*(ways.items() for ways in several)):
                 tools = frozenset({tool}).union(*(part for part, _ in chosen))
                 cost = own + links + sum(part for _, part in chosen)
@@ -82,11 +90,27 @@ class Everything:
         return found
 
     def _sources(self, target: Ports, name: str, without: frozenset[str]) -> Iterator[tuple[str, float]]:
+        is_offered = False
+        tools = self._graph.tools
+        at_home = any(
+            tools[one.source].server == target.server
+            and (one.source == self._wanted or not tools[one.source].is_destructive)
+            for one in self._graph.into(target.tool)
+            for found in one.links
+            if found.target[0].key == name
+        )
         for one in self._graph.into(target.tool):
             for found in one.links:
-                if found.target[0].key == name and one.source not in without:
-                    crosses = self._graph.tools[one.source].server != target.server
-                    yield one.source, -math.log(found.confidence) + (CROSSING if crosses else 0.0)
+                if found.target[0].key == name:
+                    is_offered |= (
+                        one.source == self._wanted or not self._graph.tools[one.source].is_destructive
+                    )
+                    if one.source not in without:
+                        crosses = self._graph.tools[one.source].server != target.server
+                        more = CROSSING + (OTHERS_VALUE if at_home else 0.0)
+                        yield one.source, -math.log(found.confidence) + (more if crosses else 0.0)
+        if self._partial:
+            yield OPEN, MISSING + (GIVEN_UP if is_offered else 0.0)
 
 
 @settings(max_examples=300, deadline=None)
@@ -111,6 +135,22 @@ def test_no_plan_is_cheaper_than_the_first_and_none_without_its_tools_than_the_n
         seen.append(one.tools)
     left = {tools: cost for tools, cost in all_ways.items() if not any(old <= tools for old in seen)}
     assert len(whole) == 3 or not any(cost <= least + SLACK - 1e-9 for cost in left.values())
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs(), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
+def test_of_ways_that_may_leave_something_open_the_first_is_the_cheapest(
+    graph: Made, held: list[str]
+) -> None:
+    have = dict.fromkeys(held, "x")
+    wanted = next(iter(graph.tools))
+    all_ways = Everything(graph, have, wanted, partial=True).ways(wanted)
+    target = [Target("tool", wanted)]
+
+    terms = Terms(graph, Have(have), frozenset({wanted}))
+    [first, *_] = Search(terms, goal_of(graph, target), 1, partial=True).best(1)
+
+    assert math.isclose(first.total, min(all_ways.values()), abs_tol=1e-6)
 
 
 @settings(max_examples=150, deadline=None)

@@ -355,3 +355,19 @@ class TestSuggestions:
         }
         assert told["mermaid"].startswith("flowchart")
         compile(told["program"], "program.py", "exec", flags=0x2000)
+
+
+@pytest.mark.parametrize("want", ["emial", "custmer_email", "customerEmial", "customer.emial"])
+def test_a_misspelt_field_is_told_with_those_that_are_spelt_like_it(want: str) -> None:
+    graph = Made.of(
+        ports("get_customer", "customer_id", "customer_email name"),
+        ports("get_user", "user_id", "email phone"),
+        ports("get_order", "order_id", "total"),
+    )
+    planned = plan(graph, want=[target_of(graph, want)], have={})
+    (lack,) = planned.to_json()["missing"]
+    best = "email" if want == "emial" else "customer_email"
+    assert lack["near"][0]["path"] == best
+    assert lack["near"][0]["why"] == "the name is spelt nearly the same"
+    assert best in lack["note"]
+    assert {one["tool"] for one in lack["near"]} <= {"mcp__shop__get_customer", "mcp__shop__get_user"}

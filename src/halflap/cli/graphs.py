@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["graph"]
 
 _LONGEST_MAPPINGS = 160
+_SILENT = "it has not answered yet."
 
 
 class Form(StrEnum):
@@ -80,25 +81,36 @@ def _graph(
     set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and form not in {None, Form.JSON}:
         raise UsageError("--json and another --format exclude each other.")
-    edges, tools = asyncio.run(_read(read_config(config), tool))
+    edges, tools, unheard = asyncio.run(_read(read_config(config), tool))
+    for name, reason in unheard.items():
+        note(f"Server {name!r} is not in it yet: {reason}")
     if output is None and form is None and not as_json:
-        _table(edges)
+        _table(edges, all_heard=not unheard)
     elif output is None and (as_json or form is Form.JSON):
         print_json(_data(edges, tools))
     else:
         _write(_text(Form.JSON if as_json else form or Form.MERMAID, edges, tools), output)
 
 
-async def _read(config: Config, tool: str | None) -> tuple[Sequence[Edge], Mapping[str, Ports]]:
+async def _read(
+    config: Config, tool: str | None
+) -> tuple[Sequence[Edge], Mapping[str, Ports], Mapping[str, str]]:
+    """Give the edges, the tools, and the servers whose tools are not among them, each with the reason."""
     async with opened(config) as gateway:
         with working("Working out what feeds what"):
             found = await gateway.graph(behind=False)
+            reasons, listed = gateway.unavailable(), gateway.snapshot.servers
+            unheard = {
+                one.name: reasons.get(one.name, _SILENT)
+                for one in config.servers
+                if not one.disabled and one.name not in listed
+            }
             if tool is None:
-                return await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools)
+                return await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools), unheard
             name = gateway.tool_named(found, tool)
             around = {(edge.source, edge.target): edge for edge in (*found.into(name), *found.out_of(name))}
         names = {name, *(end for pair in around for end in pair)}
-        return list(around.values()), {one: found.tools[one] for one in sorted(names)}
+        return list(around.values()), {one: found.tools[one] for one in sorted(names)}, unheard
 
 
 def _data(edges: Sequence[Edge], tools: Mapping[str, Ports]) -> dict[str, Any]:
@@ -146,10 +158,16 @@ def _write(text: str, output: Path | None) -> None:
     note(f"Written to {output}.")
 
 
-def _table(edges: Sequence[Edge]) -> None:
+def _table(edges: Sequence[Edge], *, all_heard: bool) -> None:
     from rich.table import Table  # noqa: PLC0415 -- only drawn output needs it
     from rich.text import Text  # noqa: PLC0415 -- as above
 
+    if not edges and not all_heard:
+        note(
+            "Of the tools that are known so far, none feeds another. Ask again when all servers have answered: "
+            "`halflap doctor` says how they are."
+        )
+        return
     if not edges:
         note("No tool is known to feed another. `halflap graph explain A B` says why, for two of them.")
         return

@@ -103,7 +103,7 @@ def _at_hand(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:
 
 def _value(name: str, text: str, graph: Graph) -> Any:
     """Read a value: JSON, but text where the parameters of that name take text and nothing else that it may be."""
-    from halflap.graph.have import admits  # noqa: PLC0415 -- it loads much that other commands do not need
+    from halflap.graph.have import Have, admits  # noqa: PLC0415 -- it loads much that other commands do not need
     from halflap.graph.words import words_of  # noqa: PLC0415 -- as above
 
     try:
@@ -121,15 +121,17 @@ def _value(name: str, text: str, graph: Graph) -> Any:
         or (slot.path[-1].kind == "key" and words_of(slot.path[-1].key) == wanted)
     ]
     takes_text = any(admits(kind, text) for kind in types)
-    return text if takes_text and not any(admits(kind, value) for kind in types) else value
+    given = Have({name: value})
+    # A list is one of what is taken, too: the call is made for each item.
+    fits = any(admits(kind, value) or given.is_each(kind, name) for kind in types)
+    return text if takes_text and not fits else value
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     for number, one in enumerate(found["suggestions"], 1):
         if number > 1:
             yield ""
-        lacks = " (with something missing)" if one["missing"] else ""
-        yield f"{number}. {' → '.join(one_line(tool) for tool in one['tools'])}  {one['confidence']:.2f} sure{lacks}"
+        yield f"{number}. {' → '.join(one_line(tool) for tool in one['tools'])}  {_how_sure(one)}"
         for step in one["steps"]:
             yield from _step(step)
         for unused in one["unused"]:
@@ -141,6 +143,17 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["suggestions"]:
         yield ""
         yield "The program of the first: the same command with --program. Everything: --json."
+
+
+def _how_sure(one: Mapping[str, Any]) -> str:
+    """Say how sure a workflow is, or that it cannot be run as it is, and why."""
+    sure = f"{one['confidence']:.2f} sure"
+    if not one["missing"]:
+        return sure
+    named = ", ".join(dict.fromkeys(one_line(lack["parameter"]) for lack in one["missing"]))
+    links = any(given["from"] == "step" for step in one["steps"] for given in step["arguments"].values())
+    rest = f"; the rest is {sure}" if links or one["confidence"] < 1 else ""
+    return f"not complete: fill in {one_line(named, 200)}{rest}"
 
 
 def _step(step: Mapping[str, Any]) -> Iterator[str]:
@@ -162,6 +175,8 @@ def _step(step: Mapping[str, Any]) -> Iterator[str]:
 def _given(given: Mapping[str, Any]) -> str:
     if given["from"] == "have":
         value = given.get("value")
+        if given.get("each"):
+            return f"= each of {one_line(json.dumps(value), 80)}"
         return f"= {one_line(json.dumps(value), 80)}" if value is not None else "is at hand"
     if given["from"] == "step":
         return f"← {given['step']}: {one_line(given['path'], 120)}  {given['confidence']:.2f}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Ports
     from halflap.graph.explain import Explanation
     from halflap.graph.graph import Graph
+    from halflap.graph.named import Named
 
 __all__ = ["Composing"]
 
@@ -187,6 +188,10 @@ class _Allowed:
     @property
     def tools(self) -> Mapping[str, Ports]:
         return self._tools
+
+    @property
+    def named(self) -> Named:
+        return self._graph.named
 
     def into(self, tool: str) -> Sequence[Edge]:
         return [edge for edge in self._graph.into(tool) if edge.source in self._tools]

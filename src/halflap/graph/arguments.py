@@ -55,6 +55,8 @@ class Arguments:
                 )
             else:
                 self.constants[name] = given.value
+        if given.each:
+            self._loops.at_hand[given.have] = self._at_hand[given.have]
 
     def names(self, task: Task) -> list[str]:
         """Give the parameters that a step passes, in their order."""
@@ -139,7 +141,8 @@ class Arguments:
         if given.origin == "missing":
             return load(self._missing[task.id, given.slot])
         if given.origin == "have":
-            return load(self._at_hand[given.have])
+            item = frame.items[Axis.at_hand(given.have)] if given.each else self._at_hand[given.have]
+            return load(item)
         if given.origin == "default":
             # Of an object of which nothing has to be chosen, what it has to have all the same.
             only = _only(task, given.slot) if given.value == {} else {}
@@ -151,7 +154,7 @@ class Arguments:
     def _gathers(self, task: Task, given: Given) -> bool:
         """Say whether an array takes one value of each of the calls of a looped step."""
         axes = self._workflow.order[given.step].axes
-        return many(given.source) < many(given.slot) and not set(axes) <= set(task.axes)
+        return many(given.source) < given.holds and not set(axes) <= set(task.axes)
 
 
 def _passed(task: Task) -> Iterator[Given]:

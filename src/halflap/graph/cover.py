@@ -30,7 +30,7 @@ class Choice(NamedTuple):
 
 
 class Cover(Protocol):
-    """Grows as tools become available, the cheaper ones first."""
+    """Grows as tools become available."""
 
     def add(self, source: str, cost: float, units: Sequence[tuple[int, float]]) -> Choice | None:
         """Take a tool into account: what it costs itself, and for each unit what it costs to take it from there.
@@ -73,14 +73,17 @@ class _Exact:
         self._full = (1 << size) - 1
         self._missing = missing
         self._states: dict[int, tuple[float, Chosen | None]] = {0: (0.0, None)}
-        self._seen: list[dict[int, float]] = []
+        self._seen: list[tuple[float, dict[int, float]]] = []
 
     def add(self, source: str, cost: float, units: Sequence[tuple[int, float]]) -> Choice | None:
         prices = {1 << at: price for at, price in units}
         # Of no use, if another that is no dearer supplies the same at no more.
-        if any(all(one.get(bit, price + 1) <= price for bit, price in prices.items()) for one in self._seen):
+        if any(
+            known <= cost and all(one.get(bit, price + 1) <= price for bit, price in prices.items())
+            for known, one in self._seen
+        ):
             return None
-        self._seen.append(prices)
+        self._seen.append((cost, prices))
         states = self._states
         with_it = {mask: (sum_ + cost, 0, before) for mask, (sum_, before) in states.items()}
         for bit, price in prices.items():

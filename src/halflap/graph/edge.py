@@ -100,6 +100,9 @@ class Slot:
     """Whether it has to be there, wherever what it is in is there."""
     has_default: bool = False
     description: str = ""
+    default: Any = field(default=None, compare=False)
+    is_alone: bool = False
+    """Whether it is the item of an array that takes one and no more."""
 
     @property
     def parameter(self) -> str:

@@ -42,7 +42,7 @@ class _Program:
 
     def text(self) -> str:
         steps = list(self._steps())
-        last = self._print()
+        last = list(self._print())
         given = list(self._given())
         looped = any(
             isinstance(node, ast.Name) and node.id == self._most_calls
@@ -53,7 +53,7 @@ class _Program:
             # How often a step may be called, before anybody notices.
             given.append(assign(self._most_calls, constant(_MOST_CALLS)))
         imports: list[ast.stmt] = [ast.Import([ast.alias(one)]) for one in sorted(self._modules)]
-        body = [self._docstring(), *imports, *given, *self._functions.written(), *steps, last]
+        body = [self._docstring(), *imports, *given, *self._functions.written(), *steps, *last]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
 
     def _docstring(self) -> ast.stmt:
@@ -157,25 +157,40 @@ class _Program:
 
     # The end.
 
-    def _print(self) -> ast.stmt:
+    def _print(self) -> Iterator[ast.stmt]:
         wanted = self._workflow.wanted
+        if len(wanted) == 1 and self._may_lack(wanted[0]):
+            yield from self._print_if_there(wanted[0])
+            return
         value = self._wanted(wanted[0]) if len(wanted) == 1 else None
         if value is None:
             value = ast.Dict(
                 [ast.Constant(one.target.name) for one in wanted], [self._wanted(one) for one in wanted]
             )
-        text = call(
-            attribute(load("json"), "dumps"),
-            value,
-            ensure_ascii=constant(False),
-            separators=ast.Tuple([constant(","), constant(":")], ast.Load()),
+        said: ast.stmt = ast.Expr(call("print", _json(value)))
+        if not all(self._workflow.order[one.step].ports.places for one in wanted):
+            # Of what nothing is known it may be a picture, which JSON has not.
+            plain: ast.stmt = ast.Expr(call("print", value))
+            said = ast.Try([said], [ast.ExceptHandler(load("TypeError"), None, [plain])], [], [])
+        yield said
+
+    def _may_lack(self, wanted: Wanted) -> bool:
+        """Say whether what is wanted is one value of one result, and may not be there."""
+        single = bool(wanted.path) and not many(wanted.path) and not self._workflow.order[wanted.step].axes
+        return single and not self._loops.is_sure(wanted.step, wanted.path)
+
+    def _print_if_there(self, wanted: Wanted) -> Iterator[ast.stmt]:
+        """Print a value; where it is not there, that, and what came."""
+        name = self._names.make(wanted.path[-1].key)
+        tool = visible(self._workflow.order[wanted.step].ports.tool, _LONGEST)
+        lacks = f"{tool} returned no {visible(path_text(wanted.path), _LONGEST)}, but"
+        came = _json(load(self._loops.results[wanted.step]))
+        yield assign(name, self._wanted(wanted))
+        yield ast.If(
+            ast.Compare(load(name), [ast.Is()], [constant(None)]),
+            [ast.Expr(call("print", constant(lacks), came))],
+            [ast.Expr(call("print", _json(load(name))))],
         )
-        said: ast.stmt = ast.Expr(call("print", text))
-        if all(self._workflow.order[one.step].ports.places for one in wanted):
-            return said
-        # Of what nothing is known it may be a picture, which JSON has not.
-        plain: ast.stmt = ast.Expr(call("print", value))
-        return ast.Try([said], [ast.ExceptHandler(load("TypeError"), None, [plain])], [], [])
 
     def _wanted(self, wanted: Wanted) -> ast.expr:
         task = self._workflow.order[wanted.step]
@@ -192,6 +207,15 @@ class _Program:
                 loops.enter(frame, Axis(task.id, wanted.path[: at + 1]))
         value = loops.value(frame, task.id, wanted.path)
         return ast.ListComp(value, frame.generators) if frame.generators else value
+
+
+def _json(value: ast.expr) -> ast.expr:
+    return call(
+        attribute(load("json"), "dumps"),
+        value,
+        ensure_ascii=constant(False),
+        separators=ast.Tuple([constant(","), constant(":")], ast.Load()),
+    )
 
 
 def _rows(row: ast.expr, generators: list[ast.comprehension]) -> ast.expr:

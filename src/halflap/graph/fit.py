@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.learn.formats import MATCHERS
 from halflap.schema.fields import choices_of, fields_of
+from halflap.schema.validate import compile_schema
 
 if TYPE_CHECKING:
-    from halflap.schema.kinds import Type
+    from halflap.schema.kinds import Bounds, Type
 
 __all__ = ["Form", "conflict", "form_of"]
 
@@ -36,6 +37,8 @@ _DISJOINT = frozenset(
     }
 )
 """Formats of which no text has two; others may be names for much the same."""
+_OF_FORMAT: dict[str, tuple[int, int | None]] = {"uuid": (32, 45), "date": (10, 10), "date-time": (17, None)}
+"""How long texts of a format are: a UUID in all its spellings, from bare digits to a URN."""
 _MOST_FIELDS = 60
 _MOST_VALUES = 200
 _DEEPEST = 3
@@ -53,6 +56,8 @@ class Form(NamedTuple):
     closed: bool = False
     is_map: bool = False
     """Whether it is an object whose keys are data."""
+    bounds: Bounds | None = None
+    """How long a text is, and what letters it has, where that is said."""
 
     @property
     def kind(self) -> str:
@@ -63,13 +68,14 @@ class Form(NamedTuple):
 def form_of(kind: Type, depth: int = 0) -> Form:
     """Give the form of a type; null is left out, since a value that is not there goes nowhere."""
     if kind.kind in _PLAIN:
-        return _plain(kind.kind, kind.format)
+        return _plain(kind.kind, kind.format, kind.bounds)
     return _form_of(kind, depth)
 
 
 @lru_cache(maxsize=1 << 10)
-def _plain(kind: str, form: str | None) -> Form:
-    return Form(frozenset({kind}), None if form is None else _SAME_FORMAT.get(form.lower(), form.lower()))
+def _plain(kind: str, form: str | None, bounds: Bounds | None) -> Form:
+    said = None if form is None else _SAME_FORMAT.get(form.lower(), form.lower())
+    return Form(frozenset({kind}), said, bounds=bounds)
 
 
 def _form_of(kind: Type, depth: int) -> Form:
@@ -82,7 +88,8 @@ def _form_of(kind: Type, depth: int) -> Form:
             kinds |= _ANYTHING
         elif part.kind != "never":
             kinds.add(part.kind)
-    formats = {part.format for part in parts if part.kind == "string"}
+    texts = [part for part in parts if part.kind == "string"]
+    formats = {part.format for part in texts}
     listed = [part for part in parts if part.kind == "values"]
     values = None
     if listed and len(listed) == len(parts) and sum(len(one.values) for one in listed) <= _MOST_VALUES:
@@ -107,11 +114,12 @@ def _form_of(kind: Type, depth: int) -> Form:
         fields,
         bool(objects) and all(one.closed for one in objects),
         bool(objects) and not fields and any(one.extra is not None for one in objects),
+        texts[0].bounds if len(texts) == 1 and not listed else None,
     )
 
 
 @lru_cache(maxsize=1 << 15)
-def conflict(given: Form, asked: Form) -> str:
+def conflict(given: Form, asked: Form) -> str:  # noqa: PLR0911 -- one for each reason
     """Say why no value of the one can go where the other is asked for; nothing if it can."""
     fitting = {
         kind for kind in given.kinds if kind in asked.kinds or (kind == "integer" and "number" in asked.kinds)
@@ -129,7 +137,37 @@ def conflict(given: Form, asked: Form) -> str:
     formats = {given.format, asked.format}
     if fitting == {"string"} and len(formats) > 1 and formats <= _DISJOINT:
         return f"a {given.format} is no {asked.format}"
+    if fitting == {"string"} == given.kinds:
+        return _texts(given, asked)
     return _objects(given, asked) if fitting == {"object"} else ""
+
+
+def _texts(given: Form, asked: Form) -> str:
+    """Say why a text cannot be what is asked for, by its length and its letters, as far as those are known."""
+    shortest, longest = _lengths(given)
+    least, most = _lengths(asked)
+    if most is not None and shortest > most:
+        return f"it has at least {shortest} characters, and at most {most} are accepted"
+    if longest is not None and longest < least:
+        return f"it has at most {longest} characters, and at least {least} are needed"
+    if given.values is None or asked.bounds is None or not asked.bounds.pattern:
+        return ""
+    # By a machine whose steps are bounded: the pattern is somebody else's.
+    fits = compile_schema({"type": "string", "pattern": asked.bounds.pattern})
+    if fits is None or any(not fits.problems(value) for name, value in given.values if name == "str"):
+        return ""
+    return "none of its values has the pattern that is asked for"
+
+
+def _lengths(form: Form) -> tuple[int, int | None]:
+    texts = [len(value) for name, value in form.values or () if name == "str"]
+    if texts:
+        return min(texts), max(texts)
+    least, most = _OF_FORMAT.get(form.format or "", (0, None))
+    if form.bounds is None:
+        return least, most
+    longest = [one for one in (most, form.bounds.longest) if one is not None]
+    return max(least, form.bounds.shortest), min(longest, default=None)
 
 
 def _objects(given: Form, asked: Form) -> str:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.paging import keeps_its_cursor, last_page
 from halflap.graph.syntax import Names, assign, attribute, call, constant, into, load, store
+from halflap.graph.turning import turning_of
 from halflap.schema import visible
 from halflap.schema.stub.names import is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from halflap.graph.arguments import Arguments
     from halflap.graph.edge import Path
     from halflap.graph.loops import Loops
+    from halflap.graph.turning import Turning
     from halflap.graph.workflow import Task, Workflow
 
 __all__ = ["Functions"]
@@ -123,6 +125,10 @@ class Functions:
     def _page_function(self, task: Task, function: str) -> ast.stmt:
         """Write a function that asks for one page after the other, and gives them as one."""
         assert task.paginates is not None, "it has pages"
+        turning = turning_of(task.ports, task.paginates.source, task.paginates.target)
+        if turning is not None:
+            given = {name: self._names.make(name) for name in self._arguments.names(task)}
+            return _function(function, given.values(), list(self._counted(task, turning, given)))
         names = self._names
         whole, page, cursor, asked, turn = (
             names.make(one) for one in ("whole", "page", "cursor", "asked", "turn")
@@ -166,6 +172,47 @@ class Functions:
             ast.Return(load(whole)),
         ]
         return _function(function, given.values(), body)
+
+    def _counted(self, task: Task, turning: Turning, given: Mapping[str, str]) -> Iterator[ast.stmt]:
+        """Write that pages are asked for by their number, or by how many items there were, till those are all."""
+        assert task.paginates is not None, "it has pages"
+        whole, page, turn, total, before = map(self._names.make, ("whole", "page", "turn", "total", "before"))
+        (array,) = task.collects
+        path, tool = task.paginates.source, visible(task.ports.tool, _LONGEST)
+        so_far = call("len", self._items(task, array, whole))
+        number = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
+        first = {name: load(one) for name, one in given.items()}
+        again = first | {task.paginates.target[0].key: so_far if turning.by == "items" else number}
+        done = so_far if turning.tells == "items" else ast.BinOp(load(turn), ast.Add(), constant(1))
+        told = ast.Compare(load(total), [ast.IsNot()], [constant(None)])
+        ends: ast.expr = ast.BoolOp(ast.And(), [told, ast.Compare(done, [ast.GtE()], [load(total)])])
+        if turning.tells == "more":
+            ends = ast.UnaryOp(ast.Not(), load(total))
+        same = ast.Compare(self._items(task, array, page), [ast.Eq()], [load(before)])
+        yield assign(whole, ast.Await(_tool_call(task.ports.tool, first)))
+        yield from self._check(task, whole)
+        yield assign(page, load(whole))
+        yield assign(total, self._got(task, page, path))
+        yield ast.For(
+            store(turn),
+            call("range", load(self._most_pages)),
+            [
+                assign(before, self._items(task, array, page)),
+                ast.If(ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), load(before)), ends]), [ast.Break()], []),
+                assign(page, ast.Await(_tool_call(task.ports.tool, again))),
+                *self._check(task, page),
+                ast.If(same, [_raise(f"{tool} returned the same page again.")], []),
+                *self._grow(task, array, whole, page),
+                assign(total, self._got(task, page, path)),
+                *([self._keep(whole, path, load(total))] if turning.tells == "more" else ()),
+            ],
+            [_raise(f"{tool} has more pages than {self._most_pages} allows.")],
+        )
+        if turning.tells == "items":
+            part = call(attribute(constant(f"{tool} returned {{}} of {{}}."), "format"), so_far, load(total))
+            fewer = ast.BoolOp(ast.And(), [told, ast.Compare(so_far, [ast.Lt()], [load(total)])])
+            yield ast.If(fewer, [ast.Raise(call("ValueError", part))], [])
+        yield ast.Return(load(whole))
 
     def _keep(self, whole: str, path: Path, value: ast.expr) -> ast.stmt:
         """Write that what leads on is kept, by a function: null is not always what the tool declares it to be."""
@@ -216,6 +263,10 @@ def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
     if is_name(tool) and tool not in Names.OWN:
         return ast.Call(load(tool), [], named)
     return ast.Call(load("call_tool"), [constant(tool)], named)
+
+
+def _raise(message: str) -> ast.stmt:
+    return ast.Raise(call("ValueError", constant(message)))
 
 
 def _put(name: str, path: Path, value: ast.expr) -> ast.stmt:

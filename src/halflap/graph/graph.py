@@ -12,6 +12,7 @@ from halflap.graph.between import edge_between
 from halflap.graph.evidence import Flows, may_lead
 from halflap.graph.explain import Explanation, explain
 from halflap.graph.index import Index, bits
+from halflap.graph.named import Named
 from halflap.graph.node import ANY_THING, node_of, vague_key
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Graph:
     def __init__(self, ports: Iterable[Ports] = (), lineage: Flows | None = None) -> None:
         self._lineage: Flows | None
         self._index = Index()
+        self.named = Named()
         self._nodes: dict[str, Node] = {}
         self._ports: dict[str, Ports] = {}
         self._by_number: list[Node | None] = []
@@ -69,6 +71,7 @@ class Graph:
         old = self._nodes.get(ports.tool)
         if old is not None:
             self._leave(old)
+            self.named.leave(old.tool, old.place_keys)
             number = old.number
         else:
             number = self._free.pop() if self._free else len(self._by_number)
@@ -79,6 +82,7 @@ class Graph:
         self._by_number[number] = node
         self._nodes[ports.tool] = node
         self._ports[ports.tool] = ports
+        self.named.enter(node.tool, node.place_keys)
         self._servers.setdefault(ports.server, {})[node.name] = number
         if node.mentions:
             self._telling.setdefault(ports.server, set()).add(number)
@@ -91,6 +95,7 @@ class Graph:
         if node is None:
             return
         self._leave(node)
+        self.named.leave(node.tool, node.place_keys)
         changed = self._index.change(node, None)
         del self._nodes[tool], self._ports[tool]
         self._by_number[node.number] = None

@@ -39,7 +39,16 @@ class Have:
     def value(self, name: str, kind: Type | None) -> Any:
         """Give a value as a type takes it: a whole number as its text where text is needed."""
         value = self._values[name]
-        return value if kind is None or not _as_text(kind, value) else str(value)
+        if kind is not None and self.is_each(kind, name):
+            return [_as_taken(kind, one) for one in value]
+        return _as_taken(kind, value)
+
+    def is_each(self, kind: Type | None, name: str) -> bool:
+        """Say whether a value is a list of what a type takes one of: the call is made for each."""
+        value = self._values[name]
+        if kind is None or not isinstance(value, list) or admits(kind, value):
+            return False
+        return bool(value) and all(one is not None and _taken(kind, one) for one in value)
 
     def parameter(self, ports: Ports, name: str, kind: Type | None, *, is_wanted: bool = False) -> str | None:
         """Give the name of what can be given to a whole parameter.
@@ -48,14 +57,14 @@ class Have:
         wanted, where one parameter alone can be meant.
         """
         said = words_of(name)
-        found = self._named(name, said, kind)
+        found = self._named(name, said, kind, or_each=True)
         about = words_of(ports.original_name or ports.tool)
         if found is None and said == ("id",):
             near = sorted({one for one in about if (one, "id") in self._by_words})
-            found = self._named("", (near[0], "id"), kind) if len(near) == 1 else None
+            found = self._named("", (near[0], "id"), kind, or_each=True) if len(near) == 1 else None
         if found is None and is_wanted and said not in self._by_words and name in ports.required:
             own = {one for one in ports.required if _is_own_id(words_of(one), about)}
-            found = self._named("id", ("id",), kind) if own == {name} else None
+            found = self._named("id", ("id",), kind, or_each=True) if own == {name} else None
         return found
 
     def slot(self, slot: Slot) -> str | None:
@@ -81,7 +90,8 @@ class Have:
         names = [*self._by_words.get(words_of(" ".join(keys)), ())]
         if len(own) > 1 and slot.path[-1].kind == "key":
             names += self._by_words.get(own, ())
-        return next((one for one in names if not self._fits(slot.type, one)), None)
+        or_each = len(slot.path) == 1
+        return next((one for one in names if not self._fits(slot.type, one, or_each=or_each)), None)
 
     def unused(self, workflow: Workflow) -> Iterator[tuple[str, str]]:
         """Give what no step of a workflow uses, each with the reason."""
@@ -104,16 +114,28 @@ class Have:
                 tool, slot = refusing
                 yield name, f"{path_text(slot.path)} of {tool} takes {compact(slot.type)[:80]}."
 
-    def _fits(self, kind: Type | None, name: str) -> bool:
+    def _fits(self, kind: Type | None, name: str, *, or_each: bool = False) -> bool:
         value = self._values[name]
-        return kind is None or value is None or admits(kind, value) or _as_text(kind, value)
+        if kind is None or value is None or _taken(kind, value):
+            return True
+        return or_each and self.is_each(kind, name)
 
-    def _named(self, name: str, said: tuple[str, ...], kind: Type | None) -> str | None:
+    def _named(
+        self, name: str, said: tuple[str, ...], kind: Type | None, *, or_each: bool = False
+    ) -> str | None:
         names = self._by_words.get(said, []) if said else []
         for one in sorted(names, key=lambda one: (one != name, one)):
-            if self._fits(kind, one):
+            if self._fits(kind, one, or_each=or_each):
                 return one
         return None
+
+
+def _taken(kind: Type, value: Any) -> bool:
+    return admits(kind, value) or _as_text(kind, value)
+
+
+def _as_taken(kind: Type | None, value: Any) -> Any:
+    return value if kind is None or not _as_text(kind, value) else str(value)
 
 
 def _as_text(kind: Type, value: Any) -> bool:

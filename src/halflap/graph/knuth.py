@@ -1,4 +1,10 @@
-"""Knuth's search: the cheapest way to a goal where each step has several that it needs, all of them."""
+"""Knuth's search: the cheapest way to a goal where each step has several that it needs, all of them.
+
+The tools are settled in the order of what a way to the goal over them costs at least: what it costs to get to them, and
+what is still ahead of them then. What is ahead is never more than it turns out to be, and never falls by more along a
+link than the link and its target cost. So whatever a tool is supplied by is settled before it, as in Dijkstra's search,
+and nothing is settled that could only be on dearer ways than the best.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 from halflap.graph.cover import Choice, cover_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from halflap.graph.cover import Cover
+    from halflap.graph.cover import Chosen, Cover
 
 __all__ = ["GOAL", "Found", "Known", "Knuth"]
 
@@ -43,8 +49,12 @@ class Known(Protocol):
     """What is known of a graph, as far as it was looked at."""
 
     @property
-    def met(self) -> Iterable[str]:
-        """The tools that supply something to another."""
+    def starts(self) -> Sequence[tuple[float, str, Choice]]:
+        """What can be called with nothing of any other tool: what a way over it costs at least, in that order."""
+        ...
+
+    def ahead(self, tool: str) -> float:
+        """Say what it costs at least to get from having called a tool to the goal."""
         ...
 
     def fed_by(self, tool: str) -> Sequence[str]:
@@ -69,10 +79,7 @@ class Known(Protocol):
 
 
 class Knuth:
-    """One search, without some tools, and without leaving some units of some tools open.
-
-    The tools are settled in the order of their cost, as in Dijkstra's.
-    """
+    """One search, without some tools, and without leaving some units of some tools open."""
 
     def __init__(
         self, known: Known, banned: frozenset[str], filled: frozenset[tuple[str, int]] = frozenset()
@@ -80,6 +87,7 @@ class Knuth:
         self._known = known
         self._banned = banned
         self._filled = filled
+        self._unlike = {tool for tool, _ in filled}
         self._queue: list[tuple[float, str]] = []
         self._covers: dict[str, Cover] = {}
         self._settled: dict[str, Choice] = {}
@@ -87,29 +95,43 @@ class Knuth:
 
     def way(self, most: float) -> Found | None:
         """Give the cheapest way to the goal, if it costs no more than this."""
-        for tool in [*self._known.met, GOAL]:
-            if tool not in self._banned:
-                self._begin(tool)
-        while self._queue:
-            cost, tool = heapq.heappop(self._queue)
-            if cost > most:
-                break
-            if tool in self._settled:
-                continue
-            self._settled[tool] = self._reached[tool]
+        for tool in self._settle(most):
             if tool == GOAL:
-                return self._found(cost)
+                return self._found(self._settled[tool].cost)
+        return None
+
+    def ways(self) -> Iterator[tuple[str, Mapping[str, tuple[int, ...]]]]:
+        """Give the cheapest way to every tool: who supplies what; each tool after those that supply it."""
+        for tool in self._settle(math.inf):
+            yield tool, _suppliers(self._settled[tool].chosen)
+
+    def _settle(self, most: float) -> Iterator[str]:
+        for least, tool in self._soonest():
+            if least > most:
+                return
+            cost = self._reached[tool].cost
+            self._settled[tool] = self._reached[tool]
+            yield tool
             for target in self._known.fed_by(tool):
                 if target not in self._settled and target not in self._banned:
                     self._feed(target, tool, cost)
-        return None
 
-    def _begin(self, tool: str) -> None:
-        size = self._known.open(tool)
-        if not size:
-            self._reach(tool, Choice(self._known.own(tool), None, 0))
-        elif prices := self._prices(tool):
-            self._reach(tool, Choice(self._known.own(tool) + sum(prices), None, (1 << size) - 1))
+    def _soonest(self) -> Iterator[tuple[float, str]]:
+        """Give the tools that are reached, those on the cheapest ways first, each once."""
+        for least, tool, start in self._known.starts:
+            while self._queue and self._queue[0] < (least, tool):
+                yield from self._next()
+            # What is not to be left open can't be, and all of a start is.
+            if tool not in self._settled and tool not in self._banned and tool not in self._unlike:
+                self._reached[tool] = start
+                yield least, tool
+        while self._queue:
+            yield from self._next()
+
+    def _next(self) -> Iterator[tuple[float, str]]:
+        least, tool = heapq.heappop(self._queue)
+        if tool not in self._settled:
+            yield least, tool
 
     def _prices(self, tool: str) -> Sequence[float] | None:
         prices = self._known.prices(tool)
@@ -127,7 +149,7 @@ class Knuth:
     def _reach(self, tool: str, reached: Choice) -> None:
         if reached.cost < (self._reached[tool].cost if tool in self._reached else math.inf):
             self._reached[tool] = reached
-            heapq.heappush(self._queue, (reached.cost, tool))
+            heapq.heappush(self._queue, (reached.cost + self._known.ahead(tool), tool))
 
     def _found(self, total: float) -> Found:
         choices: dict[str, dict[str, tuple[int, ...]]] = {}
@@ -139,16 +161,21 @@ class Knuth:
             if tool in choices:
                 continue
             _, chosen, lacks = self._settled[tool]
-            choices[tool] = {}
-            while chosen is not None:
-                choices[tool][chosen.source] = _numbers(chosen.units)
-                todo.append(chosen.source)
-                chosen = chosen.before
+            choices[tool] = _suppliers(chosen)
+            todo += choices[tool]
             if lacks:
                 missing[tool] = _numbers(lacks)
                 prices = self._known.prices(tool) or ()
                 cost -= sum(prices[at] for at in missing[tool])
         return Found(cost, choices, missing, total)
+
+
+def _suppliers(chosen: Chosen | None) -> dict[str, tuple[int, ...]]:
+    suppliers: dict[str, tuple[int, ...]] = {}
+    while chosen is not None:
+        suppliers[chosen.source] = _numbers(chosen.units)
+        chosen = chosen.before
+    return suppliers
 
 
 def _numbers(bits: int) -> tuple[int, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rapidfuzz.distance import OSA
+
 from halflap.graph.edge import path_text
-from halflap.graph.terms import Alike
-from halflap.graph.words import words_of
+from halflap.graph.words import phrase, words_of
 from halflap.graph.workflow import slot_text
 from halflap.schema import compact
 
@@ -25,6 +27,10 @@ __all__ = ["Lack", "lack_of", "lack_of_target"]
 _MOST = 5
 _LAST = 100.0
 _TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
+_NOBODY = "No tool is known to return it."
+_MISSPELT = "the name is spelt nearly the same"
+_SPELT_LIKE = 0.6
+"""Two letters of five may be others, or one exchanged with the next."""
 _PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
 
 
@@ -91,8 +97,32 @@ def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack
         )
         near = tuple({"tool": name, "why": "a similar name"} for _, name in ranked[:_MOST])
         return Lack("", target.name, near=near, note="There is no such tool.")
-    near = tuple(_told(_alike(graph, frozenset(words_of(target.name))), set(refused)))
-    return Lack("", target.name, could=could[:_MOST], near=near, note="No tool is known to return it.")
+    spelt = [] if could else _spelt_like(graph, target.name)
+    known = {*refused, *(one["tool"] for one in spelt)}
+    near = (*spelt, *_told(graph, frozenset(words_of(target.name)), known))[:_MOST]
+    meant = f" Is {spelt[0]['path']} of {spelt[0]['tool']} meant?" if spelt else ""
+    return Lack("", target.name, could=could[:_MOST], near=near, note=f"{_NOBODY}{meant}")
+
+
+def _spelt_like(graph: Flows, wanted: str) -> list[dict[str, Any]]:
+    """Tell of the tools whose places have a name that is spelt like another, and is not that."""
+    said = {phrase(words_of(wanted)), phrase(words_of(wanted.rpartition(".")[2]))} - {""}
+    ranked: dict[str, float] = {}
+    for text in said:
+        for name in graph.named.all:
+            like = OSA.normalized_similarity(text, phrase(words_of(name)), score_cutoff=_SPELT_LIKE)
+            if _SPELT_LIKE <= like < 1:
+                # What is like all that was said is more than what is like its last word.
+                ranked[name] = max(ranked.get(name, 0.0), like * len(text))
+    told: dict[str, dict[str, Any]] = {}
+    for name in sorted(ranked, key=lambda one: (-ranked[one], one)):
+        for tool in heapq.nsmallest(_MOST, (one for one in graph.named.tools(name) if one in graph.tools)):
+            places = (one for one in graph.tools[tool].places if _last_key(one.path) == name)
+            path = min(path_text(one.path) for one in places)
+            told.setdefault(tool, {"tool": tool, "path": path, "why": _MISSPELT})
+        if len(told) >= _MOST:
+            break
+    return list(told.values())[:_MOST]
 
 
 def _could(terms: Terms, tool: str, at: int, unit: Unit) -> Iterator[dict[str, Any]]:
@@ -126,60 +156,35 @@ def _type(unit: Unit) -> str:
     return f"[{{{', '.join(inner)}}}]" if inner else f"[{compact(unit.slots[0].type)}]"
 
 
-def _near(terms: Terms, slot: Slot, known: set[str]) -> Iterator[dict[str, Any]]:
+def _near(terms: Terms, slot: Slot, known: set[str]) -> list[dict[str, Any]]:
     keys = [step.key for step in slot.path if step.kind == "key"]
-    wanted = frozenset(words_of(keys[-1]))
-    if wanted not in terms.alike:
-        # All tools are gone through for it, and several workflows may lack the same.
-        terms.alike[wanted] = _alike(terms.graph, wanted)
-    yield from _told(terms.alike[wanted], known, slot.type)
+    return _told(terms.graph, frozenset(words_of(keys[-1])), known, slot.type)
 
 
-def _alike(graph: Flows, wanted: frozenset[str]) -> list[Alike]:
-    """Give the places whose names share the most words with a name."""
-    found: list[Alike] = []
-    letters = [one for one in wanted if len(one) > 1]
-    compared: dict[str, tuple[int, int] | None] = {}
-    for ports in graph.tools.values():
-        for place in ports.places:
-            last = place.path[-1:]
-            name = last[0].key if last and last[0].kind == "key" else _last_key(place.path)
-            if name not in compared:
-                # Many tools have places of the same name.
-                compared[name] = _compared(name, wanted, letters)
-            told = compared[name]
-            if told is not None:
-                found.append(Alike(*told, ports.tool, path_text(place.path), place.type))
-    found.sort(key=lambda one: one[:4])
-    return found
+def _told(
+    graph: Flows, wanted: frozenset[str], known: set[str], kind: Type | None = None
+) -> list[dict[str, Any]]:
+    """Tell of the tools whose places have names that share the most words with a name, one place of each."""
+    alike: dict[tuple[int, int], list[str]] = {}
+    for name, _ in graph.named.sharing(wanted):
+        own = set(words_of(name))
+        alike.setdefault((len(wanted - own), len(own - wanted)), []).append(name)
+    told: dict[str, dict[str, Any]] = {}
+    for rank, names in sorted(alike.items()):
+        having = {tool for name in names for tool in graph.named.tools(name)}
+        fitting = (tool for tool in having if tool in graph.tools and tool not in known | told.keys())
+        for tool in heapq.nsmallest(_MOST - len(told), fitting):
+            places = (one for one in graph.tools[tool].places if _last_key(one.path) in names)
+            place = min(places, key=lambda one: path_text(one.path))
+            why = _why(rank == (0, 0), kind, place.type)
+            told[tool] = {"tool": tool, "path": path_text(place.path), "why": why}
+        if len(told) == _MOST:
+            break
+    return list(told.values())
 
 
 def _last_key(path: Path) -> str:
     return next((step.key for step in reversed(path) if step.kind == "key"), "")
-
-
-def _compared(name: str, wanted: frozenset[str], letters: list[str]) -> tuple[int, int] | None:
-    """Say how many words a name lacks, and has more; None if it shares none."""
-    low = name.lower()
-    if not any(one in low for one in letters):
-        return None
-    own = set(words_of(name))
-    return None if wanted.isdisjoint(own) else (len(wanted - own), len(own - wanted))
-
-
-def _told(alike: Sequence[Alike], known: set[str], kind: Type | None = None) -> Iterator[dict[str, Any]]:
-    told: set[str] = set()
-    for one in alike:
-        if one.tool in told or one.tool in known:
-            continue
-        told.add(one.tool)
-        yield {
-            "tool": one.tool,
-            "path": one.path,
-            "why": _why(not one.unshared and not one.rest, kind, one.kind),
-        }
-        if len(told) == _MOST:
-            return
 
 
 def _why(same: bool, kind: Type | None, found: Type) -> str:

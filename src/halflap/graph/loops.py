@@ -55,6 +55,8 @@ class Loops:
             for one in workflow.tasks
         }
         """The name of each step's result; of one that is called in a loop, of the list of them."""
+        self.at_hand: dict[str, str] = {}
+        """The variable of each list at hand that is gone through."""
         self.rows: dict[str, Rows] = {}
         self._after = _after(workflow)
 
@@ -102,7 +104,11 @@ class Loops:
             return
         is_map = axis.path[-1].kind == "value"
         nothing = ast.Dict([], []) if is_map else ast.List([], ast.Load())
-        value = self.value(frame, axis.step, axis.path[:-1], empty=nothing)
+        value: ast.expr
+        if axis.step:
+            value = self.value(frame, axis.step, axis.path[:-1], empty=nothing)
+        else:
+            value = load(self.at_hand[axis.path[0].key])
         if is_map:
             value = call(attribute(value, "values"))
         frame.items[axis] = self._item(axis)
@@ -163,8 +169,8 @@ class Loops:
 
     def _item(self, axis: Axis) -> str:
         if axis not in self._items:
-            ports = self._workflow.order[axis.step].ports
-            self._items[axis] = self._names.of_item(axis.path, ports.original_name)
+            tool = self._workflow.order[axis.step].ports.original_name if axis.step else ""
+            self._items[axis] = self._names.of_item(axis.path, tool)
         return self._items[axis]
 
     def _one(self, step: str) -> str:

@@ -8,6 +8,7 @@ from halflap.graph.edge import Evidence, Link
 from halflap.graph.fit import conflict
 from halflap.graph.node import PAGE_SLOTS
 from halflap.graph.ports import is_boolean
+from halflap.graph.turning import counted_pages
 from halflap.graph.words import Words, phrase, words_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def pages(node: Node) -> list[Link]:
                 detail = f"the {phrase(given)} of one page is the {asked} of the next call"
                 links.append(Link(place.path, slot.path, _SURE, (Evidence("words", _SURE, detail),)))
                 break
-    return links
+    # Where something leads to the next page, nothing has to be counted.
+    return links or counted_pages(node.ports)
 
 
 def last_page(ports: Ports, cursor: Path) -> tuple[Path, bool] | None:

@@ -13,7 +13,9 @@ from halflap.graph.knuth import GOAL
 from halflap.graph.lack import Lack, lack_of, lack_of_target
 from halflap.graph.picture import workflow_mermaid
 from halflap.graph.search import Search
+from halflap.graph.supply import repeats
 from halflap.graph.terms import Terms
+from halflap.graph.turning import outer_arrays, turning_of
 from halflap.graph.want import goal_of
 from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
 
@@ -75,9 +77,13 @@ def _found(
         kept = [(one, workflow) for one, workflow in made if not _in_loops(terms, workflow)]
         if kept or not made:
             return search, kept
-        # Each round bars at least one more, so that there is a last one.
-        for _, workflow in made:
-            terms.barred |= _in_loops(terms, workflow)
+        # Each round bars at least one more, so that there is a last one; and all of the same kind, so that it is soon.
+        barred = set().union(*(_in_loops(terms, workflow) for _, workflow in made))
+        terms.barred |= barred
+        looped = search.in_loops()
+        for tool in {tool for tool, _ in barred}:
+            alike = (source for source in search.offers[tool] if source in looped)
+            terms.barred.update((tool, source) for source in alike if _is_looped_by(search, tool, source))
 
 
 def _in_loops(terms: Terms, workflow: Workflow) -> set[tuple[str, str]]:
@@ -91,6 +97,13 @@ def _in_loops(terms: Terms, workflow: Workflow) -> set[tuple[str, str]]:
         for step in task.sources
         if workflow.order[step].axes
     }
+
+
+def _is_looped_by(search: Search, tool: str, source: str) -> bool:
+    """Say whether a tool would do to each of many what it is to do to one, if it took something from one in a loop."""
+    return seems_to_destroy(search.terms.graph.tools[tool]) or any(
+        repeats(offer, is_looped=True) for _, offer in search.offers[tool][source]
+    )
 
 
 def workflow_json(workflow: Workflow) -> dict[str, Any]:
@@ -118,7 +131,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
         "server": task.ports.server,
         "may_change_something": seems_to_change(task.ports) or task.ports.is_destructive,
         "arguments": {slot_text(one.slot): one.to_json() for one in task.arguments},
-        "fan_out": [{"step": one.step, "path": path_text(one.path)} for one in task.axes] or None,
+        "fan_out": [one.to_json() for one in task.axes] or None,
         "paginates": None
         if cursor is None
         else {"from": path_text(cursor.source), "to": slot_text(cursor.target)},
@@ -132,34 +145,37 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     wanted = _wanted(search, want, found, ids)
     tasks: dict[str, Task] = {}
     missing: list[tuple[str, Path]] = []
-    for tool in order:
-        task = _task(search, found, tool, ids)
+    for task in _told_apart(_task(search, found, tool, ids) for tool in order):
         missing += [(task.id, one.slot) for one in task.arguments if one.origin == "missing"]
         tasks[task.id] = replace(task, axes=_axes(task, tasks))
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, one.target.kind == "tool" or bool(many(one.path))) for one in wanted}
     for at, task in tasks.items():
-        cursor = _cursor(search.terms.graph.into(task.ports.tool))
-        collects = _arrays(task) if (at, True) in looped and cursor is not None else ()
+        cursor = _cursor(task, search.terms.graph.into(task.ports.tool))
+        collects = outer_arrays(task.ports) if (at, True) in looped and cursor is not None else ()
         if cursor is not None and collects:
             tasks[at] = replace(task, paginates=cursor, collects=collects)
-    workflow = Workflow(_told_apart(tasks.values()), wanted, found.cost, tuple(missing))
+    workflow = Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
     return replace(workflow, unused=tuple(search.terms.have.unused(workflow)))
 
 
-def _told_apart(tasks: Iterable[Task]) -> tuple[Task, ...]:
+def _told_apart(tasks: Iterable[Task]) -> list[Task]:
     """Give what is a number to one step and text to another two names, as programs have a variable for each name."""
     values: dict[str, Any] = {}
     made: list[Task] = []
     for task in tasks:
         arguments = [
-            replace(one, have=f"{one.have}_as_{type(one.value).__name__}")
-            if one.origin == "have" and type(values.setdefault(one.have, one.value)) is not type(one.value)
+            replace(one, have=f"{one.have}_as_{type(one.value[0] if one.each else one.value).__name__}")
+            if one.origin == "have" and not _is_same(values.setdefault(one.have, one.value), one.value)
             else one
             for one in task.arguments
         ]
         made.append(replace(task, arguments=tuple(arguments)))
-    return tuple(made)
+    return made
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and bool(one == other))
 
 
 def _ordered(choices: Mapping[str, Mapping[str, object]]) -> list[str]:
@@ -211,36 +227,27 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
     """Give the loops that a step is in: those that its sources are in, then those over what they return."""
     axes: dict[Axis, None] = {}
     # An array takes one value of each call of a step that was in loops: it stands outside of them.
-    inside = {
-        one.step for one in task.arguments if one.origin == "step" and many(one.source) >= many(one.slot)
-    }
+    inside = {one.step for one in task.arguments if one.origin == "step" and many(one.source) >= one.holds}
     for step in sorted(inside, key=list(tasks).index):
         axes |= dict.fromkeys(tasks[step].axes)
     for one in task.arguments:
         axes |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
+        axes |= {Axis.at_hand(one.have): None} if one.each else {}
     return tuple(axes)
 
 
-def _cursor(edges: Sequence[Edge]) -> Link | None:
-    """Give how a tool is asked for its next page."""
+def _cursor(task: Task, edges: Sequence[Edge]) -> Link | None:
+    """Give how a tool is asked for its next page; where the number of one is given, that is the one that is meant."""
+    given = {one.slot for one in task.arguments if one.origin != "default"}
     links = [
         link
         for edge in edges
         if edge.is_pagination and edge.source == edge.target
         for link in edge.links
         if len(link.target) == 1 and not many(link.source) and link.source
+        if link.target not in given or turning_of(task.ports, link.source, link.target) is None
     ]
     return max(links, key=lambda one: (one.confidence, path_text(one.source)), default=None)
-
-
-def _arrays(task: Task) -> tuple[Path, ...]:
-    """Give the outermost arrays of what a tool returns."""
-    found: dict[Path, None] = {}
-    for place in task.ports.places:
-        first = next((at for at, step in enumerate(place.path) if step.kind != "key"), None)
-        if first and place.path[first].kind == "each":
-            found[place.path[:first]] = None
-    return tuple(found)
 
 
 def _lacks(search: Search, want: Sequence[Target], found: Found | None) -> list[Lack]:

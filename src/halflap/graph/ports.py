@@ -130,6 +130,7 @@ def _slots_at(kind: Type, path: Path, field: Field, depth: int) -> Iterator[Slot
             field.required,
             field.has_default,
             field.description or kind.description,
+            field.default,
         )
     for inner in _taken(objects):
         yield from _slots(inner, path, depth + 1)
@@ -140,7 +141,9 @@ def _slots_at(kind: Type, path: Path, field: Field, depth: int) -> Iterator[Slot
         yield from _slots_at(extra, (*path, VALUE), inside, depth + 1)
     for array in (one for one in parts if one.kind == "array"):
         items = array.items or Type("any")
-        yield from _slots_at(items, (*path, EACH), field, depth + 1)
+        alone = array.bounds is not None and array.bounds.longest == 1
+        for slot in _slots_at(items, (*path, EACH), field, depth + 1):
+            yield replace(slot, is_alone=True) if alone else slot
 
 
 def _places_of(declared: Type | None, learned: Type | None, confidence: float) -> tuple[Place, ...]:

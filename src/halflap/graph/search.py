@@ -8,6 +8,10 @@ paid at both: the cost is that of the tree, not of the graph without repetition 
 at all), though in the plan it is one step. All costs are positive, so a tool never helps to get to itself, and
 cycles can't be part of what is found.
 
+**Where something is left open**, each parameter costs more than any plan, so that the fewest are. What no tool offers to
+a tool is open on every way over it, and counts among what is ahead of those before it: where the wanted tool itself lacks
+two values, nothing before it is gone through that could not supply one of them.
+
 **How much is looked at.** From what is wanted, backwards, the nearest first: a tool can only be part of a plan that
 costs at least as much as the chain from it to the goal. So once a plan is found that costs less than the chain to
 everything not yet looked at, it is the cheapest of all. At most a hundred tools are looked at, so that the answer
@@ -20,16 +24,18 @@ import heapq
 import math
 from typing import TYPE_CHECKING
 
+from halflap.graph.cover import Choice
 from halflap.graph.knuth import GOAL, Found, Knuth
+from halflap.graph.supply import repeats
 from halflap.graph.terms import TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.graph.supply import Offer
     from halflap.graph.terms import Terms
 
-__all__ = ["MISSING", "SLACK", "Search"]
+__all__ = ["GIVEN_UP", "MISSING", "SLACK", "Search"]
 
 MISSING = 1_000.0
 """What it costs to leave a parameter to the reader: more than any plan that does without."""
@@ -76,6 +82,8 @@ class Search:
         self._feeds: dict[str, list[str]] = {}
         self._from: dict[tuple[str, str], list[tuple[int, float]]] = {}
         self._prices: dict[str, list[float]] = {}
+        self._starts: list[tuple[float, str, Choice]] | None = None
+        self._ahead: Mapping[str, float] = self._distance
         self._meet(GOAL, goal)
 
     def best(self, limit: int) -> list[Found]:
@@ -96,6 +104,7 @@ class Search:
         if self._partial:
             # Of plans that lack something, the best is known only when all are seen: those nearby are.
             self._look(math.inf, _MOST_FOR_PARTIAL)
+            self._ahead = self._lacking_ahead()
             return self._way((frozenset(), frozenset()))
         bound = _FIRST_BOUND
         while True:
@@ -135,6 +144,40 @@ class Search:
                     for at in units:
                         push((banned, filled | {(tool, at)}))
 
+    def in_loops(self) -> set[str]:
+        """Give the tools that the cheapest way calls for each of many, and that no way calls once with all that they need."""
+        looped: set[str] = set()
+        for tool, suppliers in Knuth(self, frozenset()).ways():
+            found = self.offers.get(tool, {})
+            if any(
+                repeats(offer, is_looped=source in looped)
+                for source, units in suppliers.items()
+                for at, offer in found[source]
+                if at in units
+            ):
+                looped.add(tool)
+        return looped - self._called_once()
+
+    def _called_once(self) -> set[str]:
+        """Give the tools that can be called with all that they need, and once."""
+        once: set[str] = set()
+        # Of each tool, which units it still needs from one that is called once.
+        left = {tool: set(range(self.open(tool))) for tool in self._feeds}
+        todo = [tool for tool, units in left.items() if not units]
+        while todo:
+            source = todo.pop()
+            once.add(source)
+            for target in self._feeds[source]:
+                units = left.get(target)
+                if not units:
+                    continue
+                units -= {
+                    at for at, offer in self.offers[target][source] if not repeats(offer, is_looped=False)
+                }
+                if not units:
+                    todo.append(target)
+        return once
+
     # What is looked at.
 
     def _look(self, bound: float, most: int = _MOST_LOOKED_AT) -> bool:
@@ -155,6 +198,7 @@ class Search:
             # Nobody has what it needs: nothing before it matters.
             found = {}
         self.offers[tool] = found
+        self._starts = None
         self._meet(tool, found)
 
     def _meet(self, tool: str, found: Mapping[str, Sequence[tuple[int, Offer]]]) -> None:
@@ -180,10 +224,48 @@ class Search:
         """Give the cheapest way that does without some tools, and does not leave some units open."""
         return Knuth(self, *without).way(most)
 
+    def _lacking_ahead(self) -> dict[str, float]:
+        """Work out what is ahead of each tool, with what those behind it lack: what nobody offers stays open in any case."""
+        ahead: dict[str, float] = {}
+        queue = [(0.0, GOAL)]
+        while queue:
+            least, tool = heapq.heappop(queue)
+            if tool in ahead:
+                continue
+            ahead[tool] = least
+            found = self.offers.get(tool)
+            if not found:
+                continue
+            offered = {at for made in found.values() for at, _ in made}
+            prices = self.prices(tool) or ()
+            least += self.own(tool) + sum(price for at, price in enumerate(prices) if at not in offered)
+            for source in found:
+                if source not in ahead and (source, tool) in self._from:
+                    link = min(cost for _, cost in self._from[source, tool])
+                    heapq.heappush(queue, (least + link, source))
+        return ahead
+
     @property
-    def met(self) -> Iterable[str]:
-        """All tools that were seen to supply something."""
-        return self._feeds
+    def starts(self) -> Sequence[tuple[float, str, Choice]]:
+        """What can be called with nothing of any other tool, if need be with all that it takes left open."""
+        if self._starts is None:
+            made = (self._start(tool) for tool in [*self._feeds, GOAL])
+            self._starts = sorted(
+                ((one.cost + self.ahead(tool), tool, one) for tool, one in made if one is not None),
+                key=lambda one: one[:2],
+            )
+        return self._starts
+
+    def _start(self, tool: str) -> tuple[str, Choice | None]:
+        size = self.open(tool)
+        prices = self.prices(tool) if size else ()
+        if prices is None:
+            return tool, None
+        return tool, Choice(self.own(tool) + sum(prices), None, (1 << size) - 1)
+
+    def ahead(self, tool: str) -> float:
+        """Say what it costs at least to get from having called a tool to the goal."""
+        return self._ahead[tool]
 
     def fed_by(self, tool: str) -> Sequence[str]:
         """Give the tools that were seen to take something from one."""

@@ -8,6 +8,7 @@ from types import NoneType
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Slot, key
+from halflap.graph.vocabulary import IDENTIFYING, KINDS
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Given, many
 from halflap.schema.kinds import ANY
@@ -18,12 +19,28 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Link, Path, Ports
     from halflap.graph.have import Have
 
-__all__ = ["CROSSING", "FAN_OUT", "Need", "Offer", "Unit", "need_of", "offers"]
+__all__ = [
+    "CROSSING",
+    "FAN_OUT",
+    "OTHERS_ANSWER",
+    "OTHERS_ID",
+    "OTHERS_VALUE",
+    "Need",
+    "Offer",
+    "Unit",
+    "foreign",
+    "need_of",
+    "offers",
+    "repeats",
+]
 
 FAN_OUT = 0.3
 """What it costs that a tool is called for each of many: one call is preferred where one will do."""
 CROSSING = 0.2
 """What it costs that data goes to another server."""
+OTHERS_ID, OTHERS_ANSWER, OTHERS_VALUE = 8.0, 1.5, 1.0
+"""What it costs more to take from another server what the tool's own has, too: what names a thing; that, where it is the
+answer to something at hand; and what is the same everywhere, such as a city."""
 _LEAST = 1e-3
 
 
@@ -55,6 +72,11 @@ class Need:
         """Whether anything at hand goes into it."""
         return any(one.origin == "have" for one in self.given)
 
+    @property
+    def is_for_each(self) -> bool:
+        """Whether it is called for each item of a list at hand."""
+        return any(one.each for one in self.given)
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -62,6 +84,28 @@ class Offer:
 
     cost: float
     given: tuple[Given, ...]
+
+
+def repeats(offer: Offer, *, is_looped: bool) -> bool:
+    """Say whether who takes an offer is called for each of many: those that it is of, or those that its source is called for."""
+    return any(
+        one.fan_out or (is_looped and many(one.source) >= one.holds)
+        for one in offer.given
+        if one.origin == "step"
+    )
+
+
+def foreign(need: Need, at: int, source: Need | None) -> float:
+    """Say what it costs more to take a unit from another server, where the tool's own has it, too.
+
+    A server numbers its things itself: what names one elsewhere names another here, if any. Who is asked for it with
+    something at hand may know: a customer by an address.
+    """
+    name = words_of(next(step.key for step in reversed(need.open[at].path) if step.kind == "key"))
+    names_a_thing = bool(name) and name[-1] in IDENTIFYING and name[-1] not in KINDS
+    if not names_a_thing:
+        return OTHERS_VALUE
+    return OTHERS_ANSWER if source is not None and source.uses_have else OTHERS_ID
 
 
 def _required(
@@ -90,7 +134,8 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
         kind = next((one.type for one in slots if one.path == path), None)
         found = have.parameter(ports, name, kind, is_wanted=is_wanted)
         if found is not None and (kind is not None or isinstance(have[found], list | NoneType)):
-            given.append(Given(path, "have", have=found, value=have.value(found, kind)))
+            each = have.is_each(kind, found)
+            given.append(Given(path, "have", have=found, value=have.value(found, kind), each=each))
         elif name in required:
             own, rest = _units(slots, have)
             given += own
@@ -227,7 +272,7 @@ def _links_into(unit: Unit, edge: Edge, source: Ports) -> Iterator[tuple[Slot, L
 def _single(links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
     # One value before many, then the surest; the rest costs more.
     for slot, link, path in sorted(links, key=lambda one: _price(one[1].confidence, many(one[2]))):
-        yield (_given(slot.path, link, path, tool),)
+        yield (_given(slot, link, path, tool),)
 
 
 def _array(
@@ -255,7 +300,7 @@ def _inner(
     if fitting:
         # What stands in the item itself before what stands around it; then what is surest.
         link, path = max(fitting, key=lambda one: (len(_items(one[1])), one[0].confidence))
-        return _given(slot.path, link, path, tool)
+        return _given(slot, link, path, tool)
     found = have.slot(slot)
     return None if found is None else Given(slot.path, "have", have=found, value=have.value(found, slot.type))
 
@@ -266,8 +311,16 @@ def _items(path: Path) -> Path:
     return path[: ends[-1]] if ends else ()
 
 
-def _given(slot: Path, link: Link, path: Path, tool: str) -> Given:
-    return Given(slot, "step", step=tool, source=path, confidence=link.confidence, evidence=link.evidence)
+def _given(slot: Slot, link: Link, path: Path, tool: str) -> Given:
+    return Given(
+        slot.path,
+        "step",
+        step=tool,
+        source=path,
+        confidence=link.confidence,
+        evidence=link.evidence,
+        is_alone=slot.is_alone,
+    )
 
 
 def _cost(given: tuple[Given, ...], crossing: float) -> float:

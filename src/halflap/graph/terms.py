@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
-from halflap.graph.supply import need_of, offers
+from halflap.graph.supply import FAN_OUT, foreign, need_of, offers
 from halflap.graph.workflow import many
 
 if TYPE_CHECKING:
@@ -13,31 +14,20 @@ if TYPE_CHECKING:
 
     from halflap.graph.edge import Edge, Ports
     from halflap.graph.have import Have
+    from halflap.graph.named import Named
     from halflap.graph.supply import Need, Offer
-    from halflap.schema import Type
 
-__all__ = ["AIMLESS", "CHANGING", "TOOL", "Alike", "Flows", "Terms"]
+__all__ = ["AIMLESS", "CHANGING", "TOOL", "Flows", "Terms"]
 
 TOOL = 1.0
 """What a call costs at least."""
 SECOND = 0.2
 """What a second of waiting costs; no more than a tool does, however slow one is."""
-AIMLESS = 0.5
-"""What it costs to begin with a call that uses nothing of what is at hand, where something is."""
+AIMLESS = 1.9
+"""What it costs to begin with a call that uses nothing of what is at hand, where something is: who says what he has means
+it to be used, not all that there is to be gone through."""
 CHANGING = 2.0
 """What it costs to change something on the way: two more calls that only read are preferred."""
-
-
-class Alike(NamedTuple):
-    """A place whose name shares words with another, the best first when sorted."""
-
-    unshared: int
-    """How many words of the other it lacks."""
-    rest: int
-    """How many more it has."""
-    tool: str
-    path: str
-    kind: Type
 
 
 class Flows(Protocol):
@@ -46,6 +36,11 @@ class Flows(Protocol):
     @property
     def tools(self) -> Mapping[str, Ports]:
         """All tools, by name."""
+        ...
+
+    @property
+    def named(self) -> Named:
+        """The names of what tools return; of others than these, too, where some are left out."""
         ...
 
     def into(self, tool: str) -> Sequence[Edge]:
@@ -66,8 +61,6 @@ class Terms:
         self.every = every
         self.barred: set[tuple[str, str]] = set()
         """Tools, each with one that it may take nothing from, since that one is called in a loop."""
-        self.alike: dict[frozenset[str], Sequence[Alike]] = {}
-        """The places whose names share words with some, looked for once."""
         self._needs: dict[str, Need | None] = {}
         self._costs: dict[str, float] = {}
         self._offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {}
@@ -88,6 +81,8 @@ class Terms:
             need = self.need(tool)
             assert need is not None, "only what may be called has a cost"
             cost = TOOL + min(TOOL, SECOND * (need.ports.latency_ms or 0.0) / 1_000)
+            if need.is_for_each:
+                cost += FAN_OUT
             if self.have and not need.open and not need.uses_have:
                 cost += AIMLESS
             if tool not in self.wanted and seems_to_change(need.ports):
@@ -144,5 +139,24 @@ class Terms:
                     made = list(offers(need, edge, self.graph.tools[edge.source], self.have))
                     if made:
                         found[edge.source] = made
-            self._offers[tool] = found
+            self._offers[tool] = self._from_home_first(need, found)
         return self._offers[tool]
+
+    def _from_home_first(
+        self, need: Need, found: Mapping[str, Sequence[tuple[int, Offer]]]
+    ) -> Mapping[str, Sequence[tuple[int, Offer]]]:
+        """Have what a tool's own server offers it cost more from others: anybody can return a value of any name."""
+        tools, home = self.graph.tools, need.ports.server
+        own = {at for source, made in found.items() if tools[source].server == home for at, _ in made}
+        if not own:
+            return found
+        dearer: dict[str, Sequence[tuple[int, Offer]]] = {}
+        for source, made in found.items():
+            asked = self.need(source)
+            dearer[source] = [
+                (at, replace(one, cost=one.cost + foreign(need, at, asked)))
+                if at in own and tools[source].server != home
+                else (at, one)
+                for at, one in made
+            ]
+        return dearer

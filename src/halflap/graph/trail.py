@@ -56,8 +56,22 @@ class _Value:
         for tool, answer, _, path in self.sources:
             if tool == source[0] and (answer != source[1] or path == source[3]):
                 return
-        if len(self.sources) < _MOST_PLACES:
+        if len(self.sources) < _MOST_PLACES or _is_new_server(self.sources, source):
             self.sources.append(source)
+
+
+def _is_new_server(sources: list[_Source], source: _Source) -> bool:
+    """Say whether no place is of a result of this server: however many another fills, one is left for it."""
+    server = getattr(source[0], "server", None)
+    return server is not None and all(getattr(one[0], "server", None) != server for one in sources)
+
+
+def _at_home(sources: list[_Source], tool: Hashable) -> list[_Source]:
+    """Give those of the server that takes a value, if it returned it, too: others may know or guess what it has."""
+    home = getattr(tool, "server", None)
+    if home is None or len(sources) < 2:  # noqa: PLR2004 -- there is nothing to choose from
+        return sources
+    return [one for one in sources if getattr(one[0], "server", None) == home] or sources
 
 
 @dataclass(slots=True)
@@ -211,8 +225,9 @@ class Trails:
             given.append(value)
             # If it came from somebody since, it was known before that.
             value.sources = [one for one in value.sources if one[2] <= began]
-            if len({one[0] for one in value.sources}) <= _MOST_SOURCES:
-                came += [(path, tells, one) for one in value.sources]
+            sources = _at_home(value.sources, tool)
+            if len({one[0] for one in sources}) <= _MOST_SOURCES:
+                came += [(path, tells, one) for one in sources]
         for value in given:
             value.is_used = True
         sure = {source[1] for _, tells, source in came if tells == SURE}

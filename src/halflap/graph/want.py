@@ -50,13 +50,13 @@ def field_places(graph: Flows, text: str) -> Iterator[tuple[Ports, Place, float]
     wanted = words_of(text)
     if not wanted:
         return
-    # Most names are none: what does not even have the last word's letters is not taken apart.
-    part = wanted[-1].rstrip("y")
-    for ports in graph.tools.values():
+    # Whatever fits has the last word in its last name.
+    having = {tool for _, tools in graph.named.sharing(wanted[-1:]) for tool in tools}
+    for ports in (graph.tools[tool] for tool in sorted(having) if tool in graph.tools):
         best: tuple[float, int, str, Place] | None = None
         for place in ports.places:
             name = _own_name(place.path)
-            if name is None or part not in name.lower():
+            if name is None or wanted[-1] not in words_of(name):
                 continue
             fit = _fit(wanted, place.path, ports)
             rank = (-fit, many(place.path), repr(place.path))

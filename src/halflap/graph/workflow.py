@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from halflap.graph.edge import path_text
+from halflap.graph.edge import EACH, key, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +35,10 @@ class Given:
     """Under which name it is at hand."""
     value: Any = None
     """The value at hand; None where it is only known to exist."""
+    each: bool = False
+    """Whether it is a list at hand, and the call is made for each item."""
+    is_alone: bool = False
+    """Whether the slot is in an array that takes one item: of many, each gets a call with an array of its own."""
     step: str = ""
     source: Path = ()
     """Where it stands in the result of that step."""
@@ -44,13 +48,18 @@ class Given:
     @property
     def fan_out(self) -> int:
         """How many of the source's loops are around the call, and not within the argument."""
-        return max(0, many(self.source) - many(self.slot)) if self.origin == "step" else 0
+        return max(0, many(self.source) - self.holds) if self.origin == "step" else 0
+
+    @property
+    def holds(self) -> int:
+        """How many of the source's loops the argument takes in."""
+        return 0 if self.is_alone else many(self.slot)
 
     def to_json(self) -> dict[str, Any]:
         """Give it as it is shown."""
         told: dict[str, Any] = {"from": self.origin}
         if self.origin == "have":
-            told |= {"name": self.have, "value": self.value}
+            told |= {"name": self.have, "value": self.value} | ({"each": True} if self.each else {})
         if self.origin == "step":
             told |= {
                 "step": self.step,
@@ -69,7 +78,17 @@ class Axis:
     """A loop over what a step returned: the path to what is gone through, that step included."""
 
     step: str
+    """None, where it is over a list at hand; the path begins with its name then."""
     path: Path
+
+    @classmethod
+    def at_hand(cls, name: str) -> Axis:
+        """Give the loop over a list at hand."""
+        return cls("", (key(name), EACH))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as it is shown."""
+        return {"step": self.step or "have", "path": path_text(self.path)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 METERS = {
     "results": "results that were learned from",
     "look_seconds": "seconds that it took to look at them",
-    "lag_seconds": "seconds from each answer to what was learned from it being in the store",
+    "lag_seconds": "seconds from an answer till what it taught was in the store, added up over the results",
     "writes": "times that something was written",
     "write_seconds": "seconds that writing took",
     "dropped": "results that were passed over, since too many came",

@@ -18,7 +18,14 @@ _MOST_MEMBERS = 100
 def union(members: Iterable[Type]) -> Type:
     """Join types; equal ones once, values with values, null last, anything with `any` is `any`."""
     parts = (one for member in members for one in (member.members if member.kind == "union" else (member,)))
-    flat = list(dict.fromkeys(replace(one, description="") if one.description else one for one in parts))
+    once: dict[Type, Type] = {}
+    for part in parts:
+        one = replace(part, description="") if part.description else part
+        known = once.setdefault(one, one)
+        if known.bounds != one.bounds:
+            # Of two that differ in their bounds alone, none holds of both.
+            once[one] = replace(known, bounds=None)
+    flat = list(once.values())
     listed = [one for one in flat if one.kind == "values"]
     if len(listed) > 1:
         # In one list, each once: 1 and true are two.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-__all__ = ["ANY", "CUT", "NEVER", "PLAIN", "Field", "Kind", "Type"]
+__all__ = ["ANY", "CUT", "NEVER", "PLAIN", "Bounds", "Field", "Kind", "Type"]
 
 Kind = Literal[
     "string",
@@ -30,6 +30,14 @@ PLAIN: dict[str, Kind] = {
 }  # fmt: skip
 
 
+class Bounds(NamedTuple):
+    """What a schema says of the size and the letters of a text, or of the size of an array."""
+
+    shortest: int = 0
+    longest: int | None = None
+    pattern: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
     """What values look like."""
@@ -47,6 +55,8 @@ class Type:
     values: tuple[Any, ...] = field(default=(), compare=False)
     format: str | None = None
     description: str = ""
+    bounds: Bounds | None = field(default=None, compare=False, repr=False)
+    """Only for a text or an array, and only where the schema says it."""
     names: str = ""
     """What a type that contains itself is, in a word: `object`, `array`."""
     relations: tuple[tuple[str, str], ...] = field(default=(), compare=False)

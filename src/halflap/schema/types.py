@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.schema.drafts import is_old
 from halflap.schema.join import both, union, work_of_both
-from halflap.schema.kinds import ANY, CUT, NEVER, PLAIN, Field, Type
+from halflap.schema.kinds import ANY, CUT, NEVER, PLAIN, Bounds, Field, Type
 from halflap.schema.refer import MISSING, References
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _DEEPEST = 40
 _MOST_PARTS = 3_000
 _MOST_CHOICES = 100
 _MOST_VALUES = 500
+_LONGEST_PATTERN = 1_000
 LEFT_OUT = "… (cut)"
 RELATIONS = "x-halflap"
 """The keyword of the contract for servers, under which a schema says of what a value is."""
@@ -157,7 +158,13 @@ class _Reader:
         if kind == "array":
             return self._array(schema, depth, through)
         form = schema.get("format")
-        return Type(kind, format=form if isinstance(form, str) and kind == "string" else None)
+        if kind != "string":
+            return Type(kind)
+        return Type(
+            kind,
+            format=form if isinstance(form, str) else None,
+            bounds=_bounds(schema, "minLength", "maxLength"),
+        )
 
     def _object(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
         listed = schema.get("required")
@@ -206,7 +213,19 @@ class _Reader:
         ]
         if isinstance(items, dict):
             inner.append(self.read(items, depth + 1, through))
-        return Type("array", items=union(inner) if inner else None)
+        return Type(
+            "array", items=union(inner) if inner else None, bounds=_bounds(schema, "minItems", "maxItems")
+        )
+
+
+def _bounds(schema: Mapping[str, Any], least: str, most: str) -> Bounds | None:
+    shortest, longest, pattern = schema.get(least), schema.get(most), schema.get("pattern")
+    found = Bounds(
+        shortest if type(shortest) is int and shortest > 0 else 0,
+        longest if type(longest) is int and longest >= 0 else None,
+        pattern if isinstance(pattern, str) and len(pattern) <= _LONGEST_PATTERN else "",
+    )
+    return None if found == Bounds() else found
 
 
 def _related(kind: Type, said: Any) -> Type:
@@ -217,7 +236,7 @@ def _related(kind: Type, said: Any) -> Type:
     relations = tuple(
         (key, text) for key, text in found if isinstance(text, str) and 0 < len(text) <= _LONGEST_RELATION
     )
-    if not relations or kind in {ANY, CUT, NEVER}:
+    if not relations:
         return kind
     members = tuple(replace(one, relations=relations) for one in kind.members)
     return replace(kind, relations=relations, members=members)

@@ -87,14 +87,14 @@ _STEPS = _objects(
     may_change_something={"type": "boolean"},
     arguments={
         "type": "object",
-        "description": "By parameter: from `have`, `default`, another `step` with its path, confidence and evidence, or "
-        "`missing`",
+        "description": "By parameter: from `have` (with `each`: one call for each item), `default`, another `step` with "
+        "its path, confidence and evidence, or `missing`",
         "additionalProperties": {"type": "object"},
     },
     fan_out={
         "type": ["array", "null"],
         "items": {"type": "object"},
-        "description": "What it is called once for each item of",
+        "description": "What it is called once for each item of: of a step's result, or of a list in `have`",
     },
     paginates={
         "type": ["object", "null"],
