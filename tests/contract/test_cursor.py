@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import hmac
 import logging
+import os
 import string
+import subprocess
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +114,25 @@ def test_the_order_of_keys_makes_no_other_query() -> None:
     cursors = Cursors(KEY)
     cursor = cursor_of(cursors, {"a": 1, "b": 2})
     assert cursors.page(ITEMS, cursor=cursor, size=5, query={"b": 2, "a": 1}).results[0] == "item 10"
+
+
+def test_a_set_in_a_query_is_the_same_in_every_process() -> None:
+    program = """
+from halflap.contract import Cursors
+cursors = Cursors(b"0123456789abcdef", clock=lambda: 1.0)
+print(cursors.page("abc", cursor=None, size=1, query={"tags": set("abcdefgh")}).pagination.next_cursor)
+"""
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(printed) == 1
 
 
 def test_a_cursor_of_offsets_is_none_of_keys() -> None:

@@ -189,12 +189,25 @@ def _is_size(size: object) -> bool:
 
 def _digest(query: Any, *, by_key: bool) -> bytes:
     try:
-        text = json.dumps([by_key, to_jsonable_python(query)], sort_keys=True)
+        text = _text([by_key, _ordered(query)])
     except (ValueError, TypeError) as error:
         raise TypeError(
             f"`query` has to be made of what JSON can hold, to bind cursors to it: {error}"
         ) from error
     return hashlib.sha256(text.encode()).digest()
+
+
+def _ordered(value: Any) -> Any:
+    """Put sets into an order: theirs is another one in every process."""
+    if isinstance(value, set | frozenset):
+        return sorted(map(_text, value))
+    if isinstance(value, dict):
+        return {key: _ordered(inner) for key, inner in value.items()}
+    return [_ordered(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _text(value: Any) -> str:
+    return json.dumps(to_jsonable_python(value), sort_keys=True)
 
 
 def _encode(raw: bytes) -> str:
