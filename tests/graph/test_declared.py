@@ -147,3 +147,72 @@ class TestOtherServers:
 def test_a_text_that_is_very_long_is_read_in_no_time() -> None:
     text = "from a_b " * 50_000 + "`" * 100_000
     assert len(mentions_of(tool("s", "t", "x", description=text))) <= 200
+
+
+def made(way: str, thing: str, **more: object) -> dict[str, object]:
+    return {"type": "string", "x-halflap": {way: thing}, **more}
+
+
+class TestProducesAndConsumes:
+    """What the contract for servers puts into schemas."""
+
+    source = tool("s", "alpha", "", {"rows": [{"qq": made("produces", "customer"), "zz": str}]})
+    target = tool("s", "beta", {"ww!": made("consumes", "customer")})
+
+    def test_names_that_share_nothing_are_joined(self) -> None:
+        edge = pair(self.source, self.target)
+        assert mappings(edge) == {("rows[].qq", "ww")}
+        assert edge is not None
+        assert edge.kinds == {"declared"}
+        assert edge.coverage == "strict"
+        graph = graph_of(self.source, self.target)
+        assert [one.source for one in graph.into(self.target.tool)] == [self.source.tool]
+        assert [one.target for one in graph.out_of(self.source.tool)] == [self.target.tool]
+
+    def test_another_thing_is_not_meant(self) -> None:
+        assert pair(self.source, tool("s", "beta", {"ww!": made("consumes", "order")})) is None
+        assert pair(self.source, tool("s", "beta", {"ww!": made("produces", "customer")})) is None
+
+    def test_how_a_thing_is_written_does_not_matter(self) -> None:
+        assert pair(self.source, tool("s", "beta", {"ww!": made("consumes", "Customers")})) is not None
+
+    def test_a_value_that_may_be_null_and_one_in_a_list(self) -> None:
+        nullable = {
+            "type": "object",
+            "properties": {
+                "qq": {
+                    "anyOf": [{"type": "string"}, {"type": "null"}],
+                    "x-halflap": {"produces": "customer"},
+                }
+            },
+        }
+        assert mappings(pair(tool("s", "alpha", "", nullable), self.target)) == {("qq", "ww")}
+        listed = {
+            "type": "object",
+            "properties": {"qq": {"type": "array", "items": made("produces", "customer")}},
+        }
+        assert mappings(pair(tool("s", "alpha", "", listed), self.target)) == {("qq[]", "ww")}
+
+    def test_a_type_that_does_not_fit_is_no_edge_whatever_is_said(self) -> None:
+        number = {"ww!": {"type": "integer", "x-halflap": {"consumes": "customer"}}}
+        assert pair(self.source, tool("s", "beta", number)) is None
+
+    def test_no_server_can_claim_what_another_produces_or_consumes(self) -> None:
+        hostile_taker = tool("evil", "beta", {"ww!": made("consumes", "customer")})
+        hostile_giver = tool("evil", "alpha", "", {"rows": [{"qq": made("produces", "customer")}]})
+        graph = graph_of(self.source, self.target, hostile_taker, hostile_giver)
+        assert graph.edge(self.source.tool, hostile_taker.tool) is None
+        assert graph.edge(hostile_giver.tool, self.target.tool) is None
+        assert [one.source for one in graph.into(hostile_taker.tool)] == [hostile_giver.tool]
+        assert [one.source for one in graph.into(self.target.tool)] == [self.source.tool]
+
+    def test_a_server_cannot_write_itself_into_another_by_its_name(self) -> None:
+        odd = tool("evil", "beta", {"ww!": made("consumes", "s\0customer")})
+        assert graph_of(self.source, odd).edge(self.source.tool, odd.tool) is None
+
+    @pytest.mark.parametrize(
+        "said", ["customer", None, 5, ["customer"], {"produces": 5}, {"produces": "x" * 999}]
+    )
+    def test_what_is_not_written_as_it_should_be_says_nothing(self, said: object) -> None:
+        gives = {"type": "object", "properties": {"qq": {"type": "string", "x-halflap": said}}}
+        assert pair(tool("s", "alpha", "", gives), self.target) is None

@@ -1,6 +1,7 @@
-"""Relations that a server's own descriptions tell of: "from A or C" at a parameter, "use with B" at a field, lists of tools.
+"""Relations that a server itself tells of: "from A or C" at a parameter, "use with B" at a field, lists of tools.
 
-A description speaks for its own server alone. A name is read as a tool's only where it is that of a tool of the same
+Schemas can say it outright, as those of the contract for servers do: that a field produces what a parameter consumes.
+Either way, a description speaks for its own server alone. A name is read as a tool's only where it is that of a tool of the same
 server, so that no text can reach another's; which tools there are is looked up when it is asked, not when it is read.
 """
 
@@ -9,14 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from halflap.graph.words import Words, words_of
+from halflap.graph.words import Words, phrase, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from halflap.graph.edge import Path, Ports
+    from halflap.schema import Type
 
-__all__ = ["Mention", "Relation", "mentions_of", "relations"]
+__all__ = ["RELATED", "Mention", "Relation", "mentions_of", "related_keys", "related_to", "relations"]
+
+RELATED = "@"
+"""Before the key of a thing that a field produces and a parameter consumes, within one server."""
 
 _LONGEST = 4_000
 _MOST = 200
@@ -77,6 +82,21 @@ class Relation(NamedTuple):
     slot: Path | None
     names: frozenset[Words]
     text: str
+
+
+def related_keys(server: str, kind: Type, direction: Literal["produces", "consumes"]) -> Sequence[str]:
+    """Give the keys of the things that a schema says outright that it produces, or that it consumes."""
+    if not kind.relations and not kind.members:
+        return ()
+    said = dict.fromkeys(one for part in (kind, *kind.members) for one in part.relations)
+    return [
+        f"{RELATED}{server}\0{phrase(words_of(thing)) or thing}" for way, thing in said if way == direction
+    ]
+
+
+def related_to(key: str) -> str:
+    """Say what such a key stands for."""
+    return f"the server says that one produces and the other consumes: {key.rpartition(chr(0))[2]}"
 
 
 def mentions_of(ports: Ports) -> tuple[Mention, ...]:

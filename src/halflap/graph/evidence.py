@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from halflap.graph.declared import relations
+from halflap.graph.declared import RELATED, related_to, relations
 from halflap.graph.edge import Evidence, path_text
 from halflap.graph.fit import conflict
 from halflap.graph.vocabulary import CHOSEN, COMMON_THINGS, IDENTIFYING, KINDS, telling
@@ -27,7 +27,7 @@ _LEADING_NAME = 0.37
 _LEADING_OPTIONAL = 0.5
 _LEADING_FORMAT = 0.35
 """Less than these cannot come to be enough, whatever else two places have in common by themselves."""
-_MARKS = "{=#!+"
+_MARKS = "{=#!+" + RELATED
 """What keys begin with that are no names."""
 _MOST_SAID = 8
 _MOST_MEANT = 5_000
@@ -148,7 +148,7 @@ def may_lead(key: str, held: Iterable[Held], weight: float) -> tuple[bool, bool]
 
     `held` is where one of the two has it, `weight` what the key weighs here.
     """
-    if key[0] in "#+!":
+    if key[0] in "#+!" or key[0] == RELATED:
         return True, False
     if key[0] == "{":
         return True, True
@@ -270,9 +270,11 @@ def _formats(source: Node, target: Node, key: str, weight: float, others: dict[A
 
 def _same(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
     """Note what is the same within one server: the few values that are possible, or what a tool is for."""
-    evidence = (
-        _ONE_OF_FEW if key[0] == "#" else Evidence("entity", _TOLD, f"{source.name} is there to tell it")
-    )
+    if key[0] == RELATED:
+        evidence = Evidence("declared", _DECLARED, related_to(key))
+    else:
+        told = Evidence("entity", _TOLD, f"{source.name} is there to tell it")
+        evidence = _ONE_OF_FEW if key[0] == "#" else told
     for give in source.gives[key]:
         for take in target.takes[key]:
             others.setdefault((give.at, take.at), []).append(evidence)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.declared import mentions_of
+from halflap.graph.declared import mentions_of, related_keys
 from halflap.graph.fit import Form, form_of
 from halflap.graph.reading import place_readings, slot_readings, where
 from halflap.graph.subject import Subject, subject_of
@@ -185,6 +185,8 @@ def _given(
             _hold(gives, key, at, weight, own=own)
         for key in _typed(ports.server, seen, form):
             _hold(gives, key, at)
+        for key in related_keys(ports.server, place.type, "produces"):
+            _hold(gives, key, at)
         if seen.is_named and len(seen.own) == 1 and _is_vague(seen.own[0]):
             if _is_open(seen, subject):
                 vague.setdefault(seen.own[0], []).append(at)
@@ -209,6 +211,8 @@ def _taken(
         for key, weight, own in slot_readings(slot.path, subject, form.kind, slot.description):
             _hold(takes, key, at, weight, own=own, optional=not is_needed)
         for key in _typed_slot(ports.server, seen, form, is_needed=is_needed):
+            _hold(takes, key, at)
+        for key in related_keys(ports.server, slot.type, "consumes"):
             _hold(takes, key, at)
         if len(slot.path) <= _OUTERMOST and _is_vague(own_name[-1]):
             for thing in _asked(own_name, subject):

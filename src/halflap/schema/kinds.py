@@ -59,6 +59,8 @@ class Type:
     """Only for a text or an array, and only where the schema says it."""
     names: str = ""
     """What a type that contains itself is, in a word: `object`, `array`."""
+    relations: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """What a server says that the value is of: `("produces", "customer")`."""
     mark: int = field(default=0, compare=False, repr=False)
     """The same number for a type that contains itself and for where it does so; else 0."""
     spelled: tuple[tuple[str, Any], ...] = field(init=False, repr=False)

@@ -28,6 +28,9 @@ _MOST_CHOICES = 100
 _MOST_VALUES = 500
 _LONGEST_PATTERN = 1_000
 LEFT_OUT = "… (cut)"
+RELATIONS = "x-halflap"
+"""The keyword of the contract for servers, under which a schema says of what a value is."""
+_LONGEST_RELATION = 64
 _OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProperties")
 _REFERENCES = ("$ref", "$dynamicRef")
 _BESIDE = frozenset({"$ref", "$defs", "definitions", "$schema", "$id", "$comment", "title"})
@@ -61,6 +64,7 @@ class _Reader:
         found = self._read(schema, depth, (*through, id(schema)))
         if id(schema) in self._again and not found.mark:
             found = replace(found, mark=self._again[id(schema)])
+        found = _related(found, schema.get(RELATIONS))
         description = schema.get("description")
         return (
             replace(found, description=description) if isinstance(description, str) and description else found
@@ -222,3 +226,17 @@ def _bounds(schema: Mapping[str, Any], least: str, most: str) -> Bounds | None:
         pattern if isinstance(pattern, str) and len(pattern) <= _LONGEST_PATTERN else "",
     )
     return None if found == Bounds() else found
+
+
+def _related(kind: Type, said: Any) -> Type:
+    """Note of what a value is said to be, at each of the types that it may have."""
+    if not isinstance(said, dict):
+        return kind
+    found = [(key, said.get(key)) for key in ("produces", "consumes")]
+    relations = tuple(
+        (key, text) for key, text in found if isinstance(text, str) and 0 < len(text) <= _LONGEST_RELATION
+    )
+    if not relations:
+        return kind
+    members = tuple(replace(one, relations=relations) for one in kind.members)
+    return replace(kind, relations=relations, members=members)

@@ -1,0 +1,252 @@
+"""What a tool returns, from its type: the JSON Schema that it declares, and its values as JSON."""
+
+from __future__ import annotations
+
+import typing
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+from pydantic import PydanticUserError, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from halflap.contract.envelope import ErrorCode, ToolResponse
+from halflap.contract.page import Page, Pagination
+from halflap.contract.readable import readable
+from halflap.contract.relations import KEYWORD, sentence
+from halflap.contract.structs import has_struct, struct_schema, struct_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+__all__ = ["DIALECT", "data_type", "encoder_of", "envelope_schema", "marked", "output_schema"]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE = "#/$defs/"
+_SUCCESS = {"description": "Whether the operation succeeded"}
+_DUMPED: dict[str, Any] = {"mode": "json", "by_alias": True, "warnings": "none"}
+_METADATA: dict[str, Any] = {
+    "type": "object",
+    "required": ["execution_time_ms", "source", "cached"],
+    "properties": {
+        "execution_time_ms": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "How long the tool took. Unit: milliseconds.",
+            KEYWORD: {"unit": "milliseconds"},
+        },
+        "source": {"type": "string", "description": "Where the data come from"},
+        "cached": {"type": "boolean", "description": "Whether they were kept from an earlier call"},
+    },
+}
+
+
+class _Generator(GenerateJsonSchema):
+    """pydantic's, with what is always written being required, and without titles that only repeat names."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        if field["type"] == "typed-dict-field" or self.mode != "serialization":
+            return super().field_is_required(field, total)
+        return not field.get("serialization_exclude") and field.get("serialization_exclude_if") is None
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        del schema
+        return False
+
+
+def output_schema(kind: Any, *, codes: Iterable[str] = tuple(ErrorCode)) -> dict[str, Any]:
+    """Give the JSON Schema (2020-12) of what a tool returns.
+
+    Of `ToolResponse[T]` it is the choice between success and error, told apart by `success`; `codes` are the error
+    codes that there are. Of any other type, be it a dataclass, a TypedDict, one of pydantic's or of msgspec's, it is
+    the schema of that.
+    """
+    if (get_origin(kind) or kind) is not ToolResponse:
+        return {"$schema": DIALECT, **_schema_of(kind)}
+    return envelope_schema(_schema_of(data_type(kind)), codes)
+
+
+def data_type(kind: Any) -> Any:
+    """Give T of ToolResponse[T], or of T itself."""
+    if (get_origin(kind) or kind) is not ToolResponse:
+        return kind
+    given = get_args(kind)
+    if len(given) != 1 or isinstance(given[0], typing.TypeVar):
+        raise TypeError(
+            "ToolResponse needs the type of its data: write ToolResponse[Customer], not ToolResponse."
+        )
+    return given[0]
+
+
+def envelope_schema(data: Mapping[str, Any], codes: Iterable[str]) -> dict[str, Any]:
+    """Put the schema of the data into the envelope's."""
+    inner = {key: value for key, value in data.items() if key not in {"$defs", "$schema"}}
+    inner.setdefault("description", "Tool-specific response data")
+    error = {
+        "type": "object",
+        "description": "Present only when success is false",
+        "required": ["code", "message"],
+        "properties": {
+            "code": {"type": "string", "enum": [str(one) for one in codes], "description": "What went wrong"},
+            "message": {"type": "string", "description": "What was wrong, and what to do"},
+            "details": {"type": "object", "description": "More about it, for programs"},
+            "retry_after_seconds": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Present for RATE_LIMITED errors. Unit: seconds.",
+                KEYWORD: {"unit": "seconds"},
+            },
+        },
+        "if": {"properties": {"code": {"const": str(ErrorCode.RATE_LIMITED)}}, "required": ["code"]},
+        "then": {"required": ["retry_after_seconds"]},
+        "else": {"not": {"required": ["retry_after_seconds"]}},
+    }
+    schema: dict[str, Any] = {
+        "$schema": DIALECT,
+        "type": "object",
+        "oneOf": [
+            {
+                "type": "object",
+                "required": ["success", "data", "metadata"],
+                "properties": {"success": {"const": True, **_SUCCESS}, "data": inner, "metadata": _METADATA},
+                "not": {"required": ["error"]},
+            },
+            {
+                "type": "object",
+                "required": ["success", "metadata", "error"],
+                "properties": {
+                    "success": {"const": False, **_SUCCESS},
+                    "metadata": _METADATA,
+                    "error": error,
+                },
+                "not": {"required": ["data"]},
+            },
+        ],
+    }
+    return schema | ({"$defs": data["$defs"]} if data.get("$defs") else {})
+
+
+def encoder_of(kind: Any) -> Callable[[Any], Any]:
+    """Give what makes JSON of values of a type."""
+    inner = _page_item(kind)
+    if inner is not None and has_struct(inner):
+        pagination = TypeAdapter(Pagination)
+
+        def page_of_structs(page: Any) -> Any:
+            return {
+                "results": [struct_to_json(one) for one in page.results],
+                "pagination": pagination.dump_python(page.pagination, **_DUMPED),
+            }
+
+        return page_of_structs
+    if has_struct(kind):
+        from msgspec import to_builtins  # noqa: PLC0415 -- whoever has such a type has msgspec
+
+        return lambda value: to_builtins(value, str_keys=True)
+    dump = _adapter(kind).dump_python
+    return lambda value: dump(value, **_DUMPED)
+
+
+def _schema_of(kind: Any) -> dict[str, Any]:
+    inner = _page_item(kind)
+    if inner is not None and has_struct(inner):
+        items = struct_schema(inner)
+        schema = _generated(Page[dict[str, Any]])
+        schema["properties"]["results"]["items"] = {
+            key: value for key, value in items.items() if key != "$defs"
+        }
+        schema["$defs"] = {**schema["$defs"], **items.get("$defs", {})}
+    elif has_struct(kind):
+        schema = struct_schema(kind)
+    else:
+        schema = _generated(kind)
+    schema = marked(_with_root(schema), leave_out="consumes")
+    for part in _parts(schema):
+        # What is left out of a value that is made does not matter to whoever gets it whole.
+        part.pop("default", None)
+    for name, part in {"": schema, **schema.get("$defs", {})}.items():
+        own = part.get("title")
+        if isinstance(own, str) and (own == name or not name):
+            part.pop("title")
+    return schema
+
+
+def marked(schema: dict[str, Any], *, leave_out: str) -> dict[str, Any]:
+    """Tell in descriptions what a schema has under our keyword; one of the two directions is of no use there."""
+    for part in list(_parts(schema)):
+        _tell(part, leave_out)
+    return schema
+
+
+def _tell(schema: dict[str, Any], leave_out: str) -> None:
+    said = schema.get(KEYWORD)
+    if not isinstance(said, dict):
+        return
+    said = {key: value for key, value in said.items() if key != leave_out}
+    if not said:
+        del schema[KEYWORD]
+        return
+    schema[KEYWORD] = said
+    text = schema.get("description", "").strip()
+    told = sentence(said)
+    if told not in text:
+        schema["description"] = f"{text}{'' if not text or text[-1] in '.!?:' else '.'} {told}".strip()
+
+
+def _page_item(kind: Any) -> Any:
+    """Give T of Page[T]; None of anything else."""
+    given = get_args(kind) if get_origin(kind) is Page else ()
+    return given[0] if given else None
+
+
+def _generated(kind: Any) -> dict[str, Any]:
+    adapter = _adapter(kind)
+    with _told_of(kind):
+        return adapter.json_schema(by_alias=True, mode="serialization", schema_generator=_Generator)
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    with _told_of(kind):
+        return TypeAdapter(readable(kind))
+
+
+@contextmanager
+def _told_of(kind: Any) -> Iterator[None]:
+    """Say of a type that has no schema what to use instead."""
+    try:
+        yield
+    except (PydanticUserError, NameError, TypeError) as error:
+        name = getattr(kind, "__name__", None) or str(kind)
+        reason = str(error).partition("\n")[0]
+        raise TypeError(
+            f"There is no JSON Schema of {name}: {reason} Use a dataclass, a TypedDict (below Python 3.12 that of "
+            "typing_extensions), a model of pydantic or a Struct of msgspec, made of such and of plain types."
+        ) from error
+
+
+def _with_root(schema: dict[str, Any]) -> dict[str, Any]:
+    """Write a root that is only a reference out: a root has to be an object to be told for one."""
+    reference = schema.get("$ref")
+    if not isinstance(reference, str) or not reference.startswith(_REFERENCE):
+        return dict(schema)
+    defined = schema["$defs"]
+    name = reference.removeprefix(_REFERENCE)
+    rest = {key: value for key, value in schema.items() if key != "$ref"}
+    used = any(part.get("$ref") == reference for part in _parts({"$defs": defined}))
+    if not used:
+        rest["$defs"] = {key: value for key, value in defined.items() if key != name}
+    return {**defined[name], **{key: value for key, value in rest.items() if value != {}}}
+
+
+def _parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Give a schema and all schemas in it."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    for key in ("properties", "patternProperties", "$defs"):
+        for part in schema.get(key, {}).values():
+            yield from _parts(part)
+    for key in ("items", "additionalProperties", "contains", "propertyNames"):
+        yield from _parts(schema.get(key))
+    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        for part in schema.get(key, ()):
+            yield from _parts(part)

@@ -1,0 +1,266 @@
+"""A typed function as a tool that keeps a contract: it is timed, enveloped and looked at before its answer leaves."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from dataclasses import dataclass, field, replace
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+from pydantic_core import to_json
+
+from halflap.contract.checks import Checks
+from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse
+from halflap.contract.failures import Failures
+from halflap.contract.output import data_type, encoder_of, envelope_schema, output_schema
+from halflap.contract.relations import marks_in, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from enum import StrEnum
+
+    from halflap.contract.failures import Told
+    from halflap.contract.invariants import Invariant
+
+__all__ = ["Answer", "Contract", "ContractTool", "Decorator"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_log = logging.getLogger("halflap.contract")
+
+
+class Decorator(Protocol):
+    """What makes functions tools of a server, and leaves them as they are."""
+
+    def __call__(
+        self,
+        name: str | None = None,
+        *,
+        description: str | None = None,
+        invariants: Sequence[Invariant] = (),
+        source: str | None = None,
+        **settings: Any,
+    ) -> Callable[[F], F]:
+        """Give the decorator; `settings` are those of the server's own."""
+        ...
+
+
+class Answer(NamedTuple):
+    """What a tool answers with: the envelope, and the same as JSON text."""
+
+    structured: dict[str, Any]
+    text: str
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What all tools of a server have in common."""
+
+    source: str
+    """Where the data come from, as `metadata.source` says it."""
+    codes: type[StrEnum] | None = None
+    """Error codes of one's own, beside those of ErrorCode."""
+    errors: Mapping[type[Exception], Told] = field(default_factory=dict)
+    """Which code an exception stands for, beside TimeoutError (TIMEOUT) and PermissionError (PERMISSION_DENIED): a code;
+    a code and a message; or a function that makes a ContractError of the exception."""
+    failures: Failures = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not _is_text(self.source):
+            raise ValueError("A contract says where the data come from: Contract(source='crm').")
+        object.__setattr__(self, "failures", Failures(self.codes, self.errors))
+
+
+class ContractTool:
+    """A typed function under a contract."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        contract: Contract,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        invariants: Sequence[Invariant] = (),
+        source: str | None = None,
+        passing: tuple[type[BaseException], ...] = (),
+        control: tuple[type, ...] = (),
+    ) -> None:
+        """Read the function's types.
+
+        `passing` are exceptions, and `control` are results, that are the framework's own business.
+        """
+        self.name = name or str(getattr(function, "__name__", ""))
+        if not self.name or self.name == "<lambda>":
+            raise ValueError("A tool needs a name: give `name`, or a function that has one.")
+        self.function = function
+        self.description = inspect.cleandoc(description or function.__doc__ or "")
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.hints = _hints(function, self.name)
+        self._failures = contract.failures
+        self._source = contract.source if source is None else source
+        if not _is_text(self._source):
+            raise ValueError(f"The source of the tool {self.name} is a text, not {source!r}.")
+        self._passing = passing
+        self._control = control
+        if "return" not in self.hints:
+            raise TypeError(
+                f"The tool {self.name} does not say what it returns: annotate it, as in `-> Customer`, so that callers know."
+            )
+        kind = data_type(_without(self.hints["return"], control))
+        self.output_schema = envelope_schema(output_schema(kind), self._failures.codes)
+        self._encode = encoder_of(kind)
+        try:
+            self._checks = Checks(self.output_schema, tuple(invariants))
+        except ValueError as error:
+            raise TypeError(
+                f"What the tool {self.name} returns cannot be checked; mend its type: {error}"
+            ) from error
+
+    def parameters(self) -> list[inspect.Parameter]:
+        """Give the function's parameters, with annotations that tell in words what their marks say."""
+        return [
+            one.replace(annotation=_told(self.hints.get(one.name, one.annotation)))
+            for one in inspect.signature(self.function).parameters.values()
+        ]
+
+    def answer(self, *arguments: Any, **named: Any) -> Answer | Any:
+        """Call a function that is not async."""
+        started = time.perf_counter()
+        try:
+            value = self.function(*arguments, **named)
+        except self._passing:
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the caller gets an answer
+            return self._failed(error, _since(started))
+        return self._done(value, _since(started))
+
+    async def answer_async(self, *arguments: Any, **named: Any) -> Answer | Any:
+        """Call an async function; to cancel it is not a failure of the tool."""
+        started = time.perf_counter()
+        try:
+            value = await self.function(*arguments, **named)
+        except self._passing:
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the caller gets an answer
+            return self._failed(error, _since(started))
+        return self._done(value, _since(started))
+
+    def refuse(self, error: ErrorDetail) -> Answer:
+        """Answer with an error, without a call."""
+        return self._send(ToolResponse[Any].failed(error), None, 0)
+
+    def _done(self, value: Any, took: int) -> Answer | Any:
+        if self._control and isinstance(value, self._control):
+            return value
+        response = value if isinstance(value, ToolResponse) else ToolResponse.of(value)
+        try:
+            data = self._encode(response.data) if response.success else None
+        except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
+            _log.exception("%s: its result cannot be written as JSON", self.name)
+            return self._send(ToolResponse.failed(_broken("data")), None, took)
+        return self._send(response, data, took)
+
+    def _failed(self, raised: BaseException, took: int) -> Answer:
+        try:
+            error, anticipated = self._failures.error_of(raised)
+        except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
+            _log.exception("%s: the table of errors failed on %s", self.name, type(raised).__name__)
+            error, anticipated = self._failures.general(ErrorCode.INTERNAL_ERROR), False
+        if not anticipated:
+            _log.error("%s raised %s", self.name, type(raised).__name__, exc_info=raised)
+        return self._send(ToolResponse[Any].failed(error), None, took)
+
+    def _send(self, response: ToolResponse[Any], data: Any, took: int) -> Answer:
+        said = response.metadata
+        metadata = replace(
+            said, execution_time_ms=said.execution_time_ms or took, source=said.source or self._source
+        )
+        try:
+            sent = _envelope(response, data, metadata)
+            breach = self._checks.breach_of(sent)
+            if breach is None:
+                return Answer(sent, to_json(sent).decode())
+        except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
+            _log.exception("%s: its answer cannot be sent", self.name)
+            error = _broken("")
+        else:
+            _log.error("%s: its answer breaks its contract at %s: %s", self.name, breach.path, breach.reason)
+            error = _broken(breach.path)
+        # With metadata of our own: it may have been these that were wrong.
+        sent = ToolResponse[Any].failed(error, ResponseMetadata(took, self._source)).to_json()
+        return Answer(sent, to_json(sent).decode())
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _since(started: float) -> int:
+    return int((time.perf_counter() - started) * 1000)
+
+
+def _envelope(response: ToolResponse[Any], data: Any, metadata: ResponseMetadata) -> dict[str, Any]:
+    if response.success:
+        return {"success": True, "data": data, "metadata": metadata.to_json()}
+    return replace(response, metadata=metadata).to_json()
+
+
+def _broken(path: str) -> ErrorDetail:
+    where = f" at {path}" if path else ""
+    return ErrorDetail(
+        ErrorCode.INTERNAL_ERROR,
+        f"The tool's answer breaks its own contract{where}; this is a fault of the server, which has the details in its log.",
+        {"path": path} if path else None,
+    )
+
+
+def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise TypeError(
+            f"The types of the tool {name} cannot be read: {error}. With `from __future__ import annotations`, all types "
+            "of a tool have to be names of its module, imported for running and not only for type checking."
+        ) from error
+
+
+def _without(kind: Any, control: tuple[type, ...]) -> Any:
+    """Take what is the framework's own business out of a union."""
+    left = [one for one in get_args(kind) if not (isinstance(one, type) and issubclass(one, control))]
+    if not control or len(left) == len(get_args(kind)) or not left:
+        return kind
+    found = left[0]
+    for one in left[1:]:
+        found |= one
+    return found
+
+
+def _told(annotation: Any) -> Any:
+    """Put what the marks of a parameter say into its description."""
+    said = {kind: text for kind, text in marks_in(annotation).items() if kind != "produces"}
+    if not said:
+        return annotation
+    described = [
+        one.description
+        for one in getattr(annotation, "__metadata__", ())
+        if isinstance(one, FieldInfo) and one.description
+    ]
+    text = described[-1].strip() if described else ""
+    text = f"{text}{'' if not text or text[-1] in '.!?:' else '.'} {sentence(said)}".strip()
+    return (
+        Annotated[annotation, Field(description=text)] if get_origin(annotation) is Annotated else annotation
+    )

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import hmac
+import logging
+import os
+import string
+import subprocess
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halflap.contract import Cursors, ErrorCode, InvalidQuery, Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KEY = b"0123456789abcdef"
+ITEMS = [f"item {number}" for number in range(25)]
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def cursor_of(cursors: Cursors, query: Any = "q", size: int = 10) -> str:
+    found = cursors.page(ITEMS, cursor=None, size=size, query=query).pagination.next_cursor
+    assert found is not None
+    return found
+
+
+def refused(cursors: Cursors, cursor: Any, query: Any = "q") -> str:
+    with pytest.raises(InvalidQuery) as raised:
+        cursors.page(ITEMS, cursor=cursor, size=10, query=query)
+    assert raised.value.error.code == ErrorCode.INVALID_QUERY
+    return raised.value.error.message
+
+
+@given(st.integers(0, 60), st.integers(1, 70), st.data())
+def test_walking_all_pages_gives_every_item_once_in_order(count: int, size: int, data: st.DataObject) -> None:
+    items = list(range(count))
+    cursors = Cursors(KEY, max_page_size=data.draw(st.integers(1, 70)))
+    ways: dict[str, Callable[[str | None], Page[int]]] = {
+        "list": lambda cursor: cursors.page(items, cursor=cursor, size=size, query="q"),
+        "offset": lambda cursor: cursors.fetch(
+            lambda start, many: items[start : start + many], cursor=cursor, size=size, query="q"
+        ),
+        "key": lambda cursor: cursors.fetch_after(
+            lambda after, many: [one for one in items if after is None or one > after][:many],
+            key=lambda one: one,
+            cursor=cursor,
+            size=size,
+            query="q",
+        ),
+    }
+    way = ways[data.draw(st.sampled_from(sorted(ways)))]
+    seen: list[int] = []
+    cursor = None
+    for _ in range(count + 1):
+        page = way(cursor)
+        assert page.pagination.page_size == len(page.results) <= min(size, cursors.max_page_size)
+        seen += page.results
+        cursor = page.pagination.next_cursor
+        if not page.pagination.has_more:
+            break
+    assert seen == items
+
+
+@given(st.data())
+def test_any_changed_character_of_a_cursor_is_refused(data: st.DataObject) -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors)
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    other = data.draw(st.sampled_from(string.printable).filter(lambda one: one != cursor[at]))
+    refused(cursors, cursor[:at] + other + cursor[at + 1 :])
+
+
+def test_every_other_way_to_write_the_last_character_is_refused() -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors)
+    alphabet = string.ascii_letters + string.digits + "-_"
+    for one in alphabet:
+        if one != cursor[-1]:
+            refused(cursors, cursor[:-1] + one)
+
+
+@given(st.one_of(st.text(), st.binary().map(lambda raw: raw.decode("latin-1"))))
+def test_anything_else_is_refused(text: str) -> None:
+    assert "no cursor for the first page" in refused(Cursors(KEY), text)
+
+
+@pytest.mark.parametrize("made", ["cut", "longer", "padded", "huge"])
+def test_what_is_left_or_added_is_refused(made: str) -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors)
+    changed = {"cut": cursor[:-1], "longer": cursor + "A", "padded": cursor + "=", "huge": "A" * 1_000_000}
+    refused(cursors, changed[made])
+
+
+def test_a_cursor_of_one_query_is_foreign_to_another() -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors, ["orders", "CUST-001"])
+    assert "for this query" in refused(cursors, cursor, ["orders", "CUST-002"])
+    assert cursors.page(ITEMS, cursor=cursor, size=10, query=["orders", "CUST-001"]).results[0] == "item 10"
+
+
+def test_the_order_of_keys_makes_no_other_query() -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors, {"a": 1, "b": 2})
+    assert cursors.page(ITEMS, cursor=cursor, size=5, query={"b": 2, "a": 1}).results[0] == "item 10"
+
+
+def test_a_set_in_a_query_is_the_same_in_every_process() -> None:
+    program = """
+from halflap.contract import Cursors
+cursors = Cursors(b"0123456789abcdef", clock=lambda: 1.0)
+print(cursors.page("abc", cursor=None, size=1, query={"tags": set("abcdefgh")}).pagination.next_cursor)
+"""
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(printed) == 1
+
+
+def test_a_cursor_of_offsets_is_none_of_keys() -> None:
+    cursors = Cursors(KEY)
+    with pytest.raises(InvalidQuery):
+        cursors.fetch_after(lambda _, __: ITEMS, key=str, cursor=cursor_of(cursors), size=5, query="q")
+
+
+def test_a_cursor_made_with_another_key_is_forged() -> None:
+    refused(Cursors(KEY), cursor_of(Cursors(b"another key of 16")))
+
+
+def test_signatures_are_compared_in_a_time_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors)
+    compared: list[int] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append(len(one))
+        return one == other
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    refused(cursors, cursor, "another query")
+    assert compared == [32]
+
+
+def test_a_cursor_holds_wherever_the_key_is_the_same() -> None:
+    assert Cursors(KEY).page(ITEMS, cursor=cursor_of(Cursors(KEY)), size=5, query="q").results[0] == "item 10"
+
+
+def test_a_stale_cursor_is_refused_and_says_so() -> None:
+    clock = Clock()
+    cursors = Cursors(KEY, lifetime=timedelta(minutes=5), clock=clock)
+    cursor = cursor_of(cursors)
+    clock.now += 299
+    assert cursors.page(ITEMS, cursor=cursor, size=5, query="q").results
+    clock.now += 1
+    assert "expired" in refused(cursors, cursor)
+
+
+def test_without_a_key_one_is_made_and_it_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "halflap.contract"):
+        cursors = Cursors()
+    assert cursors.is_of_process
+    assert "after this process ends" in caplog.text
+    assert not Cursors(KEY).is_of_process
+    refused(Cursors(), cursor_of(cursors))
+
+
+def test_a_page_is_never_larger_than_the_cap() -> None:
+    page = Cursors(KEY, max_page_size=7).page(ITEMS, cursor=None, size=1_000, query="q")
+    assert len(page.results) == page.pagination.page_size == 7
+    assert page.pagination.total_count == 25
+
+
+@pytest.mark.parametrize("size", [0, -1, True, 2.0])
+def test_a_size_that_is_none_is_refused(size: Any) -> None:
+    with pytest.raises(InvalidQuery, match="page size"):
+        Cursors(KEY).page(ITEMS, cursor=None, size=size, query="q")
+
+
+def test_a_page_after_the_end_of_a_list_that_has_become_shorter_is_empty() -> None:
+    cursors = Cursors(KEY)
+    page = cursors.page(ITEMS[:3], cursor=cursor_of(cursors), size=10, query="q")
+    assert (page.results, page.pagination.has_more) == ([], False)
+
+
+def test_by_key_nothing_is_repeated_when_something_comes_before() -> None:
+    cursors = Cursors(KEY)
+    items = list(range(0, 100, 10))
+
+    def page(cursor: str | None) -> Page[int]:
+        return cursors.fetch_after(
+            lambda after, many: [one for one in sorted(items) if after is None or one > after][:many],
+            key=lambda one: one,
+            cursor=cursor,
+            size=3,
+            query="q",
+        )
+
+    first = page(None)
+    items.append(5)
+    assert page(first.pagination.next_cursor).results == [30, 40, 50]
+
+
+def test_pages_of_what_has_to_be_awaited(run: Any) -> None:
+    cursors = Cursors(KEY)
+
+    async def fetched(start: int, many: int) -> list[str]:
+        return ITEMS[start : start + many]
+
+    async def page(cursor: str | None) -> Page[str]:
+        turn = cursors.open(cursor, size=10, query="q")
+        return turn.page(await fetched(turn.position or 0, turn.size + 1), total_count=len(ITEMS))
+
+    first = run(page(None))
+    assert run(page(first.pagination.next_cursor)).results == ITEMS[10:20]
+
+
+def test_what_the_author_has_to_mend_is_told() -> None:
+    with pytest.raises(ValueError, match="at least 16 bytes"):
+        Cursors(b"short")
+    with pytest.raises(ValueError, match="max_page_size"):
+        Cursors(KEY, max_page_size=0)
+    with pytest.raises(ValueError, match="at least a second"):
+        Cursors(KEY, lifetime=timedelta(0))
+    with pytest.raises(TypeError, match="`query` has to be made of what JSON can hold"):
+        Cursors(KEY).page(ITEMS, cursor=None, size=1, query=object())
+    with pytest.raises(ValueError, match="too long for a cursor"):
+        Cursors(KEY).fetch_after(lambda _, __: ["x" * 5_000, "y"], key=str, cursor=None, size=1, query="q")
+    with pytest.raises(TypeError, match="needs `key`"):
+        Cursors(KEY).open(None, size=1, query="q", by_key=True).page([1, 2])

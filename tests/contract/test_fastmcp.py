@@ -1,0 +1,78 @@
+"""With the real FastMCP, where it is installed: it is no dependency, not even for tests, since it brings 30 packages."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contract.desk import CONTRACT, register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+fastmcp: Any = pytest.importorskip("fastmcp", reason="needs FastMCP, which is not installed")
+
+
+def desk() -> Any:
+    from halflap.contract.fastmcp import contract_tools  # noqa: PLC0415 -- loads FastMCP
+
+    server = fastmcp.FastMCP("desk")
+    register(contract_tools(server, CONTRACT), fastmcp.Context)
+    return server
+
+
+def envelope(run: Run, name: str, **arguments: Any) -> dict[str, Any]:
+    async def called() -> Any:
+        async with fastmcp.Client(desk()) as client:
+            return await client.call_tool(name, arguments)
+
+    result = run(called())
+    assert result.is_error is False
+    (content,) = result.content
+    assert json.loads(content.text) == result.structured_content
+    found: dict[str, Any] = result.structured_content
+    return found
+
+
+def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run) -> None:
+    async def listed() -> Any:
+        async with fastmcp.Client(desk()) as client:
+            return await client.list_tools()
+
+    tools = {one.name: one for one in run(listed())}
+    read = tools["read_ticket"]
+    assert (read.title, read.description) == ("Read", "Read a ticket.")
+    assert list(read.input_schema["properties"]) == ["number"]
+    assert read.input_schema["properties"]["number"]["x-halflap"] == {"consumes": "ticket"}
+    assert read.input_schema["properties"]["number"]["description"] == "Which one. Consumes: ticket."
+    good, _ = read.output_schema["oneOf"]
+    assert good["properties"]["data"]["properties"]["minutes"]["description"] == "Time spent. Unit: minutes."
+
+
+def test_results_and_errors_are_enveloped(run: Run) -> None:
+    first = envelope(run, "list_tickets")
+    cursor = first["data"]["pagination"]["next_cursor"]
+    assert len(envelope(run, "list_tickets", cursor=cursor, limit=10)["data"]["results"]) == 3
+    assert envelope(run, "read_ticket", number="T-3")["data"] == {"ticket_id": "T-3", "minutes": 30}
+    assert envelope(run, "read_ticket", number="T-9")["error"]["code"] == "NOT_FOUND"
+    assert envelope(run, "list_tickets", cursor="forged")["error"]["code"] == "INVALID_QUERY"
+    assert envelope(run, "read_ticket", number="broken")["error"]["details"] == {"path": "data.minutes"}
+    assert "hunter2" not in str(envelope(run, "read_ticket", number="crash"))
+    assert envelope(run, "thread_name")["data"] != threading.main_thread().name
+
+
+def test_mistakes_of_the_author_are_told() -> None:
+    from halflap.contract.fastmcp import contract_tools  # noqa: PLC0415
+
+    with pytest.raises(TypeError, match="takes a FastMCP server"):
+        contract_tools(object(), CONTRACT)
+    tool = contract_tools(fastmcp.FastMCP("s"), CONTRACT)
+    with pytest.raises(TypeError, match=r"write @tool\(\)"):
+        tool(len)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="output schema is the envelope's"):
+        tool(output_schema={})

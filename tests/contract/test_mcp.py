@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    InputRequiredResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
+
+from contract.desk import CONTRACT, register
+from halflap.contract import tool_of
+from halflap.contract.mcp import call_result, contract_tools
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def desk() -> MCPServer[Any]:
+    server: MCPServer[Any] = MCPServer("desk", log_level="CRITICAL")
+    register(contract_tools(server, CONTRACT), Context)
+    return server
+
+
+async def called(server: Any, name: str, **arguments: Any) -> CallToolResult:
+    async with Client(server) as client:
+        # The client holds what comes against the schema, and raises where that does not fit.
+        result: CallToolResult = await client.call_tool(name, arguments)
+        return result
+
+
+def envelope(run: Run, server: Any, name: str, **arguments: Any) -> dict[str, Any]:
+    result = run(called(server, name, **arguments))
+    assert result.is_error is False
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    assert json.loads(content.text) == result.structured_content
+    found: dict[str, Any] = result.structured_content
+    return found
+
+
+def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run) -> None:
+    async def listed() -> list[Tool]:
+        async with Client(desk()) as client:
+            return (await client.list_tools()).tools
+
+    tools = {one.name: one for one in run(listed())}
+    read = tools["read_ticket"]
+    assert read.title == "Read"
+    assert read.description == "Read a ticket."
+    assert list(read.input_schema["properties"]) == ["number"]
+    assert read.input_schema["properties"]["number"]["x-halflap"] == {"consumes": "ticket"}
+    assert read.input_schema["properties"]["number"]["description"] == "Which one. Consumes: ticket."
+    assert read.output_schema is not None
+    good, bad = read.output_schema["oneOf"]
+    assert good["properties"]["data"]["properties"]["minutes"]["description"] == "Time spent. Unit: minutes."
+    assert bad["properties"]["success"]["const"] is False
+
+
+def test_results_are_enveloped_text_and_structure_alike(run: Run) -> None:
+    first = envelope(run, desk(), "list_tickets")
+    assert [one["ticket_id"] for one in first["data"]["results"]] == ["T-0", "T-1"]
+    cursor = first["data"]["pagination"]["next_cursor"]
+    second = envelope(run, desk(), "list_tickets", cursor=cursor, limit=10)
+    assert [one["ticket_id"] for one in second["data"]["results"]] == ["T-2", "T-3", "T-4"]
+    assert second["data"]["pagination"] == {"total_count": 5, "page_size": 3, "has_more": False}
+    assert envelope(run, desk(), "read_ticket", number="T-3")["data"] == {"ticket_id": "T-3", "minutes": 30}
+
+
+def test_errors_are_answers_that_programs_can_branch_on(run: Run) -> None:
+    assert envelope(run, desk(), "read_ticket", number="T-9")["error"] == {
+        "code": "NOT_FOUND",
+        "message": "There is no ticket T-9.",
+    }
+    assert envelope(run, desk(), "list_tickets", cursor="forged")["error"]["code"] == "INVALID_QUERY"
+
+
+def test_nothing_from_inside_leaves(run: Run) -> None:
+    crash = envelope(run, desk(), "read_ticket", number="crash")
+    broken = envelope(run, desk(), "read_ticket", number="broken")
+    assert crash["error"]["code"] == broken["error"]["code"] == "INTERNAL_ERROR"
+    assert broken["error"]["details"] == {"path": "data.minutes"}
+    assert "hunter2" not in str(crash)
+    assert "secret" not in str(broken)
+
+
+def test_a_function_that_is_not_async_runs_in_a_thread_as_without_the_contract(run: Run) -> None:
+    assert envelope(run, desk(), "thread_name")["data"] != threading.main_thread().name
+
+
+def test_a_function_can_still_be_called_as_itself() -> None:
+    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
+
+    @contract_tools(server, CONTRACT)()
+    def double(value: int) -> int:
+        return 2 * value
+
+    assert double(4) == 8
+
+
+def test_what_is_the_protocol_s_own_passes_through(run: Run) -> None:
+    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
+    tool = contract_tools(server, CONTRACT)
+
+    @tool()
+    async def refuses() -> int:
+        raise MCPError(-32001, "not in this session")
+
+    @tool()
+    async def asks() -> int | InputRequiredResult:
+        return InputRequiredResult(request_state="asked once")
+
+    with pytest.raises(MCPError, match="not in this session"):
+        run(server.call_tool("refuses", {}))
+    assert isinstance(run(server.call_tool("asks", {})), InputRequiredResult)
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
+    tool = contract_tools(server, CONTRACT)
+    tool("twice")(lambda_like)
+    with pytest.raises(ValueError, match="has a tool twice already"):
+        tool("twice")(lambda_like)
+
+
+def lambda_like() -> int:
+    return 1
+
+
+def test_mistakes_of_the_author_are_told() -> None:
+    server: MCPServer[Any] = MCPServer("s", log_level="CRITICAL")
+    with pytest.raises(TypeError, match=r"write @tool\(\), not @tool"):
+        contract_tools(server, CONTRACT)(lambda_like)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes an MCPServer"):
+        contract_tools(object(), CONTRACT)  # type: ignore[arg-type]
+
+
+def test_the_low_level_server_takes_the_plain_form(run: Run) -> None:
+    made: list[tuple[dict[str, Any], Callable[..., Awaitable[Any]]]] = []
+
+    def register_plain(name: str | None = None, **settings: Any) -> Any:
+        settings.pop("title", None)
+
+        def add(function: Any) -> Any:
+            context = "context" if name == "read_ticket" else None
+            made.append(tool_of(function, CONTRACT, name=name, context=context, **settings))
+            return function
+
+        return add
+
+    register(register_plain, ServerRequestContext)
+    calls = {definition["name"]: call for definition, call in made}
+
+    async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool.model_validate(definition) for definition, _ in made])
+
+    async def call_tool(context: Any, asked: CallToolRequestParams) -> CallToolResult:
+        return call_result(await calls[asked.name](asked.arguments or {}, context))
+
+    server = Server("desk", on_list_tools=list_tools, on_call_tool=call_tool)
+    assert envelope(run, server, "read_ticket", number="T-3")["data"] == {"ticket_id": "T-3", "minutes": 30}
+    assert envelope(run, server, "read_ticket", number=3)["error"]["code"] == "INVALID_QUERY"

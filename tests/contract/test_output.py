@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import sys
+import typing
+from collections.abc import Callable  # noqa: TC003 -- pydantic reads it
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import Annotated, Any, Generic, TypeVar
+
+import jsonschema_rs
+import pytest
+import typing_extensions
+from pydantic import BaseModel, Field
+
+from halflap.contract import Page, ToolResponse, fraction, output_schema, produces, unit
+from halflap.contract.output import encoder_of
+
+Id = Annotated[str, produces("customer"), Field(description="Unique identifier", min_length=1)]
+Cents = Annotated[int, unit("USD cents"), Field(description="Revenue", ge=0)]
+
+
+class Segment(StrEnum):
+    SMALL = "smb"
+    LARGE = "enterprise"
+
+
+@dataclass
+class Plain:
+    customer_id: Id
+    revenue: Cents
+    growth: Annotated[float, fraction]
+    segment: Segment
+    last_order_date: date
+    last_contact: datetime
+    tags: list[Annotated[str, produces("tag")]]
+    note: str | None = None
+
+
+class Model(BaseModel):
+    customer_id: Id
+    revenue: Cents
+    growth: Annotated[float, fraction]
+    segment: Segment
+    last_order_date: date
+    last_contact: datetime
+    tags: list[Annotated[str, produces("tag")]]
+    note: str | None = None
+
+
+class Typed(typing.TypedDict):
+    customer_id: Id
+    revenue: Cents
+    growth: Annotated[float, fraction]
+    segment: Segment
+    last_order_date: date
+    last_contact: datetime
+    tags: list[Annotated[str, produces("tag")]]
+    note: str | None
+
+
+class Extended(typing_extensions.TypedDict):
+    customer_id: Id
+    revenue: Cents
+    growth: Annotated[float, fraction]
+    segment: Segment
+    last_order_date: date
+    last_contact: datetime
+    tags: list[Annotated[str, produces("tag")]]
+    note: str | None
+
+
+VALUES: dict[str, Any] = {
+    "customer_id": "C1",
+    "revenue": 5,
+    "growth": 0.15,
+    "segment": Segment.SMALL,
+    "last_order_date": date(2026, 6, 1),
+    "last_contact": datetime(2026, 6, 1, 8, tzinfo=UTC),
+    "tags": ["a"],
+    "note": None,
+}
+SENT = {
+    **VALUES,
+    "segment": "smb",
+    "last_order_date": "2026-06-01",
+    "last_contact": "2026-06-01T08:00:00Z",
+}
+
+
+def resolved(schema: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """Follow a reference."""
+    if "$ref" not in part:
+        return part
+    found: dict[str, Any] = schema["$defs"][part["$ref"].rpartition("/")[2]]
+    return found | {key: value for key, value in part.items() if key != "$ref"}
+
+
+def check_fields(schema: dict[str, Any], of: dict[str, Any]) -> None:
+    fields = of["properties"]
+    assert of["type"] == "object"
+    assert set(of["required"]) == set(VALUES)
+    assert fields["customer_id"] == {
+        "type": "string",
+        "minLength": 1,
+        "description": "Unique identifier. Produces: customer.",
+        "x-halflap": {"produces": "customer"},
+    }
+    assert fields["revenue"]["description"] == "Revenue. Unit: USD cents."
+    assert fields["revenue"]["x-halflap"] == {"unit": "USD cents"}
+    assert fields["growth"]["description"] == "Unit: fraction (0.15 = 15%)."
+    assert fields["last_order_date"]["format"] == "date"
+    assert fields["last_contact"]["format"] == "date-time"
+    assert fields["tags"]["items"]["x-halflap"] == {"produces": "tag"}
+    assert sorted(resolved(schema, fields["segment"])["enum"]) == ["enterprise", "smb"]
+    assert "title" not in str(schema)
+
+
+KINDS = [Plain, Model, Typed, Extended]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_kind_of_type_has_the_same_schema_and_the_same_json(kind: Any) -> None:
+    schema = output_schema(kind)
+    assert schema["$schema"].endswith("2020-12/schema")
+    check_fields(schema, schema)
+    value = encoder_of(kind)(kind(**VALUES))
+    assert value == SENT
+    assert jsonschema_rs.Draft202012Validator(schema).is_valid(value)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_also_in_a_page_in_an_envelope(kind: Any) -> None:
+    schema = output_schema(ToolResponse[Page[kind]])
+    results = schema["oneOf"][0]["properties"]["data"]["properties"]["results"]
+    check_fields(schema, resolved(schema, results["items"]))
+
+
+def test_types_of_msgspec_too() -> None:
+    msgspec = pytest.importorskip("msgspec", reason="needs msgspec, which is there for tests alone")
+    described = msgspec.Meta(description="Unique identifier", min_length=1)
+    kinds = {
+        **typing.get_type_hints(Plain, include_extras=True),
+        "customer_id": Annotated[str, produces("customer"), described],
+        "revenue": Annotated[int, unit("USD cents"), msgspec.Meta(description="Revenue", ge=0)],
+        # Without that, a time may be one of no zone, which is no date-time.
+        "last_contact": Annotated[datetime, msgspec.Meta(tz=True)],
+    }
+    struct: Any = msgspec.defstruct("Struct", list(kinds.items()))
+    for kind, value in ((struct, struct(**VALUES)), (list[struct], [struct(**VALUES)])):
+        schema = output_schema(kind)
+        sent = encoder_of(kind)(value)
+        assert sent == (SENT if kind is struct else [SENT])
+        assert jsonschema_rs.Draft202012Validator(schema).is_valid(sent)
+    check_fields(output_schema(struct), output_schema(struct))
+    schema = output_schema(ToolResponse[Page[struct]])
+    data = schema["oneOf"][0]["properties"]["data"]["properties"]
+    check_fields(schema, resolved(schema, data["results"]["items"]))
+    assert resolved(schema, data["pagination"])["required"] == ["page_size", "has_more"]
+
+
+@dataclass
+class Node:
+    name: str
+    children: list[Node] = field(default_factory=list)
+
+
+def test_a_type_that_contains_itself_has_an_object_for_its_root() -> None:
+    schema = output_schema(Node)
+    assert schema["type"] == "object"
+    fits = jsonschema_rs.Draft202012Validator(schema).is_valid
+    assert fits({"name": "a", "children": [{"name": "b", "children": []}]})
+    assert not fits({"name": "a", "children": [{"nmae": "b", "children": []}]})
+
+
+T = TypeVar("T")
+
+
+@dataclass
+class Box(Generic[T]):
+    inside: T
+    title: str = "x"
+
+
+def test_generic_types_and_fields_called_title() -> None:
+    schema = output_schema(Box[int])
+    assert schema["properties"] == {"inside": {"type": "integer"}, "title": {"type": "string"}}
+    assert set(schema["required"]) == {"inside", "title"}
+
+
+class Open(typing.TypedDict, total=False):
+    name: typing_extensions.Required[str]
+    inner: list[Typed]
+
+
+def test_keys_that_may_be_missing_are_not_required() -> None:
+    schema = output_schema(Open)
+    assert schema["required"] == ["name"]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="from Python 3.12 on there is nothing to refuse")
+def test_a_typed_dict_that_cannot_be_read_is_told_with_what_to_do() -> None:
+    @dataclass
+    class Holder:
+        inner: Typed
+
+    with pytest.raises(TypeError, match=r"no JSON Schema of Holder: .* typing_extensions"):
+        output_schema(Holder)
+
+
+def test_a_type_without_a_schema_is_told_with_what_to_do() -> None:
+    class Odd:
+        pass
+
+    with pytest.raises(TypeError, match=r"no JSON Schema of Odd: .* Use a dataclass"):
+        output_schema(Odd)
+
+
+def test_a_field_without_a_schema_is_told_with_what_to_do() -> None:
+    @dataclass
+    class Calls:
+        back: Callable[[], int]
+
+    with pytest.raises(TypeError, match=r"no JSON Schema of Calls: .* Use a dataclass"):
+        output_schema(Calls)
+
+
+@pytest.mark.parametrize("entity", ["", " ", "1x", "x" * 65, "a\nb", 5])
+def test_things_have_names(entity: Any) -> None:
+    with pytest.raises(ValueError, match="takes the name of a thing"):
+        produces(entity)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65, "a\nb", 5])
+def test_units_have_names(name: Any) -> None:
+    with pytest.raises(ValueError, match="takes the name of a unit"):
+        unit(name)

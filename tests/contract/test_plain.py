@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field
+
+from halflap.contract import Contract, consumes, tool_of
+
+CONTRACT = Contract(source="crm")
+
+
+def test_the_definition_is_that_of_a_tool() -> None:
+    def order_history(
+        customer_id: Annotated[str, consumes("customer"), Field(description="Who")],
+        limit: int = 10,
+        context: Any = None,
+    ) -> dict[str, Any]:
+        """Get the orders."""
+        return {"customer_id": customer_id, "total": limit + context}
+
+    definition, call = tool_of(order_history, CONTRACT, context="context", annotations={"readOnlyHint": True})
+    assert definition["name"] == "order_history"
+    assert definition["description"] == "Get the orders."
+    assert definition["annotations"] == {"readOnlyHint": True}
+    taken = definition["inputSchema"]["properties"]
+    assert list(taken) == ["customer_id", "limit"]
+    assert taken["customer_id"]["description"] == "Who. Consumes: customer."
+    assert taken["customer_id"]["x-halflap"] == {"consumes": "customer"}
+    assert definition["inputSchema"]["required"] == ["customer_id"]
+    found = asyncio.run(call({"customer_id": "C1"}, 5))
+    assert found.structured["data"]["total"] == 15
+
+
+def test_wrong_arguments_are_told_where_they_are() -> None:
+    def tool(copy: int, model_dump: str = "") -> int:
+        return copy + len(model_dump)
+
+    _, call = tool_of(tool, CONTRACT)
+    assert asyncio.run(call({"copy": 2, "model_dump": "ab"})).structured["data"] == 4
+    error = asyncio.run(call({"copy": "x", "other": 1})).structured["error"]
+    assert error["code"] == "INVALID_QUERY"
+    assert {one["path"] for one in error["details"]["problems"]} == {"copy", "other"}
+    assert "copy: " in error["message"]
+
+
+def test_a_context_that_nobody_takes_is_told() -> None:
+    def tool() -> int:
+        return 1
+
+    with pytest.raises(TypeError, match="has no parameter 'ctx'"):
+        tool_of(tool, CONTRACT, context="ctx")
+
+
+def test_a_function_that_is_not_async_does_not_hold_up_the_loop() -> None:
+    def tool() -> str:
+        return threading.current_thread().name
+
+    _, call = tool_of(tool, CONTRACT)
+    assert asyncio.run(call({})).structured["data"] != threading.main_thread().name

@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from halflap.contract import (
+    Answer,
+    Contract,
+    ContractError,
+    ErrorCode,
+    ErrorDetail,
+    InvalidQuery,
+    NotFound,
+    PermissionDenied,
+    RateLimited,
+    ResponseMetadata,
+    TimedOut,
+    ToolResponse,
+    invariant,
+    tool_of,
+)
+
+
+class SalesCode(StrEnum):
+    CREDIT_HOLD = "CREDIT_HOLD"
+
+
+class CreditHold(ContractError):  # noqa: N818 -- as authors write it
+    code = SalesCode.CREDIT_HOLD
+
+
+@dataclass
+class Report:
+    customer_id: str
+    total_revenue: float
+    lines: list[dict[str, int]] | None = None
+
+
+class Counted(BaseModel):
+    count: Annotated[int, Field(ge=0)]
+
+
+CONTRACT = Contract(
+    source="crm",
+    codes=SalesCode,
+    errors={
+        KeyError: ErrorCode.NOT_FOUND,
+        ZeroDivisionError: (ErrorCode.INVALID_QUERY, "There is nothing to divide by."),
+        ConnectionError: lambda _: RateLimited("The store is busy.", retry_after_seconds=7),
+        LookupError: lambda _: None,  # type: ignore[dict-item,return-value]
+    },
+)
+
+
+def answer(function: Any, contract: Contract = CONTRACT, **settings: Any) -> dict[str, Any]:
+    _, call = tool_of(function, contract, **settings)
+    found: Answer = asyncio.run(call({}))
+    assert json.loads(found.text) == found.structured
+    return found.structured
+
+
+def raising(error: BaseException) -> Any:
+    def tool() -> Report:
+        raise error
+
+    return tool
+
+
+def error_for(error: BaseException, contract: Contract = CONTRACT) -> dict[str, Any]:
+    sent = answer(raising(error), contract)
+    assert sent["success"] is False
+    assert "data" not in sent
+    assert sent["metadata"]["source"] == "crm"
+    found: dict[str, Any] = sent["error"]
+    return found
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("error", "code"),
+        [
+            (NotFound("x"), "NOT_FOUND"),
+            (InvalidQuery("x"), "INVALID_QUERY"),
+            (PermissionDenied("x"), "PERMISSION_DENIED"),
+            (TimedOut("x"), "TIMEOUT"),
+            (CreditHold("x"), "CREDIT_HOLD"),
+            (ContractError("x", code=SalesCode.CREDIT_HOLD), "CREDIT_HOLD"),
+            (ContractError("x"), "INTERNAL_ERROR"),
+        ],
+        ids=str,
+    )
+    def test_what_is_raised_on_purpose_is_told_as_it_is(self, error: ContractError, code: str) -> None:
+        assert error_for(error) == {"code": code, "message": "x"}
+
+    def test_details_and_when_to_try_again_go_along(self) -> None:
+        assert error_for(NotFound("No.", details={"id": 5}))["details"] == {"id": 5}
+        assert error_for(RateLimited("Slower.", retry_after_seconds=3))["retry_after_seconds"] == 3
+
+    def test_exceptions_that_everybody_knows_have_a_code_and_keep_their_text(self) -> None:
+        assert error_for(TimeoutError("on host db7"))["code"] == "TIMEOUT"
+        told = error_for(PermissionError(13, "denied", "/etc/secret"))
+        assert told["code"] == "PERMISSION_DENIED"
+        assert "secret" not in str(told)
+
+    def test_the_table_of_the_author_counts(self) -> None:
+        assert error_for(KeyError("k"))["code"] == "NOT_FOUND"
+        assert error_for(ZeroDivisionError())["message"] == "There is nothing to divide by."
+        assert error_for(ConnectionResetError())["retry_after_seconds"] == 7
+
+    def test_without_it_a_key_error_is_a_crash(self, caplog: pytest.LogCaptureFixture) -> None:
+        told = error_for(KeyError("password=hunter2"), Contract(source="crm"))
+        assert told["code"] == "INTERNAL_ERROR"
+        assert "hunter2" not in str(told)
+        (record,) = caplog.records
+        assert record.exc_info is not None
+        assert "hunter2" in caplog.text
+        assert "Traceback" in caplog.text
+
+    def test_a_table_that_gives_no_error_leaves_a_crash(self) -> None:
+        assert error_for(IndexError("secret"))["code"] == "INTERNAL_ERROR"
+
+    def test_a_table_that_fails_itself_leaves_a_crash(self, caplog: pytest.LogCaptureFixture) -> None:
+        def fails(_: Exception) -> ContractError:
+            raise RuntimeError("of all things")
+
+        told = error_for(ValueError("x"), Contract(source="crm", errors={ValueError: fails}))
+        assert told["code"] == "INTERNAL_ERROR"
+        assert "of all things" in caplog.text
+
+    def test_one_exception_in_a_group_is_that_exception(self) -> None:
+        assert error_for(ExceptionGroup("tasks", [NotFound("x")]))["code"] == "NOT_FOUND"
+        two = ExceptionGroup("tasks", [NotFound("x"), NotFound("y")])
+        assert error_for(two)["code"] == "INTERNAL_ERROR"
+
+    def test_a_code_that_the_contract_does_not_have_is_a_breach(self) -> None:
+        told = error_for(CreditHold("x"), Contract(source="crm"))
+        assert told["code"] == "INTERNAL_ERROR"
+        assert told["details"] == {"path": "error.code"}
+
+    def test_an_interrupt_passes_through(self) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            answer(raising(KeyboardInterrupt()))
+
+    def test_cancelling_passes_through(self) -> None:
+        async def slow() -> Report:
+            await asyncio.sleep(60)
+            return Report("C1", 0)
+
+        async def cancelled() -> None:
+            _, call = tool_of(slow, CONTRACT)
+            task = asyncio.ensure_future(call({}))
+            await asyncio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(cancelled())
+
+
+class TestMistakesOfTheAuthor:
+    def test_a_contract_says_where_data_come_from(self) -> None:
+        for source in ("", None, 5):
+            with pytest.raises(ValueError, match="where the data come from"):
+                Contract(source=source)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="The source of the tool tool is a text"):
+            tool_of(raising(KeyError()), CONTRACT, source="")
+
+    @pytest.mark.parametrize(
+        ("errors", "told"),
+        [
+            ({KeyError: "GONE"}, "none of the codes"),
+            ({KeyError: 404}, "none of the codes"),
+            ({KeyError: ErrorCode.RATE_LIMITED}, "when to try again"),
+            ({"KeyError": ErrorCode.NOT_FOUND}, "exceptions as its keys"),
+            ({KeyboardInterrupt: ErrorCode.NOT_FOUND}, "exceptions as its keys"),
+        ],
+        ids=["unknown", "number", "limited", "text", "interrupt"],
+    )
+    def test_a_table_that_cannot_be_is_refused(self, errors: Any, told: str) -> None:
+        with pytest.raises((ValueError, TypeError), match=told):
+            Contract(source="crm", errors=errors)
+
+    def test_a_code_is_written_as_codes_are(self) -> None:
+        class Odd(StrEnum):
+            LOWER = "lower case"
+
+        with pytest.raises(ValueError, match="written like NOT_FOUND"):
+            Contract(source="crm", codes=Odd)
+
+    def test_a_tool_says_what_it_returns(self) -> None:
+        def tool():  # type: ignore[no-untyped-def]  # noqa: ANN202
+            return 5
+
+        with pytest.raises(TypeError, match="The tool tool does not say what it returns"):
+            tool_of(tool, CONTRACT)
+
+    def test_a_lambda_has_no_name(self) -> None:
+        with pytest.raises(ValueError, match="needs a name"):
+            tool_of(lambda: 5, CONTRACT)
+
+    def test_types_that_are_not_there_when_it_runs_are_told(self) -> None:
+        def tool() -> NotThere:  # type: ignore[name-defined]  # noqa: F821
+            return 5
+
+        with pytest.raises(TypeError, match="imported for running"):
+            tool_of(tool, CONTRACT)
+
+    def test_arguments_are_given_by_name(self) -> None:
+        def tool(*rest: int) -> int:
+            return len(rest)
+
+        with pytest.raises(TypeError, match="name each of them"):
+            tool_of(tool, CONTRACT)
+
+    def test_a_pattern_that_cannot_be_checked_is_told(self) -> None:
+        def tool() -> Annotated[str, Field(json_schema_extra={"pattern": "("})]:
+            return ""
+
+        with pytest.raises(TypeError, match="What the tool tool returns cannot be checked"):
+            tool_of(tool, CONTRACT)
+
+    def test_what_is_no_function_is_told(self) -> None:
+        with pytest.raises(TypeError, match="cannot be read"):
+            tool_of(object(), CONTRACT, name="t")  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("path", ["", "a..b", "a[0]", "[", "a."])
+    def test_a_path_that_is_none(self, path: str) -> None:
+        with pytest.raises(ValueError, match="path is written like"):
+            invariant(path, bool)
+
+    def test_a_rule_that_is_none(self) -> None:
+        with pytest.raises(TypeError, match="takes a function"):
+            invariant("a", "> 0")  # type: ignore[arg-type]
+
+
+class TestMetadata:
+    def test_the_time_is_the_function_s(self) -> None:
+        async def slow() -> int:
+            await asyncio.sleep(0.05)
+            return 1
+
+        assert 40 <= answer(slow)["metadata"]["execution_time_ms"] < 5_000
+
+    def test_a_tool_can_have_a_source_of_its_own(self) -> None:
+        def tool() -> int:
+            return 1
+
+        assert answer(tool, source="cache")["metadata"]["source"] == "cache"
+
+    def test_the_function_can_say_that_it_was_cached(self) -> None:
+        def tool() -> ToolResponse[int]:
+            return ToolResponse.of(5, ResponseMetadata(cached=True))
+
+        sent = answer(tool)
+        assert sent["data"] == 5
+        assert (sent["metadata"]["cached"], sent["metadata"]["source"]) == (True, "crm")
+
+    def test_metadata_that_are_none_are_a_breach_and_do_not_leave(self) -> None:
+        def tool() -> ToolResponse[int]:
+            return ToolResponse.of(5, ResponseMetadata(source=7))  # type: ignore[arg-type]
+
+        sent = answer(tool)
+        assert sent["error"]["details"] == {"path": "metadata.source"}
+        assert sent["metadata"]["source"] == "crm"
+
+    def test_the_function_can_answer_with_an_error(self) -> None:
+        def tool() -> ToolResponse[int]:
+            return ToolResponse.failed(ErrorDetail(ErrorCode.NOT_FOUND, "No."))
+
+        assert answer(tool)["error"] == {"code": "NOT_FOUND", "message": "No."}
+
+
+RULES = [
+    invariant("total_revenue", lambda value: value >= 0, "revenue is not negative"),
+    invariant("customer_id", lambda value: value != "", "a customer has an id"),
+    invariant("lines[].cents", lambda value: value < 10, "lines are small"),
+    invariant("$", lambda report: report["customer_id"] != report["total_revenue"], "they differ"),
+]
+
+
+def broken(report: Any, caplog: pytest.LogCaptureFixture) -> tuple[str, str]:
+    def tool() -> Report:
+        found: Report = report
+        return found
+
+    sent = answer(tool, invariants=RULES)
+    assert sent["error"]["code"] == "INTERNAL_ERROR"
+    path = sent["error"]["details"]["path"]
+    assert f" at {path};" in sent["error"]["message"]
+    return path, caplog.text
+
+
+class TestOutput:
+    def test_what_keeps_the_contract_leaves(self) -> None:
+        def tool() -> Report:
+            return Report("C1", 1.5, [{"cents": 3}])
+
+        assert answer(tool, invariants=RULES)["data"] == {
+            "customer_id": "C1",
+            "total_revenue": 1.5,
+            "lines": [{"cents": 3}],
+        }
+
+    def test_an_invariant_that_does_not_hold_names_the_path_and_logs_the_rest(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path, log = broken(Report("C1", -77.0), caplog)
+        assert path == "data.total_revenue"
+        assert "revenue is not negative: it is -77.0" in log
+
+    def test_the_item_is_named(self, caplog: pytest.LogCaptureFixture) -> None:
+        path, _ = broken(Report("C1", 1, [{"cents": 1}, {"cents": 99}]), caplog)
+        assert path == "data.lines[1].cents"
+
+    def test_a_rule_that_fails_does_not_hold(self, caplog: pytest.LogCaptureFixture) -> None:
+        rule = [invariant("customer_id", lambda value: value > 5, "is large")]
+
+        def tool() -> Report:
+            return Report("C1", 1)
+
+        sent = answer(tool, invariants=rule)
+        assert sent["error"]["details"] == {"path": "data.customer_id"}
+        assert "the rule raised TypeError" in caplog.text
+
+    def test_a_value_of_another_type_is_found_though_python_lets_it_pass(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path, log = broken(Report("C1", "lots of secrets"), caplog)  # type: ignore[arg-type]
+        assert path == "data.total_revenue"
+        assert "lots of secrets" in log
+
+    def test_a_model_that_was_changed_afterwards_is_looked_at_again(self) -> None:
+        model = Counted(count=1)
+        model.count = -1
+
+        def tool() -> Counted:
+            return model
+
+        assert answer(tool)["error"]["details"] == {"path": "data.count"}
+
+    def test_the_place_within_a_choice_is_named(self, caplog: pytest.LogCaptureFixture) -> None:
+        path, _ = broken(Report("C1", 1, [{"cents": "x"}]), caplog)  # type: ignore[dict-item]
+        assert path == "data.lines[0].cents"
+
+    def test_a_time_without_a_zone_is_no_date_time(self) -> None:
+        def tool() -> dict[str, datetime]:
+            return {"at": datetime(2026, 1, 1)}  # noqa: DTZ001
+
+        assert answer(tool)["error"]["details"] == {"path": "data.at"}
+
+    def test_what_json_cannot_hold_is_a_breach(self, caplog: pytest.LogCaptureFixture) -> None:
+        def tool() -> dict[str, Any]:
+            return {"at": object()}
+
+        assert answer(tool)["error"]["details"] == {"path": "data"}
+        assert "cannot be written as JSON" in caplog.text
+
+    def test_details_that_json_cannot_hold_are_an_error_all_the_same(self) -> None:
+        assert error_for(NotFound("x", details={"at": object()}))["code"] == "INTERNAL_ERROR"
+
+    def test_what_python_writes_of_its_own_values_is_fine(self) -> None:
+        def tool() -> dict[str, timedelta | time]:
+            return {"took": timedelta(milliseconds=-500), "at": time(8, 30)}
+
+        assert answer(tool)["data"] == {"took": "-PT0.5S", "at": "08:30:00"}
+
+    def test_nothing_is_a_result_too(self) -> None:
+        def tool() -> None:
+            pass
+
+        assert answer(tool)["data"] is None
+
+    def test_not_a_number_is_no_number(self, caplog: pytest.LogCaptureFixture) -> None:
+        path, _ = broken(Report("C1", float("nan")), caplog)
+        assert path == "data.total_revenue"
+
+
+def test_the_log_is_under_the_contract_s_name(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, "halflap.contract"):
+        error_for(RuntimeError("x"))
+    assert [record.name for record in caplog.records] == ["halflap.contract"]
