@@ -11,6 +11,7 @@ from halflap.config.project import (
 )
 from halflap.config.settings import (
     ExecutionConfig,
+    FrontConfig,
     GraphConfig,
     HttpConfig,
     LearningConfig,
@@ -26,6 +27,7 @@ from halflap.config.settings import (
 __all__ = [
     "Config",
     "ExecutionConfig",
+    "FrontConfig",
     "GraphConfig",
     "HttpConfig",
     "LearningConfig",
