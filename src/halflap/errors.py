@@ -24,6 +24,7 @@
     │   └── ShapeBrokenError        it is damaged, or nothing of the kind
     ├── BackfillError           a log cannot be read, or not to its end
     ├── ScriptError             a file is no script, or a saved one cannot be used
+    ├── ClientFileError         a file of a client cannot be read, or not be changed as wanted
     ├── SandboxError            programs cannot run here, or this one could not
     └── ServeError              our own server cannot start
 
@@ -44,6 +45,7 @@ __all__ = [
     "ArgumentProblem",
     "BackfillError",
     "CallTimeoutError",
+    "ClientFileError",
     "ConfigError",
     "ConfigProblem",
     "HalflapError",
@@ -345,6 +347,12 @@ class ScriptError(HalflapError):
     """A file is no script, or a saved one cannot be used; the message says what is wrong in which line."""
 
     code = "script"
+
+
+class ClientFileError(HalflapError):
+    """A file of a client cannot be read, or not be changed as wanted; it is as it was."""
+
+    code = "client-file"
 
 
 class ServeError(HalflapError):
