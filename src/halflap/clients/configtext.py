@@ -26,6 +26,7 @@ _HEAD = """\
 """
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*\Z")
 _WORDS = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
+_COMMA = re.compile(r"(?:\s|(?<=\s)#[^\n]*)*,")
 _WIDEST = 100
 
 
@@ -129,10 +130,11 @@ def _into_servers(
     key, value = pair
     is_empty = isinstance(value, yaml.ScalarNode) or not value.value
     if isinstance(value, yaml.MappingNode) and value.flow_style and not is_empty:
-        at = value.end_mark.index - 1
-        before = text[:at].rstrip()
+        at = value.value[-1][1].end_mark.index
         inner = ", ".join(f"{_scalar(one.name)}: {_flow(one.entry)}" for one in servers)
-        return before + ("" if before.endswith(",") else ",") + " " + inner + text[len(before) :]
+        comma = _COMMA.match(text, at)
+        at = at if comma is None else comma.end()
+        return text[:at] + ("," if comma is None else "") + " " + inner + text[at:]
     if is_empty:
         # `mcpServers:`, `mcpServers: null` or `mcpServers: {}`: what follows takes the place of nothing.
         start, end = value.start_mark.index, value.end_mark.index

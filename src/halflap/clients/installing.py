@@ -26,6 +26,8 @@ class Moved:
     raw: str
     after: tuple[str, ...]
     """The names of the servers before it."""
+    tail: str = ""
+    """The comments behind it on its line, which stayed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Installed:
     was: str | None = None
     """What stood under that name before, to the letter."""
     hollow: str | None = None
-    """What stood between the brackets, where there was no server yet."""
+    """What stood between the brackets that it was put into, where there was nothing in them yet."""
     made: tuple[str, ...] = ()
     """The keys that lead to the outermost object that had to be made."""
     moved: tuple[Moved, ...] = ()
@@ -59,7 +61,9 @@ class Installed:
     def from_json(cls, value: Mapping[str, Any]) -> Installed:
         """Read what was written down; raise `KeyError`, `TypeError` or `ValueError` for anything else."""
         moved = tuple(
-            Moved(_texts(one["keys"]), str(one["name"]), str(one["raw"]), _texts(one["after"]))
+            Moved(
+                _texts(one["keys"]), str(one["name"]), str(one["raw"]), _texts(one["after"]), str(one["tail"])
+            )
             for one in value["moved"]
         )
         was, hollow = (None if value[key] is None else str(value[key]) for key in ("was", "hollow"))
@@ -89,7 +93,6 @@ def install(
 ) -> tuple[str, Installed]:
     """Put Halflap in, and take the servers out that are to be moved; say how to undo that."""
     wanted: Any = jsontext.parse(text) if text.strip("\ufeff \t\r\n") else {}
-    block = jsontext.find(text, keys)
     there = _at(wanted, keys)
     name = next((key for key, raw in there.items() if is_itself(key, raw)), _NAME)
     if name in there:
@@ -104,9 +107,11 @@ def install(
         after = _updated(text, keys, name, entry, there[name])
         done = Installed(tuple(keys), name, was)
     else:
+        made = _first_missing(text, keys)
+        block = jsontext.find(text, made[:-1] if made else keys)
         hollow = text[block.start + 1 : block.end] if block is not None and not block.members else None
         after = jsontext.insert(text, keys, name, dict(entry))
-        done = Installed(tuple(keys), name, None, hollow, _first_missing(text, keys))
+        done = Installed(tuple(keys), name, None, hollow, made)
     there = _made_at(wanted, keys)
     there[name] = {**there.get(name, {}), **entry}
     moved = []
@@ -114,7 +119,8 @@ def install(
         holder = jsontext.find(text, where)
         assert holder is not None
         before = tuple(member.key for member in holder.members[: holder.index(key)])
-        moved.append(Moved(where, key, jsontext.raw(text, where, key), before))
+        raw, tail = jsontext.raw(text, where, key), jsontext.tail(text, where, key)
+        moved.append(Moved(where, key, raw, before, tail))
         after = jsontext.remove(after, where, key)
         del _at(wanted, where)[key]
     _must_be(after, wanted)
@@ -140,13 +146,9 @@ def uninstall(text: str, done: Installed) -> tuple[str, list[str]]:
     if done.name in there and not is_itself(done.name, there[done.name]):
         notes.append(f"`{done.name}` is something else by now, and stays.")
     elif done.name in there and done.was is not None:
-        # To the letter: what stood there before.
-        text = jsontext.remove(text, done.keys, done.name)
-        text = _put_back(
-            text, Moved(done.keys, done.name, done.was, tuple(there)[: list(there).index(done.name)])
-        )
+        text = jsontext.replace_value(text, done.keys, done.name, None, verbatim=done.was)
     elif done.name in there:
-        text = jsontext.remove(text, done.keys, done.name, hollow=done.hollow)
+        text = jsontext.remove(text, done.keys, done.name, hollow=None if done.made else done.hollow)
         text = _without_made(text, done)
     for one in done.moved:
         if jsontext.has(text, one.keys, one.name):
@@ -161,7 +163,8 @@ def _put_back(text: str, one: Moved) -> str:
     block = jsontext.find(text, one.keys)
     members = () if block is None else block.members
     index = max((at + 1 for at, member in enumerate(members) if member.key in one.after), default=0)
-    return jsontext.insert(text, one.keys, one.name, jsontext.parse(one.raw), index=index, verbatim=one.raw)
+    value = jsontext.parse(one.raw)
+    return jsontext.insert(text, one.keys, one.name, value, index=index, verbatim=one.raw, before=one.tail)
 
 
 def _without_made(text: str, done: Installed) -> str:
@@ -171,7 +174,8 @@ def _without_made(text: str, done: Installed) -> str:
         block = jsontext.find(text, keys)
         if block is None or block.members or "/" in text[block.start : block.end]:
             break
-        text = jsontext.remove(text, keys[:-1], keys[-1], hollow=done.hollow)
+        outermost = len(keys) == len(done.made)
+        text = jsontext.remove(text, keys[:-1], keys[-1], hollow=done.hollow if outermost else None)
         keys.pop()
     return text
 

@@ -14,7 +14,7 @@ from halflap.errors import ClientFileError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Block", "Member", "find", "has", "insert", "parse", "raw", "remove", "replace_value"]
+__all__ = ["Block", "Member", "find", "has", "insert", "parse", "raw", "remove", "replace_value", "tail"]
 
 _SPACES = " \t\r\n\ufeff"
 _TRIVIA = re.compile(r"[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
@@ -108,12 +108,20 @@ def raw(text: str, path: Sequence[str], key: str) -> str:
     return text[member.value : member.end]
 
 
-def replace_value(text: str, path: Sequence[str], key: str, value: Any) -> str:
-    """Write another value under a key that is there."""
-    block = _there(text, path)
+def replace_value(
+    text: str, path: Sequence[str], key: str, value: Any, *, verbatim: str | None = None
+) -> str:
+    """Write another value under a key that is there; `verbatim` is the value to the letter."""
     member = _member(text, path, key)
-    style = _Style(text, block)
-    return text[: member.value] + style.written(value) + text[member.end :]
+    written = _Style(text, _there(text, path)).written(value) if verbatim is None else verbatim
+    return text[: member.value] + written + text[member.end :]
+
+
+def tail(text: str, path: Sequence[str], key: str) -> str:
+    """Give the comments behind a member on its line, which are about it."""
+    member = _member(text, path, key)
+    at = member.end if member.comma is None else member.comma + 1
+    return text[at : _same_line(text, at)]
 
 
 def insert(
@@ -124,10 +132,11 @@ def insert(
     *,
     index: int | None = None,
     verbatim: str | None = None,
+    before: str = "",
 ) -> str:
-    """Add a member to the object at a path, at the end or at an index; `verbatim` is its value to the letter.
+    """Add a member to the object at a path, at the end or at an index; objects that are missing are made.
 
-    Objects on the path that are missing are made.
+    `verbatim` is its value to the letter; `before` the comments that stood behind it, to have them there again.
     """
     missing = []
     outer = list(path)
@@ -147,18 +156,22 @@ def insert(
     if not block.members:
         return _into_empty(text, block, style, member)
     count = len(block.members)
-    return _among(text, block, style, member, count if index is None else min(index, count))
+    at = count if index is None else min(index, count)
+    before_it = block.members[at - 1] if at else None
+    base = block.start + 1 if before_it is None else before_it.end
+    if before_it is not None and before_it.comma is not None:
+        base = before_it.comma + 1
+    anchor = _same_line(text, base)
+    if before and text[base:anchor].endswith(before):
+        anchor -= len(before)
+    return _among(text, style, member, before_it, anchor)
 
 
-def _among(text: str, block: Block, style: _Style, member: str, at: int) -> str:
-    if at == 0:
-        anchor = _same_line(text, block.start + 1)
+def _among(text: str, style: _Style, member: str, before_it: Member | None, anchor: int) -> str:
+    if before_it is None:
         return text[:anchor] + style.before_first(anchor) + member + "," + text[anchor:]
-    before_it = block.members[at - 1]
     if before_it.comma is not None:
-        anchor = _same_line(text, before_it.comma + 1)
         return text[:anchor] + style.before_next(anchor) + member + "," + text[anchor:]
-    anchor = _same_line(text, before_it.end)
     between = text[before_it.end : anchor]
     return text[: before_it.end] + "," + between + style.before_next(anchor) + member + text[anchor:]
 
