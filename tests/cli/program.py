@@ -119,6 +119,8 @@ def in_terminal(
         env=environment(home),
         cwd=home if cwd is None else cwd,
         start_new_session=True,
+        # Its own terminal, so that Ctrl-C gets to it as to a program in a window.
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 -- one call, and no lock
     ) as process:
         os.close(theirs)
         seen = ""

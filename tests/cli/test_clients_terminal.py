@@ -26,7 +26,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("answer", "code"), [("n\n", 1), ("\n", 1), ("\x03", 130), ("\x04", 1)])
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [("n\n", 1), ("\x03", 130), *(pytest.param(key, 1, marks=pytest.mark.slow) for key in ("\n", "\x04"))],
+)
 def test_whatever_is_not_yes_writes_nothing(place: Path, answer: str, code: int) -> None:
     done = in_terminal("init", home=place, answers={QUESTION: answer})
     assert done.code == code

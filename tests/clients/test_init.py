@@ -145,6 +145,13 @@ def test_servers_of_projects_run_where_they_ran(person: Home) -> None:
     assert (off.name, off.disabled) == ("off", True)
 
 
+def test_a_server_of_a_project_that_is_gone_is_not_started(person: Home) -> None:
+    person.write(".claude.json", {"projects": {"/nowhere/at/all": {"mcpServers": {"a": TIME}}}})
+    done = person.run("init", "--yes")
+    assert loaded(person).servers[0].disabled
+    assert "the folder of its project is not there any more" in done.err
+
+
 def test_what_is_switched_off_stays_so(person: Home) -> None:
     person.write(".codeium/windsurf/mcp_config.json", {"mcpServers": {"a": {**TIME, "disabled": True}}})
     person.write("work/.mcp.json", {"mcpServers": {"b": TIME}})

@@ -185,6 +185,7 @@ def test_after_init_every_server_that_came_in_can_be_moved(
 
 
 def test_claude_codes_projects_are_moved_and_come_back(person: Home) -> None:
+    (person.folder / "shop").mkdir()
     project = str(person.folder / "shop")
     value = {
         "mcpServers": {},

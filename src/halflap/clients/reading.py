@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Gathered", "gather", "servers_in", "value_of"]
 
 
+_GONE = "disabled: the folder of its project is not there any more"
+
+
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """Everything that was found."""
@@ -72,11 +75,11 @@ def servers_in(
     found: list[Found] = []
     for one, raw, inputs in _objects(place, value):
         off = _switched_off(one, settings or value)
-        found += [
-            translate(name, entry, one, scope, inputs=inputs, disabled=name in off)
-            for name, entry in raw.items()
-            if not is_itself(name, entry)
-        ]
+        is_gone = one.folder is not None and not one.folder.is_dir()
+        for name, entry in raw.items():
+            if not is_itself(name, entry):
+                server = translate(name, entry, one, scope, inputs=inputs, disabled=name in off)
+                found.append(server.disable(_GONE) if is_gone and not server.refused else server)
     return found
 
 
