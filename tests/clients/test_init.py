@@ -320,6 +320,7 @@ def test_later_runs_add_what_is_new_and_leave_every_line(person: Home) -> None:
     lines = iter(after.splitlines())
     assert all(line in lines for line in EDITED.splitlines())
     assert names(person) == ["zeta", "alpha", "new"]
+    assert after.index("# - two, some day") < after.index("new:") < after.index("# How programs run.")
     assert stat.S_IMODE(person.config.stat().st_mode) == 0o640
     (copy,) = person.backups.iterdir()
     assert copy.read_text() == EDITED
@@ -379,6 +380,16 @@ def test_a_configuration_that_is_named_is_the_one_that_is_written(person: Home) 
     assert "// mine" in mine.read_text()
     assert [server.name for server in load_config(mine, project=False).servers] == ["a", "z"]
     assert not person.config.exists()
+
+
+def test_a_form_that_cannot_be_added_to_is_left_with_what_to_add(person: Home) -> None:
+    cursor(person, a=TIME)
+    mine = person.write("mine.json", '{"mcpServers": null}')
+    done = person.run("init", "--yes", "-c", str(mine))
+    assert done.code == 1
+    assert f"{mine}: its form does not allow" in done.err
+    assert "  a:\n    command: uvx\n" in done.err
+    assert mine.read_text() == '{"mcpServers": null}'
 
 
 def test_families_are_written_once_and_then_are_the_persons(person: Home) -> None:

@@ -290,6 +290,14 @@ def test_without_a_terminal_and_without_yes_nothing_is_written(person: Home) -> 
     assert not person.backups.exists()
 
 
+def test_a_change_within_a_long_line_can_be_seen(person: Home) -> None:
+    configured(person)
+    path = person.write(".claude.json", json.dumps({"tips": ["x" * 300] * 9, "mcpServers": {}}))
+    done = person.run("install", "claude-code", "--yes")
+    assert '+    "halflap": {' in done.out.splitlines()
+    assert "\n" not in path.read_text()
+
+
 def test_it_can_only_show(person: Home) -> None:
     configured(person, github=GITHUB)
     person.write(".cursor/mcp.json", {"mcpServers": {"github": GITHUB}})

@@ -24,6 +24,7 @@ REFUSED = {
     "no object": ('{"mcpServers": []}', "`mcpServers` is no object"),
     "twice": ('{"mcpServers": {}, "mcpServers": {}}', "occurs twice"),
     "another": ('{"mcpServers": {"halflap": {"command": "other"}}}', "is not Halflap"),
+    "by URL": ('{"mcpServers": {"halflap": {"url": "http://127.0.0.1:8765/mcp"}}}', "reached by a URL"),
     "not UTF-8": ("\udcff", "is not UTF-8"),
 }
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from clients.test_jsontext import DOCUMENTS, Document, at
 from halflap.clients import Installed, install, jsontext, uninstall
+from halflap.errors import ClientFileError
 
 ENTRY = {"command": "/opt/halflap", "args": ["serve"], "env": {"A": "b"}}
 
@@ -24,6 +25,26 @@ def test_what_was_put_in_is_taken_out_to_the_letter(document: Document, more: li
     after, done = install(text, keys, ENTRY)
     assert at(jsontext.parse(after), keys)["halflap"] == ENTRY
     assert uninstall(after, noted(done)) == (text, [])
+
+
+@given(
+    DOCUMENTS,
+    st.integers(0, 2**30),
+    st.sampled_from(["", "\r", '"', "{", "}", ",", "//", "/*", "\\", "\ufeff"]),
+)
+def test_a_text_that_is_damaged_is_refused_or_changed_as_wanted(
+    document: Document, place: int, piece: str
+) -> None:
+    text, path, _ = document
+    at_ = place % (len(text) + 1)
+    damaged = text[:at_] + piece + text[at_ + place % 3 :]
+    try:
+        after, done = install(damaged, path, ENTRY)
+    except ClientFileError:
+        return
+    assert at(jsontext.parse(after), path)["halflap"] == ENTRY
+    # Of a text of comments alone, braces are left: there is no telling that they were not there.
+    assert uninstall(after, done)[0] == damaged or jsontext.find(damaged, []) is None
 
 
 @given(DOCUMENTS, st.data())

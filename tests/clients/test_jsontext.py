@@ -19,7 +19,7 @@ NEW = {"command": "/opt/halflap", "args": ["serve"], "alwaysLoad": True}
 KEYS = ["a", "b", "c", "d", "é", 'q"', "//x", "/*"]
 SCALARS = [0, -7, 1.5, True, None, "", "x // y", "/* no */", '"', "}", ",", "é😀"]
 SPACES = ["", "", " ", "\t", "\n", "\r\n", "\n  ", "  \n", "\n\n    "]
-COMMENTS = ["", "", "", "/* c */", "/*,*/", "/* a\n b */", "// l\n", '// "x": {\n', "//\r\n"]
+COMMENTS = ["", "", "", "/* c */", "/*,*/", "/* a\n b */", "// l\n", "//  \t\n", '// "x": {\n', "//\r\n"]
 BEGINNINGS = ["", "\ufeff"]
 LAYOUTS = [None, 2, 4, "\t"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from halflap.cli.output import data_console, note, visible
-from halflap.errors import UsageError
+from halflap.clients import jsontext
+from halflap.errors import HalflapError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,6 +64,11 @@ def show_difference(path: Path, before: str | None, after: str | None, secrets: 
     from halflap.calls import MARK, Redactor  # noqa: PLC0415 -- much is loaded with it
 
     whole = difference(path, before, after)
+    if any(len(line) > _LONGEST_LINE for line in whole.split("\n")):
+        whole = difference(path, _laid_out(before), _laid_out(after))
+        note(
+            "The file has long lines: it is shown laid out, and without its comments. It is written as it is."
+        )
     shown = Redactor(secrets).text(whole)
     console = data_console()
     for line in shown.split("\n"):
@@ -70,6 +77,14 @@ def show_difference(path: Path, before: str | None, after: str | None, secrets: 
         console.print(cut, style=_COLOURS.get(cut[:1], ""), soft_wrap=True)
     if MARK in shown and MARK not in whole:
         note(f"What looks secret is shown as {MARK}; in the file it stands as it is.")
+
+
+def _laid_out(text: str | None) -> str | None:
+    """Give JSON with a line for each value, since a change within one long line cannot be seen."""
+    try:
+        return None if text is None else json.dumps(jsontext.parse(text), indent=2, ensure_ascii=False)
+    except HalflapError:
+        return text
 
 
 def may_write(question: str, *, yes: bool) -> None:

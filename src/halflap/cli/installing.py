@@ -56,7 +56,12 @@ _TRIES = 3
 
 @reported
 def install(
-    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(INSTALLABLE)}.")],
+    client: Annotated[
+        str,
+        typer.Argument(
+            metavar="CLIENT", help=f"One of {', '.join(INSTALLABLE)}.", autocompletion=lambda: INSTALLABLE
+        ),
+    ],
     move: Annotated[
         bool, typer.Option("--move", help="Take those servers out of the client that Halflap has.")
     ] = False,

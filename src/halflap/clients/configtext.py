@@ -71,7 +71,10 @@ def added(path: Path, text: str | None, additions: Additions) -> str:
         text = text or ""
         before = _read(path, text)
         is_json = path.suffix.lower() in {".json", ".jsonc"} or text.lstrip("\ufeff \t\r\n").startswith("{")
-        after = (_added_to_json if is_json else _added_to_yaml)(text, additions)
+        try:
+            after = (_added_to_json if is_json else _added_to_yaml)(text, additions)
+        except ClientFileError:
+            after = ""
     try:
         fits = _read(path, after) == additions.wanted(before)
     except ConfigError:
@@ -147,6 +150,10 @@ def _into_servers(
         at, indent = max(_last_leaf(value), key.end_mark.index), " " * value.value[0][0].start_mark.column
     line_end = text.find("\n", at) if at == 0 or text[at - 1] != "\n" else at - 1
     at = len(text) if line_end < 0 else line_end + 1
+    # What is commented out below the last server is a part of it.
+    behind = re.compile(rf"(?:[ \t\r]*\n)*[ ]{{{len(indent)},}}#[^\n]*(?:\n|\Z)")
+    while (comment := behind.match(text, at)) is not None:
+        at = comment.end()
     head = _ended(text[:at], newline)
     return head + "".join(_entry(one, indent, newline) for one in servers) + text[at:]
 

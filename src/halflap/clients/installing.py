@@ -100,6 +100,11 @@ def install(
             raise ClientFileError(
                 f"there is a server named `{name}` that is not Halflap. Give it another name first."
             )
+        if "command" not in there[name]:
+            raise ClientFileError(
+                f"`{name}` is there already, and is reached by a URL. Take it out first, if the client is to start "
+                "Halflap itself."
+            )
         own = there[name].get("env")
         if isinstance(own, dict) and "env" in entry:
             entry = {**entry, "env": {**own, **entry["env"]}}

@@ -23,6 +23,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SKIPPED = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/|[{}\[\]]', re.DOTALL)
 _WORD = re.compile(r"[^\s{}\[\]:,\"/]+")
 _INDENTED = re.compile(r"\n([ \t]+)[^\s]")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 _ENDS_LINE = re.compile(r"[ \t]*(?:(?>/\*[^\r\n]*?\*/)[ \t]*)*(?:\r?\n|//|\Z)")
 
 
@@ -72,6 +73,16 @@ def _no_constant(word: str) -> Any:
 
 def find(text: str, path: Sequence[str]) -> Block | None:
     """Find the object at a path of keys; None if there is none, and nothing else in its place."""
+    try:
+        if "//" in text and _LONE_RETURN.search(text):
+            # It ends a comment for some readers, and not for others.
+            raise ValueError(path)  # noqa: TRY301 -- told as any other form that is not understood
+        return _found(text, path)
+    except (IndexError, ValueError):
+        raise ClientFileError("its form does not allow to change it without writing it anew.") from None
+
+
+def _found(text: str, path: Sequence[str]) -> Block | None:
     at = _after_trivia(text, 0)
     if at == len(text):
         return None
@@ -205,13 +216,15 @@ def remove(text: str, path: Sequence[str], key: str, *, hollow: str | None = Non
     if found is None:
         raise ClientFileError(f"there is no `{key}` any more.")
     member, last = block.members[found], found == len(block.members) - 1
-    from_ = block.start + 1 if found == 0 else (block.members[found - 1].comma or 0) + 1
-    start = len(text[: member.start].rstrip(_SPACES))
+    # From the last comment before it on; a comment may end in spaces, and those are its own.
+    start, before = block.start + 1 if found == 0 else (block.members[found - 1].comma or 0) + 1, ""
+    for kind, end in _trivia(text, start, member.start):
+        if kind != "space":
+            start, before = end, kind
     comma = member.comma
     if last and comma is None and found > 0:
         comma = block.members[found - 1].comma
-    kinds = [kind for kind, _ in _trivia(text, from_, member.start) if kind != "space"]
-    if kinds and kinds[-1] == "line":
+    if before == "line":
         rest = text[member.end :]
         if comma is not None and comma >= member.end:
             rest = text[member.end : comma] + text[comma + 1 :]
@@ -221,8 +234,11 @@ def remove(text: str, path: Sequence[str], key: str, *, hollow: str | None = Non
     cuts = [(start, member.end)] + ([] if comma is None else [(comma, comma + 1)])
     for begin, end in sorted(cuts, reverse=True):
         text = text[:begin] + text[end:]
-    if hollow is None or len(block.members) > 1:
-        return text
+    return text if hollow is None or len(block.members) > 1 else _hollowed(text, path, hollow)
+
+
+def _hollowed(text: str, path: Sequence[str], hollow: str) -> str:
+    """Have between the brackets what stood there, if no comment came or went since."""
     emptied = _there(text, path)
     inner = text[emptied.start + 1 : emptied.end]
     if inner.strip(_SPACES) != hollow.strip(_SPACES):
@@ -347,8 +363,7 @@ def _block(text: str, start: int) -> Block:
     members: list[Member] = []
     at = _after_trivia(text, start + 1)
     while text[at] != "}":
-        key = _STRING.match(text, at)
-        assert key is not None
+        key = _matched(_STRING, text, at)
         value = _after_trivia(text, _after_trivia(text, key.end()) + 1)
         end = _value_end(text, value)
         at = _after_trivia(text, end)
@@ -361,16 +376,19 @@ def _block(text: str, start: int) -> Block:
 
 def _value_end(text: str, at: int) -> int:
     if text[at] == '"':
-        string = _STRING.match(text, at)
-        assert string is not None
-        return string.end()
+        return _matched(_STRING, text, at).end()
     if text[at] not in "{[":
-        word = _WORD.match(text, at)
-        assert word is not None
-        return word.end()
+        return _matched(_WORD, text, at).end()
     depth = 0
     for match in _SKIPPED.finditer(text, at):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
         if depth == 0:
             return match.end()
-    raise ClientFileError("a bracket is never closed.")
+    raise ValueError(text[at])
+
+
+def _matched(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
+    match = pattern.match(text, at)
+    if match is None:
+        raise ValueError(text[at : at + 1])
+    return match

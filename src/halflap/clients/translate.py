@@ -172,10 +172,8 @@ class _Translation:
             return [self._translated(key, item) for item in value]
         if isinstance(value, Mapping):
             return {name: self._translated(key, member) for name, member in value.items()}
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, int | float) and key in {"args", "env", "headers"}:
-            return str(value)
+        if isinstance(value, bool | int | float) and key in {"args", "env", "headers"}:
+            return str(value).lower() if isinstance(value, bool) else str(value)
         raise _Refusal(f"`{key}` is not of a kind that Halflap knows")
 
     def _text(self, text: str) -> str:
