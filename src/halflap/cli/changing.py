@@ -95,9 +95,9 @@ def may_write(question: str, *, yes: bool) -> None:
         raise UsageError(
             "Nothing was written: there is nobody to ask here. Say --yes if it is to be written."
         )
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
     try:
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()
     except KeyboardInterrupt:
         note("\nNothing was written.")
