@@ -28,6 +28,7 @@
     │   └── ShapeBrokenError        it is damaged, or nothing of the kind
     ├── BackfillError           a log cannot be read, or not to its end
     ├── ScriptError             a file is no script, or a saved one cannot be used
+    ├── ClientFileError         a file of a client cannot be read, or not be changed as wanted
     ├── SandboxError            programs cannot run here, or this one could not
     │   └── ScriptsTooDeepError     scripts call each other too deep, or in a circle
     └── ServeError              our own server cannot start
@@ -50,6 +51,7 @@ __all__ = [
     "ArgumentProblem",
     "BackfillError",
     "CallTimeoutError",
+    "ClientFileError",
     "ConfigError",
     "ConfigProblem",
     "ConfirmationNeededError",
@@ -358,6 +360,12 @@ class ScriptError(HalflapError):
     """A file is no script, or a saved one cannot be used; the message says what is wrong in which line."""
 
     code = "script"
+
+
+class ClientFileError(HalflapError):
+    """A file of a client cannot be read, or not be changed as wanted; it is as it was."""
+
+    code = "client-file"
 
 
 class ServeError(HalflapError):

@@ -41,7 +41,8 @@ def test_the_configuration_on_the_line_counts(place: Path, tmp_path: Path) -> No
 
 
 def test_commands_are_completed(place: Path) -> None:
-    assert completed(place, "halflap in") == ["inspect"]
+    assert completed(place, "halflap ins") == ["install", "inspect"]
+    assert completed(place, "halflap install c") == ["claude-code", "claude-desktop", "cursor"]
 
 
 def test_a_broken_configuration_completes_nothing_quietly(tmp_path: Path) -> None:

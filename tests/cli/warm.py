@@ -7,6 +7,7 @@ by a shell; it is only spared the half second that loading takes. What start-up 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import os
 import pkgutil
@@ -15,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 from functools import cache
 from importlib import import_module
@@ -94,6 +96,9 @@ def _become(asked: bytes, descriptors: Sequence[int]) -> None:
     encodings = [(stream.encoding, stream.errors) for stream in (sys.stdin, sys.stdout, sys.stderr)]
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
+    if os.isatty(0):
+        # Its own terminal, so that Ctrl-C gets to it as to a program in a window.
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.closerange(3, max(*descriptors, 3) + 1)
     os.environ.clear()
     os.environ.update(environment)

@@ -235,3 +235,12 @@ def test_problems_of_all_files_are_said_at_once(desk: Desk) -> None:
     project = desk.project("servers: {a: {}}\n")
     trust(desk, project)
     assert [problem.file for problem in desk.problems()] == [own, project]
+
+
+def test_halflap_itself_is_left_out_of_a_project_file(desk: Desk) -> None:
+    servers = {"gate": {"command": "/opt/halflap", "args": ["serve"]}, "time": {"command": "time"}}
+    file = desk.project(json.dumps({"mcpServers": servers}), ".mcp.json")
+    trust(desk, file)
+    config = desk.load()
+    assert [server.name for server in config.servers] == ["time"]
+    assert any("`gate` is left out: it is Halflap itself." in warning for warning in config.warnings)

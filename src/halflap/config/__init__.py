@@ -12,6 +12,7 @@ from halflap.config.project import (
 )
 from halflap.config.settings import (
     ExecutionConfig,
+    FrontConfig,
     GraphConfig,
     HttpConfig,
     LearningConfig,
@@ -27,6 +28,7 @@ from halflap.config.settings import (
 __all__ = [
     "Config",
     "ExecutionConfig",
+    "FrontConfig",
     "GraphConfig",
     "HttpConfig",
     "LearningConfig",

@@ -156,7 +156,8 @@ class Choice(Kind):
 
     @property
     def expected(self) -> str:
-        return f"{', '.join(self.options[:-1])} or {self.options[-1]}"
+        *others, last = self.options
+        return f"{', '.join(others)} or {last}" if others else last
 
     def advice(self, node: Node) -> str | None:
         from rapidfuzz import fuzz, process  # noqa: PLC0415 -- few make a mistake

@@ -11,6 +11,7 @@ from typing import Any
 
 from halflap.config.document import document, document_of, file_bytes
 from halflap.config.expand import Scope, expand
+from halflap.config.itself import is_halflap
 from halflap.config.kinds import WRONG
 from halflap.config.linting import LintConfig
 from halflap.config.nodes import Node, Problems, shown, with_repeated
@@ -19,6 +20,7 @@ from halflap.config.project import ProjectFile, look_around, read_project_server
 from halflap.config.servers import ServerReader
 from halflap.config.settings import (
     ExecutionConfig,
+    FrontConfig,
     GraphConfig,
     HttpConfig,
     LearningConfig,
@@ -33,7 +35,7 @@ from halflap.config.table import FOREIGN_TOP_LEVEL, SECTIONS, SETTINGS, TOP_LEVE
 from halflap.errors import ConfigError, ConfigProblem
 from halflap.values import SCRIPTS
 
-__all__ = ["Config", "load_config"]
+__all__ = ["Config", "load_config", "user_file"]
 
 _USER_FILES = ("config.yaml", "config.yml", "config.json")
 _SHORTEST_TOKEN = 16
@@ -46,6 +48,7 @@ class Config:
     """Everything that is configured. `Config()` is the valid configuration with no server."""
 
     servers: tuple[ServerConfig, ...] = ()
+    server: FrontConfig = field(default_factory=FrontConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     execution: ExecutionConfig = field(default_factory=ExecutionConfig)
     ttl: TtlConfig = field(default_factory=TtlConfig)
@@ -93,7 +96,7 @@ def load_config(
     folder = working_folder() if cwd is None else Path(cwd).absolute()
     scope = Scope.of(environ, folder)
     data_dir = user_data_dir(environ)
-    chosen, warnings = _user_file(path, scope)
+    chosen, warnings = user_file(path, scope)
     problems: list[ConfigProblem] = []
     config = Config(data_dir=data_dir)
     if chosen is not None:
@@ -119,7 +122,7 @@ def load_config(
     return replace(config, warnings=tuple(warnings))
 
 
-def _user_file(path: Path | str | None, scope: Scope) -> tuple[Path | None, list[str]]:
+def user_file(path: Path | str | None, scope: Scope) -> tuple[Path | None, list[str]]:
     """Choose the user's file: the one that was asked for, whether it exists or not, else the first there is."""
     asked = path if path is not None else scope.environ.get("HALFLAP_CONFIG") or None
     if asked is not None:
@@ -152,7 +155,11 @@ def _with_project_files(
         problems += _in_order(own)
         warnings += notes
         for server in added:
-            if server.name in servers:
+            if is_halflap(server.command, server.args):
+                warnings.append(
+                    f"{each.file.path}: the server `{shown(server.name)}` is left out: it is Halflap itself."
+                )
+            elif server.name in servers:
                 kept = servers[server.name].source
                 warnings.append(
                     f"{each.file.path}: the server `{shown(server.name)}` is left out: {kept} has one of that name."
@@ -194,6 +201,7 @@ class _UserReader:
         )
         return Config(
             servers=tuple(reader.read(root)),
+            server=FrontConfig(**sections["server"]),
             tools=self._tools(root, sections["tools"]),
             execution=ExecutionConfig(**sections["execution"]),
             ttl=TtlConfig(**sections["ttl"]),

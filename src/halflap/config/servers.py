@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
     from halflap.config.expand import Scope
 
-__all__ = ["FOREIGN_KEYS", "ServerReader"]
+__all__ = ["ALIASES", "FOREIGN_KEYS", "WITHOUT_EFFECT", "ServerReader"]
 
 FOREIGN_KEYS = frozenset(
     {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "version"}
 )
 """Keys that other clients write for themselves and that change nothing about the server."""
 
-_WITHOUT_EFFECT = {
+WITHOUT_EFFECT = {
     "timeout": "Its unit differs between clients; `call_timeout_seconds` is ours.",
     "oauth": "Halflap does not sign in by itself; give credentials as `headers`.",
     "auth": "Halflap does not sign in by itself; give credentials as `headers`.",
     "headersHelper": "Halflap runs no helper for headers; give them as `headers`.",
 }
 """Keys of other clients that Halflap has no such thing for, and what there is instead."""
-_ALIASES = {"serverUrl": "url", "httpUrl": "url", "environment": "env"}
+ALIASES = {"serverUrl": "url", "httpUrl": "url", "environment": "env"}
 
 _INSTEAD = {
     "disabledTools": "Write them in `tools.block`.",
@@ -175,7 +175,7 @@ class ServerReader:
             return None
         before = len(self.problems.found)
         entry = self._in_our_words(entry)
-        ignored = FOREIGN_KEYS | _WITHOUT_EFFECT.keys()
+        ignored = FOREIGN_KEYS | WITHOUT_EFFECT.keys()
         values = read_keys(
             entry.node, entry.where, SERVER_SETTINGS, self.problems, ignored=ignored, instead=_INSTEAD
         )
@@ -215,14 +215,14 @@ class ServerReader:
     def _in_our_words(self, entry: Entry) -> Entry:
         """Read the names that other clients have for the same thing; warn of what has no effect here."""
         members = entry.node.mapping
-        for key in members.keys() & _WITHOUT_EFFECT.keys():
+        for key in members.keys() & WITHOUT_EFFECT.keys():
             self.warnings.append(
-                f"{self.problems.file or 'configuration'}: {entry.where}.{key} has no effect. {_WITHOUT_EFFECT[key]}"
+                f"{self.problems.file or 'configuration'}: {entry.where}.{key} has no effect. {WITHOUT_EFFECT[key]}"
             )
-        if not members.keys() & _ALIASES.keys():
+        if not members.keys() & ALIASES.keys():
             return entry
         renamed = {
-            key if _ALIASES.get(key, key) in members else _ALIASES[key]: member
+            key if ALIASES.get(key, key) in members else ALIASES[key]: member
             for key, member in members.items()
         }
         return replace(entry, node=replace(entry.node, value=renamed))

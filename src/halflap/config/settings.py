@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ExecutionConfig",
+    "FrontConfig",
     "GraphConfig",
     "HttpConfig",
     "LearningConfig",
@@ -204,6 +205,14 @@ class GraphConfig:
     """On what it rests what feeds what."""
 
     lineage: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FrontConfig:
+    """What clients see of Halflap itself."""
+
+    families: tuple[str, ...] = ()
+    """The families of our own tools; empty means all."""
 
 
 @dataclass(frozen=True, slots=True)

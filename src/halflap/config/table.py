@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from halflap.config.nodes import Node, Problems
 
 __all__ = [
+    "FAMILIES",
     "SECTIONS",
     "SERVER_SETTINGS",
     "SETTINGS",
@@ -52,7 +53,16 @@ _PLACE = Text(secret=True)
 _TRANSPORTS = dict.fromkeys(("streamable-http", "streamable_http", "streamableHttp"), "http")
 _TRANSPORT = Choice(options=("stdio", "http", "sse"), spellings=_TRANSPORTS)
 
+FAMILIES = ("core",)
+"""The families of Halflap's own tools."""
+
 SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "server.families",
+        ListOf(item=Choice(options=FAMILIES), noun="families of tools"),
+        (),
+        "The families of Halflap's own tools that clients see; empty means all that there are. There is `core`.",
+    ),
     Setting("tools.allow", _GLOBS, None, "Only these tools can be called. Not together with `tools.block`."),
     Setting("tools.block", _GLOBS, (), "These tools cannot be called. Not together with `tools.allow`."),
     Setting("tools.read_only", _GLOBS, (), "These tools change nothing, whatever their server says."),

@@ -19,7 +19,7 @@ from halflap.server.core import core_family
 from halflap.server.runs import RunResources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcp.server import ServerRequestContext
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from halflap.gateway import Gateway
     from halflap.server.family import FrontTool
 
-__all__ = ["Front"]
+__all__ = ["FAMILIES", "Front"]
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,9 @@ by what it does; inspect_tool shows what one of them takes and returns; suggest_
 how, to get what is wanted; execute_program runs Python that calls them and gives back only what it prints; \
 list_callable_tools names them all, as mcp__<server>__<tool>, and saved scripts \
 as script__<name>."""
+
+FAMILIES: Mapping[str, Callable[[Gateway], list[FrontTool]]] = {"core": core_family}
+"""Our own tools, by the names that `server.families` has for them."""
 
 _TOOLS_TTL_MS = 3_600_000
 _ROOTS_SECONDS = 5.0
@@ -50,7 +53,8 @@ class Front:
         self.answered = asyncio.Event()
         """Set when the first list of tools has gone out."""
         self._gateway = gateway
-        self._tools = {tool.name: tool for tool in core_family(gateway)}
+        families = gateway.config.server.families or FAMILIES
+        self._tools = {tool.name: tool for family in families for tool in FAMILIES[family](gateway)}
         self._asker: ServerRequestContext[Any, Any] | None = None
         self._confirmations = Confirmations()
         runs = RunResources(gateway)

@@ -1,0 +1,284 @@
+"""`halflap install`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.changing import may_write, show_difference
+from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
+from halflap.clients import (
+    CLIENTS,
+    INSTALLABLE,
+    Receipt,
+    back_up,
+    backups,
+    delete,
+    entry_for,
+    is_passing,
+    keep_receipt,
+    own_command,
+    own_variables,
+    place_of,
+    read_entry,
+    read_file,
+    read_written,
+    receipt_of,
+    replace_file,
+    same_server,
+    servers_in,
+    uninstall,
+    value_of,
+)
+from halflap.clients import install as put_in
+from halflap.config import load_config, user_data_dir
+from halflap.config.expand import Scope
+from halflap.config.load import user_file
+from halflap.config.places import working_folder
+from halflap.errors import ClientFileError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from halflap.clients import FileText, Installed, Place
+    from halflap.config import ServerConfig
+
+__all__ = ["install"]
+
+_TRIES = 3
+
+
+@reported
+def install(
+    client: Annotated[
+        str,
+        typer.Argument(
+            metavar="CLIENT", help=f"One of {', '.join(INSTALLABLE)}.", autocompletion=lambda: INSTALLABLE
+        ),
+    ],
+    move: Annotated[
+        bool, typer.Option("--move", help="Take those servers out of the client that Halflap has.")
+    ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Have the client as it was before.")] = False,
+    project: Annotated[
+        bool, typer.Option("--project", help="In the client's file of this folder, not in your own.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it without asking.")] = False,
+    only_show: Annotated[
+        bool, typer.Option("--print", "--dry-run", help="Only show what would be written.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put Halflap into a client, beside what is there.
+
+    Shows the change to the client's file, and asks. What is not Halflap's in the file stays to the letter, and a copy
+    of the file is kept; --undo restores it.
+    """
+    if client not in INSTALLABLE:
+        raise UsageError(
+            f"There is no client {client!r} to install into. There are: {', '.join(INSTALLABLE)}."
+        )
+    if undo and (move or config is not None):
+        raise UsageError("Give --undo without --move and --config: it takes back all that was done.")
+    place = place_of(client, sys.platform, os.environ, working_folder() if project else None)
+    if place is None:
+        raise UsageError(f"{CLIENTS[client].label} has no file for a project. Leave --project out.")
+    job = _Undo(place) if undo else _Install(place, config, move=move)
+    done = _change(place, job.change, yes=yes, only_show=only_show, shown=not as_json)
+    if as_json:
+        print_json({"client": client, "file": str(place.file), **done})
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a file becomes, and what is to be noted of it."""
+
+    text: str | None
+    """None deletes the file."""
+    receipt: Callable[[Path | None], Receipt | None]
+    """What is noted once the file is as it should be; given the copy of the file before."""
+    notes: tuple[str, ...]
+    report: Mapping[str, Any]
+    said: str
+
+
+def _change(
+    place: Place, change: Callable[[FileText], _Change], *, yes: bool, only_show: bool, shown: bool
+) -> dict[str, Any]:
+    """Show a change, ask, and make it: to the file as it is by then, for clients write theirs at any time."""
+    before = read_file(place.file)
+    planned = change(before)
+    text = None if before.data is None else before.text
+    for line in planned.notes:
+        note(line)
+    if planned.text == text:
+        note(f"Nothing to do: {place.file} is as it should be.")
+        return {**planned.report, "written": False}
+    if shown:
+        show_difference(place.file, text, planned.text, ())
+    if only_show:
+        note("Nothing was written.")
+        return {**planned.report, "written": False}
+    may_write(f"Write {place.file}?", yes=yes)
+    for left in reversed(range(_TRIES)):
+        now = read_file(place.file)
+        if now.data != before.data:
+            planned = change(now)
+        try:
+            _make(place, now, planned)
+            break
+        except ClientFileError:
+            if left == 0 or read_file(place.file).data == now.data:
+                raise
+    note(planned.said)
+    return {**planned.report, "written": True}
+
+
+def _make(place: Place, now: FileText, planned: _Change) -> None:
+    data_dir = user_data_dir()
+    kept = None if now.data is None else back_up(now, backups(data_dir), place.file.name.removeprefix("."))
+    earlier = receipt_of(data_dir, place.file)
+    # Noted first: of a change that was noted and not made, there is nothing to undo; the other way round
+    # servers could be gone, with no note of where they were.
+    receipt = planned.receipt(kept)
+    if receipt is not None:
+        keep_receipt(data_dir, place.file, receipt)
+    try:
+        if planned.text is None:
+            delete(now)
+        else:
+            replace_file(now, planned.text.encode())
+    except BaseException:
+        keep_receipt(data_dir, place.file, earlier)
+        raise
+    if receipt is None:
+        keep_receipt(data_dir, place.file, None)
+    if kept is not None:
+        note(f"What was there is kept in {kept}.")
+
+
+class _Install:
+    """Halflap comes in; with `move`, the servers that it has go out."""
+
+    def __init__(self, place: Place, config: Path | None, *, move: bool) -> None:
+        self.place = place
+        self.move = move
+        self.scope = Scope.of(os.environ, working_folder())
+        self.servers = self._configured(config, move=move)
+        command = own_command(sys.executable, config, self.scope.home)
+        self.entry = entry_for(place.client.slug, command, own_variables(os.environ))
+        if place.folder is not None:
+            note(
+                f"Note: {place.file} is often shared with others; the path of Halflap in it is this machine's."
+            )
+        if is_passing(sys.executable):
+            note(
+                "Note: Halflap runs from a cache here, which may be emptied. Install it first, as with pipx."
+            )
+
+    def _configured(self, config: Path | None, *, move: bool) -> list[ServerConfig]:
+        """Read Halflap's servers as they are written; a configuration that does not work is to be mended first."""
+        load_config(config, project=False)
+        file = user_file(config, self.scope)[0]
+        servers = [] if file is None else list(read_written(file, self.scope.home).servers.values())
+        if not servers and move:
+            raise UsageError(
+                "Halflap's configuration has no server, so none can be moved. First: halflap init"
+            )
+        if not servers:
+            note(
+                "Note: Halflap's configuration has no server yet. `halflap init` takes in those of your clients."
+            )
+        return servers
+
+    def change(self, before: FileText) -> _Change:
+        text = before.text
+        value = value_of(self.place.file, text)
+        moves, notes = self._moves(value) if self.move else ([], [])
+        try:
+            after, done = put_in(text, self.place.keys, self.entry, moves)
+        except ClientFileError as error:
+            raise ClientFileError(f"{self.place.file}: {error} Nothing was written.") from None
+        label = self.place.client.label
+        report = {"name": done.name, "moved": [one.name for one in done.moved]}
+        said = f"{label} has Halflap now, as `{done.name}`. Restart it if it runs. Take it back: --undo"
+        return _Change(
+            after, lambda kept: self._receipt(before, after, done, kept), tuple(notes), report, said
+        )
+
+    def _moves(self, value: Mapping[str, Any]) -> tuple[list[tuple[tuple[str, ...], str]], list[str]]:
+        """Choose the servers that Halflap really has, switched on, and say of the others why they stay."""
+        moves, notes = [], []
+        for found in servers_in(self.place, value, self.scope):
+            server = None if found.refused is not None else read_entry(found.entry)[0]
+            same = [
+                one for one in self.servers if server is not None and same_server(server, one, self.scope)
+            ]
+            name = f"`{one_line(found.name)}`{found.place.detail}"
+            if any(found.off or not one.disabled for one in same):
+                moves.append((found.place.keys, found.name))
+            elif same:
+                notes.append(f"{name} stays: in Halflap's configuration it is disabled.")
+            else:
+                notes.append(f"{name} stays: Halflap's configuration does not have it, or not like this.")
+        return moves, notes
+
+    def _receipt(self, before: FileText, after: str, done: Installed, kept: Path | None) -> Receipt:
+        earlier = receipt_of(user_data_dir(), self.place.file)
+        written = sha256(after.encode()).hexdigest()
+        if earlier is None:
+            return Receipt(self.place.file, done, before.digest or None, kept, written)
+        exact = earlier.exact and before.digest == earlier.written
+        return Receipt(
+            self.place.file, done.after(earlier.done), earlier.original, earlier.backup, written, exact
+        )
+
+
+class _Undo:
+    """The client becomes as it was."""
+
+    def __init__(self, place: Place) -> None:
+        found = receipt_of(user_data_dir(), place.file)
+        if found is None:
+            raise UsageError(f"There is nothing to undo: Halflap has noted no change to {place.file}.")
+        self.place = place
+        self.receipt = found
+
+    def change(self, before: FileText) -> _Change:
+        receipt, file = self.receipt, self.place.file
+        if before.data is None:
+            where = f" A copy of it, as it was before Halflap, is {receipt.backup}." if receipt.backup else ""
+            raise ClientFileError(f"{file} is not there any more, so nothing can be taken out.{where}")
+        report: dict[str, Any] = {
+            "name": receipt.done.name,
+            "restored": [one.name for one in receipt.done.moved],
+        }
+        if receipt.exact and before.digest == receipt.written:
+            if receipt.original is None:
+                return _Change(None, _nothing, (), {**report, "exact": True}, f"{file} is gone, as before.")
+            copy = None if receipt.backup is None else read_file(receipt.backup)
+            if copy is not None and copy.digest == receipt.original:
+                said = f"{file} is, byte for byte, as it was."
+                return _Change(copy.text, _nothing, (), {**report, "exact": True}, said)
+        value_of(file, before.text)
+        try:
+            after, notes = uninstall(before.text, receipt.done)
+            value_of(file, after)
+        except ClientFileError as error:
+            raise ClientFileError(f"{file}: {error} Nothing was written.") from None
+        changed = (
+            f"{file} was changed since by something else; that stays, and only Halflap's own part is undone."
+        )
+        said = f"Halflap is out of {self.place.client.label}."
+        return _Change(after, _nothing, (changed, *notes), {**report, "exact": False}, said)
+
+
+def _nothing(_kept: Path | None) -> None:
+    return None

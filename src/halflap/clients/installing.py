@@ -1,0 +1,210 @@
+"""Halflap in a client's file: put in beside what is there, and taken out again, as a change of text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from halflap.clients import jsontext
+from halflap.clients.translate import is_itself
+from halflap.errors import ClientFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Installed", "Moved", "entry_for", "install", "uninstall"]
+
+_NAME = "halflap"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A server that was taken out of the client: where it stood, and to the letter what stood there."""
+
+    keys: tuple[str, ...]
+    name: str
+    raw: str
+    after: tuple[str, ...]
+    """The names of the servers before it."""
+    tail: str = ""
+    """The comments behind it on its line, which stayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What was done to a client's file, as far as it takes to undo it."""
+
+    keys: tuple[str, ...]
+    name: str
+    was: str | None = None
+    """What stood under that name before, to the letter."""
+    hollow: str | None = None
+    """What stood between the brackets that it was put into, where there was nothing in them yet."""
+    made: tuple[str, ...] = ()
+    """The keys that lead to the outermost object that had to be made."""
+    moved: tuple[Moved, ...] = ()
+
+    def after(self, earlier: Installed | None) -> Installed:
+        """Give what it takes to undo both an earlier installation and this one."""
+        if earlier is None or earlier.keys != self.keys or earlier.name != self.name or self.was is None:
+            moved = () if earlier is None else earlier.moved
+            return Installed(self.keys, self.name, self.was, self.hollow, self.made, (*moved, *self.moved))
+        return Installed(
+            self.keys, self.name, earlier.was, earlier.hollow, earlier.made, (*earlier.moved, *self.moved)
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as it is written down."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Installed:
+        """Read what was written down; raise `KeyError`, `TypeError` or `ValueError` for anything else."""
+        moved = tuple(
+            Moved(
+                _texts(one["keys"]), str(one["name"]), str(one["raw"]), _texts(one["after"]), str(one["tail"])
+            )
+            for one in value["moved"]
+        )
+        was, hollow = (None if value[key] is None else str(value[key]) for key in ("was", "hollow"))
+        return cls(_texts(value["keys"]), str(value["name"]), was, hollow, _texts(value["made"]), moved)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(str(item) for item in value)
+
+
+def entry_for(client: str, command: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
+    """Give the entry that has a client start Halflap."""
+    entry: dict[str, Any] = {"command": command[0], "args": list(command[1:])}
+    if client.startswith("vscode") or client == "claude-code":
+        entry = {"type": "stdio", **entry}
+    if client == "claude-code":
+        # Claude Code defers the tools of servers behind a search of its own; ours are few, and are a search.
+        entry["alwaysLoad"] = True
+    return {**entry, "env": dict(env)} if env else entry
+
+
+def install(
+    text: str,
+    keys: Sequence[str],
+    entry: Mapping[str, Any],
+    moves: Sequence[tuple[tuple[str, ...], str]] = (),
+) -> tuple[str, Installed]:
+    """Put Halflap in, and take the servers out that are to be moved; say how to undo that."""
+    wanted: Any = jsontext.parse(text) if text.strip("\ufeff \t\r\n") else {}
+    there = _at(wanted, keys)
+    name = next((key for key, raw in there.items() if is_itself(key, raw)), _NAME)
+    if name in there:
+        if not is_itself(name, there[name]):
+            raise ClientFileError(
+                f"there is a server named `{name}` that is not Halflap. Give it another name first."
+            )
+        if "command" not in there[name]:
+            raise ClientFileError(
+                f"`{name}` is there already, and is reached by a URL. Take it out first, if the client is to start "
+                "Halflap itself."
+            )
+        own = there[name].get("env")
+        if isinstance(own, dict) and "env" in entry:
+            entry = {**entry, "env": {**own, **entry["env"]}}
+        was = jsontext.raw(text, keys, name)
+        after = _updated(text, keys, name, entry, there[name])
+        done = Installed(tuple(keys), name, was)
+    else:
+        made = _first_missing(text, keys)
+        block = jsontext.find(text, made[:-1] if made else keys)
+        hollow = text[block.start + 1 : block.end] if block is not None and not block.members else None
+        after = jsontext.insert(text, keys, name, dict(entry))
+        done = Installed(tuple(keys), name, None, hollow, made)
+    there = _made_at(wanted, keys)
+    there[name] = {**there.get(name, {}), **entry}
+    moved = []
+    for where, key in moves:
+        holder = jsontext.find(text, where)
+        assert holder is not None
+        before = tuple(member.key for member in holder.members[: holder.index(key)])
+        raw, tail = jsontext.raw(text, where, key), jsontext.tail(text, where, key)
+        moved.append(Moved(where, key, raw, before, tail))
+        after = jsontext.remove(after, where, key)
+        del _at(wanted, where)[key]
+    _must_be(after, wanted)
+    return after, Installed(done.keys, name, done.was, done.hollow, done.made, tuple(moved))
+
+
+def _updated(
+    text: str, keys: Sequence[str], name: str, entry: Mapping[str, Any], there: Mapping[str, Any]
+) -> str:
+    """Change what differs in an entry, and leave what else the person wrote into it."""
+    for key, value in entry.items():
+        if key not in there:
+            text = jsontext.insert(text, [*keys, name], key, value)
+        elif there[key] != value:
+            text = jsontext.replace_value(text, [*keys, name], key, value)
+    return text
+
+
+def uninstall(text: str, done: Installed) -> tuple[str, list[str]]:
+    """Take out what was put in, and put back what was taken out; say what could not be."""
+    notes: list[str] = []
+    there = _at(jsontext.parse(text), done.keys)
+    if done.name in there and not is_itself(done.name, there[done.name]):
+        notes.append(f"`{done.name}` is something else by now, and stays.")
+    elif done.name in there and done.was is not None:
+        text = jsontext.replace_value(text, done.keys, done.name, None, verbatim=done.was)
+    elif done.name in there:
+        text = jsontext.remove(text, done.keys, done.name, hollow=None if done.made else done.hollow)
+        text = _without_made(text, done)
+    for one in done.moved:
+        if jsontext.has(text, one.keys, one.name):
+            notes.append(f"`{one.name}` is there again already, and stays as it is.")
+        else:
+            text = _put_back(text, one)
+    return text, notes
+
+
+def _put_back(text: str, one: Moved) -> str:
+    """Insert a server behind the last of those that it stood behind."""
+    block = jsontext.find(text, one.keys)
+    members = () if block is None else block.members
+    index = max((at + 1 for at, member in enumerate(members) if member.key in one.after), default=0)
+    value = jsontext.parse(one.raw)
+    return jsontext.insert(text, one.keys, one.name, value, index=index, verbatim=one.raw, before=one.tail)
+
+
+def _without_made(text: str, done: Installed) -> str:
+    """Take out the objects that were made for the entry, if there is nothing else in them by now."""
+    keys = list(done.keys)
+    while done.made and len(keys) >= len(done.made):
+        block = jsontext.find(text, keys)
+        if block is None or block.members or "/" in text[block.start : block.end]:
+            break
+        outermost = len(keys) == len(done.made)
+        text = jsontext.remove(text, keys[:-1], keys[-1], hollow=done.hollow if outermost else None)
+        keys.pop()
+    return text
+
+
+def _first_missing(text: str, keys: Sequence[str]) -> tuple[str, ...]:
+    for length in range(1, len(keys) + 1):
+        if jsontext.find(text, keys[:length]) is None:
+            return tuple(keys[:length])
+    return ()
+
+
+def _at(value: Any, keys: Sequence[str]) -> dict[str, Any]:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _made_at(value: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    for key in keys:
+        value = value.setdefault(key, {})
+    return value
+
+
+def _must_be(text: str, wanted: Any) -> None:
+    """Refuse to write what does not say what it should, whatever the reason."""
+    if jsontext.parse(text) != wanted:
+        raise ClientFileError("its form does not allow to change it without writing it anew.")

@@ -1,0 +1,122 @@
+"""Reads what clients have: every server of every place, translated, and what cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halflap.clients import jsontext
+from halflap.clients.files import read_file
+from halflap.clients.translate import Found, is_itself, translate
+from halflap.errors import ClientFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halflap.clients.places import Place
+    from halflap.config.expand import Scope
+
+__all__ = ["Gathered", "gather", "servers_in", "value_of"]
+
+
+_GONE = "disabled: the folder of its project is not there any more"
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Everything that was found."""
+
+    servers: tuple[Found, ...]
+    looked_at: tuple[Place, ...]
+    """The places that there are."""
+    unreadable: tuple[str, ...]
+    """What is wrong with the files that cannot be read."""
+
+
+def gather(places: Sequence[Place], scope: Scope) -> Gathered:
+    """Read every place; what cannot be read keeps nothing else from being found."""
+    servers: list[Found] = []
+    there: list[Place] = []
+    unreadable: list[str] = []
+    settings: Mapping[str, Any] = {}
+    for place in places:
+        try:
+            file = read_file(place.file)
+            if file.data is None:
+                continue
+            value = value_of(place.file, file.text)
+            if place.client.slug == "claude-code" and place.folder is None:
+                settings = value
+            servers += servers_in(place, value, scope, settings)
+        except ClientFileError as error:
+            unreadable.append(str(error))
+        else:
+            there.append(place)
+    return Gathered(tuple(servers), tuple(there), tuple(unreadable))
+
+
+def value_of(path: Path, text: str) -> Mapping[str, Any]:
+    """Give the value of a client's file, which is an object."""
+    try:
+        value = jsontext.parse(text) if text.strip() else {}
+    except ClientFileError as error:
+        raise ClientFileError(f"{path}: {error} Nothing was written.") from None
+    if not isinstance(value, Mapping):
+        raise ClientFileError(f"{path}: the file must be an object of keys and values. Nothing was written.")
+    return value
+
+
+def servers_in(
+    place: Place, value: Mapping[str, Any], scope: Scope, settings: Mapping[str, Any] | None = None
+) -> list[Found]:
+    """Give the servers of one file; `settings` is Claude Code's own file, which says what is switched off."""
+    found: list[Found] = []
+    for one, raw, inputs in _objects(place, value):
+        off = _switched_off(one, settings or value)
+        is_gone = one.folder is not None and not one.folder.is_dir()
+        for name, entry in raw.items():
+            if not is_itself(name, entry):
+                server = translate(name, entry, one, scope, inputs=inputs, disabled=name in off)
+                found.append(server.disable(_GONE) if is_gone and not server.refused else server)
+    return found
+
+
+def _objects(place: Place, value: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any], Any]]:
+    """Give each object of servers of a file, with the place that it is."""
+    holder = value
+    for key in place.keys[:-1]:
+        holder = _mapping(holder.get(key))
+    servers = holder.get(place.keys[-1])
+    if servers is not None and not isinstance(servers, Mapping):
+        raise ClientFileError(
+            f"{place.file}: `{'.'.join(place.keys)}` must be an object of servers. Nothing was written."
+        )
+    yield place, servers or {}, holder.get("inputs")
+    if place.client.slug == "claude-code" and place.folder is None:
+        for folder, project in _mapping(value.get("projects")).items():
+            servers = _mapping(_mapping(project).get("mcpServers"))
+            if servers:
+                keys = ("projects", folder, "mcpServers")
+                yield (
+                    replace(place, keys=keys, folder=Path(folder), detail=f", project {folder}"),
+                    servers,
+                    None,
+                )
+
+
+def _switched_off(place: Place, settings: Mapping[str, Any]) -> frozenset[str]:
+    """Give the servers that Claude Code has switched off for a project."""
+    if place.client.slug != "claude-code" or place.folder is None:
+        return frozenset()
+    project = _mapping(_mapping(settings.get("projects")).get(str(place.folder)))
+    key = "disabledMcpjsonServers" if place.file.name == ".mcp.json" else "disabledMcpServers"
+    names = project.get(key)
+    return (
+        frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
+    )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,249 @@
+"""A client's entry of a server, in Halflap's words: what is the same, what differs, what there is no such thing for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halflap.config.document import document_of
+from halflap.config.expand import expand
+from halflap.config.itself import is_halflap
+from halflap.config.nodes import Problems, shown
+from halflap.config.servers import ALIASES, FOREIGN_KEYS, WITHOUT_EFFECT, ServerReader
+
+if TYPE_CHECKING:
+    from halflap.clients.places import Place
+    from halflap.config import ServerConfig
+    from halflap.config.expand import Scope
+
+__all__ = ["Found", "is_itself", "read_entry", "translate"]
+
+_WRITTEN = ("type", "command", "args", "env", "envFile", "cwd", "url", "headers")
+_FOR_COMMANDS = ("command", "args", "env", "envFile", "cwd")
+_BLOCKING = ("disabledTools", "excludeTools")
+_ALLOWING = ("enabledTools", "includeTools", "tools")
+_SANDBOX = ("sandbox", "sandboxEnabled")
+_PIECE = re.compile(r"\$\{([^}]*)\}")
+_SAME = frozenset({"userHome", "pathSeparator", "/"})
+_FOLDERS = frozenset({"workspaceFolder", "workspaceFolderBasename"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A server of a client, and what it is as a server of Halflap's."""
+
+    name: str
+    place: Place
+    entry: Mapping[str, Any] = field(default_factory=dict)
+    """As it is to be written; empty if it is kept out."""
+    remarks: tuple[str, ...] = ()
+    """What is not as it was, or is to be done; written beside it, and said."""
+    about_client: tuple[str, ...] = ()
+    """The keys that are about the client alone."""
+    blocked: tuple[str, ...] = ()
+    """Its tools that the person switched off."""
+    refused: str | None = None
+    """Why it is kept out."""
+    off: bool = False
+    """The person switched it off in the client."""
+
+    @property
+    def disabled(self) -> bool:
+        """Say whether it is written as disabled."""
+        return self.entry.get("disabled") is True
+
+    def disable(self, why: str) -> Found:
+        """Have it written, but not started."""
+        return replace(self, entry={**self.entry, "disabled": True}, remarks=(*self.remarks, why))
+
+
+def is_itself(name: str, raw: Any) -> bool:
+    """Say whether a client's entry is Halflap: by its command, or by its name where it is reached by a URL."""
+    if not isinstance(raw, Mapping):
+        return False
+    command, args = raw.get("command"), raw.get("args")
+    words = [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []
+    if isinstance(command, str):
+        return is_halflap(command, words)
+    return name.lower() == "halflap" and any(key in raw for key in ("url", "serverUrl", "httpUrl"))
+
+
+def translate(
+    name: str, raw: Any, place: Place, scope: Scope, *, inputs: Any = None, disabled: bool = False
+) -> Found:
+    """Give a client's server as it would be written; `disabled` is what the client says elsewhere."""
+    if not isinstance(raw, Mapping):
+        return Found(name, place, refused="its entry is no object")
+    work = _Translation(place, scope, inputs if isinstance(inputs, list) else [])
+    try:
+        entry = work.entry(raw)
+    except _Refusal as refusal:
+        return Found(name, place, refused=str(refusal))
+    off = disabled or raw.get("disabled") is True or raw.get("enabled") is False
+    if off:
+        entry["disabled"] = True
+    found = Found(
+        name, place, entry, tuple(work.remarks), tuple(work.about_client), tuple(work.blocked), off=off
+    )
+    if work.lacking and not off:
+        found = found.disable(f"disabled: {'; '.join(dict.fromkeys(work.lacking))}")
+    elif work.lacking:
+        found = replace(found, remarks=(*found.remarks, *dict.fromkeys(work.lacking)))
+    server, problem = read_entry(found.entry)
+    if server is None:
+        return Found(name, place, refused=problem)
+    # One that cannot be used would keep all others from being used, for the configuration is read whole.
+    server, problem = read_entry(found.entry, scope)
+    return found if server is not None else found.disable(f"disabled: {problem}")
+
+
+def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[ServerConfig | None, str]:
+    """Read an entry as the configuration would, or say what is wrong; without a scope `${…}` stays as written."""
+    problems = Problems()
+    root = document_of({"mcpServers": {"server": dict(entry)}}, problems)
+    home = Path("/") if scope is None else scope.home
+    servers = ServerReader(Path("/"), problems, scope, home).read(root)
+    if servers and not problems.found:
+        return servers[0], ""
+    said = " ".join(str(problem) for problem in problems.found)
+    return None, said.replace("mcpServers.server.", "").replace("mcpServers.server", "it")
+
+
+class _Refusal(Exception):  # noqa: N818 - never leaves this module
+    pass
+
+
+@dataclass(slots=True)
+class _Translation:
+    place: Place
+    scope: Scope
+    inputs: list[Any]
+    remarks: list[str] = field(default_factory=list)
+    about_client: list[str] = field(default_factory=list)
+    lacking: list[str] = field(default_factory=list)
+    """Why it would not start, or not as it was."""
+    blocked: list[str] = field(default_factory=list)
+
+    def entry(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        said = {ALIASES.get(key, key): value for key, value in raw.items() if value is not None}
+        if "transport" in said:
+            said.setdefault("type", said["transport"])
+        written: dict[str, Any] = {}
+        for key in _WRITTEN:
+            if key in said:
+                written[key] = self._translated(key, said[key])
+        self._drop_idle(written)
+        self._settle_folder(written)
+        for key in said.keys() - {*_WRITTEN, "transport", "disabled", "enabled"}:
+            self._other(key, said[key])
+        # What says nothing is not written: `env: {}` and the like.
+        return {key: value for key, value in written.items() if value not in ({}, [])}
+
+    def _drop_idle(self, written: dict[str, Any]) -> None:
+        idle = ("headers",) if "command" in written else _FOR_COMMANDS if "url" in written else ()
+        for key in idle:
+            if written.pop(key, None):
+                self.remarks.append(f"`{key}` is left out: it has no effect on a server of this kind")
+        if "command" in written and written.get("type") == "stdio":
+            del written["type"]
+
+    def _settle_folder(self, written: dict[str, Any]) -> None:
+        """Have paths mean the same, though they stand in another file now."""
+        if "command" not in written:
+            return
+        base = "${workspaceFolder}" if self.place.folder is None else _literal(str(self.place.folder))
+        for key in ("command", "cwd", "envFile"):
+            path: Any = written.get(key, "/")
+            looks_relative = (
+                isinstance(path, str) and not path.startswith(("/", "~", "${", "\\")) and path[1:2] != ":"
+            )
+            if looks_relative and (key != "command" or path.startswith(("./", "../"))):
+                written[key] = f"{base}/{path.removeprefix('./')}"
+        if self.place.folder is not None and "cwd" not in written:
+            written["cwd"] = base
+
+    def _translated(self, key: str, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._text(value) if key != "type" else value
+        if isinstance(value, list):
+            return [self._translated(key, item) for item in value]
+        if isinstance(value, Mapping):
+            return {name: self._translated(key, member) for name, member in value.items()}
+        if isinstance(value, bool | int | float) and key in {"args", "env", "headers"}:
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        raise _Refusal(f"`{key}` is not of a kind that Halflap knows")
+
+    def _text(self, text: str) -> str:
+        """Write a text so that each `${…}` in it means here what it means there."""
+        if self.place.client.variables == "none":
+            return _literal(text)
+        done = _PIECE.sub(self._piece, text)
+        # The variable of an input was told of already, with what it is for.
+        _, flaws = ("", []) if "${input:" in text else expand(done, self.scope)
+        self.lacking += [f"{flaw.message} {flaw.suggestion}" for flaw in flaws]
+        return done
+
+    def _piece(self, match: re.Match[str]) -> str:
+        body = match[1]
+        if self.place.client.variables == "shell":
+            # Of Claude Code: `${VAR}` and `${VAR:-default}`, as here.
+            return match[0]
+        if body in _FOLDERS and self.place.folder is not None:
+            folder = self.place.folder
+            return _literal(str(folder) if body == "workspaceFolder" else folder.name)
+        if body in _SAME | _FOLDERS or re.match(r"env:[A-Za-z_]\w*\Z", body):
+            return match[0]
+        if body.startswith("input:"):
+            return self._input(body.removeprefix("input:"))
+        if ":" in body:
+            # Left as it is, for the person to see what has to be replaced.
+            self.lacking.append(f"Halflap has nothing like `${{{shown(body)}}}`: put a value in its place")
+            return f"$${{{body}}}"
+        return f"$${{{body}}}"
+
+    def _input(self, name: str) -> str:
+        asked = next((one for one in self.inputs if isinstance(one, Mapping) and one.get("id") == name), {})
+        variable = re.sub(r"\W", "_", name, flags=re.ASCII).upper().lstrip("0123456789") or "INPUT"
+        default = asked.get("default")
+        if isinstance(default, str) and default and "}" not in default and asked.get("password") is not True:
+            self.remarks.append(
+                f"`${{input:{shown(name)}}}` is now the variable {variable}, with the input's default"
+            )
+            return f"${{{variable}:-{default}}}"
+        why = asked.get("description")
+        what = f" ({shown(why)})" if isinstance(why, str) and why else ""
+        self.lacking.append(
+            f"Halflap cannot ask for `${{input:{shown(name)}}}`{what}: set the variable {variable}, then take "
+            "`disabled` out"
+        )
+        # Set or not: who starts Halflap later may not have it.
+        return f"${{{variable}}}"
+
+    def _other(self, key: str, value: Any) -> None:
+        if key in _BLOCKING:
+            names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+            self.blocked += names
+        elif key in _ALLOWING:
+            if value:
+                self.lacking.append(
+                    f"only some of its tools are on (`{key}`): name them in `tools.allow`, then take `disabled` out"
+                )
+        elif key in _SANDBOX:
+            if value:
+                self.lacking.append(
+                    f"it is confined by `{key}`, and Halflap does not confine servers: take `disabled` out if "
+                    "that is all right with you"
+                )
+        elif key in WITHOUT_EFFECT:
+            self.remarks.append(f"`{key}` is left out. {WITHOUT_EFFECT[key]}")
+        elif key in FOREIGN_KEYS or key == "name":
+            self.about_client.append(key)
+        else:
+            self.remarks.append(f"`{shown(key)}` is left out: Halflap knows no such key")
+
+
+def _literal(text: str) -> str:
+    return text.replace("${", "$${")

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from halflap.clients import back_up, delete, read_file, replace_file
+from halflap.errors import ClientFileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_file_keeps_its_mode_and_what_links_to_it(tmp_path: Path) -> None:
+    dotfiles, link = tmp_path / "dotfiles.json", tmp_path / "link.json"
+    dotfiles.write_bytes(b"old")
+    dotfiles.chmod(0o640)
+    link.symlink_to(dotfiles)
+    replace_file(read_file(link), b"new")
+    assert link.is_symlink()
+    assert dotfiles.read_bytes() == b"new"
+    assert stat.S_IMODE(dotfiles.stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.glob("*.json*")) == ["dotfiles.json", "link.json"]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    replace_file(read_file(tmp_path / "a" / "b.json"), b"new")
+    assert stat.S_IMODE((tmp_path / "a" / "b.json").stat().st_mode) == 0o600
+
+
+def test_a_file_that_was_changed_meanwhile_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "busy.json"
+    path.write_bytes(b"one")
+    before = read_file(path)
+    path.write_bytes(b"two")
+    said = r"changed by another program just now.*Nothing was written"
+    with pytest.raises(ClientFileError, match=said):
+        replace_file(before, b"ours")
+    with pytest.raises(ClientFileError, match=said):
+        delete(before)
+    assert path.read_bytes() == b"two"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_file_that_came_meanwhile_is_refused(tmp_path: Path) -> None:
+    before = read_file(tmp_path / "new.json")
+    (tmp_path / "new.json").write_bytes(b"theirs")
+    with pytest.raises(ClientFileError, match="changed by another program"):
+        replace_file(before, b"ours")
+
+
+def test_what_is_write_protected_stays(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    path.write_bytes(b"kept")
+    path.chmod(0o444)
+    with pytest.raises(ClientFileError, match="write-protected"):
+        replace_file(read_file(path), b"new")
+    assert path.read_bytes() == b"kept"
+
+
+def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    below = replace(read_file(tmp_path / "x"), path=tmp_path / "file" / "x", real=tmp_path / "file" / "x")
+    with pytest.raises(ClientFileError, match=r"cannot be written|cannot be read"):
+        replace_file(below, b"new")
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "it"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path)
+    with pytest.raises(ClientFileError, match=f"{path}: .*Nothing was written"):
+        read_file(path)
+
+
+def test_what_is_not_utf8_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "it"
+    path.write_bytes(b"{\n\xff}")
+    with pytest.raises(ClientFileError, match="it:2: the file is not UTF-8"):
+        _ = read_file(path).text
+
+
+def test_copies_are_private_dated_and_never_replace_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "it.json"
+    path.write_bytes(b"it")
+    copies = {back_up(read_file(path), tmp_path / "copies", "it.json") for _ in range(3)}
+    assert len(copies) == 3
+    assert all(copy.read_bytes() == b"it" for copy in copies)
+    assert {stat.S_IMODE(copy.stat().st_mode) for copy in copies} == {0o600}
+    assert all(copy.name.startswith("it.json.20") for copy in copies)

@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients.homes import GITHUB, TIME, TOKEN, Home
+from halflap.clients import own_command, own_variables
+from halflap.clients.command import is_passing
+
+FILES = {
+    "claude-code": (".claude.json", "mcpServers"),
+    "claude-desktop": (".config/Claude/claude_desktop_config.json", "mcpServers"),
+    "cursor": (".cursor/mcp.json", "mcpServers"),
+    "vscode": (".config/Code/User/mcp.json", "servers"),
+    "vscode-insiders": (".config/Code - Insiders/User/mcp.json", "servers"),
+}
+PROJECT_FILES = {"claude-code": ".mcp.json", "cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
+COMMENTED = """\
+{
+\t// My servers.
+\t"mcpServers": {
+\t\t"time": {"command": "uvx", "args": ["mcp-server-time"]}, // UTC
+\t\t/* the one at work */
+\t\t"work": {"command": "work"},
+\t},
+}
+"""
+
+
+def configured(person: Home, **servers: Any) -> None:
+    person.write(".config/halflap/config.yaml", json.dumps({"mcpServers": servers or {"time": TIME}}))
+
+
+def entry(path: Path, key: str = "mcpServers") -> dict[str, Any]:
+    found = json.loads(path.read_bytes())[key]["halflap"]
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_halflap_comes_in_beside_what_is_there_and_goes_without_a_trace(person: Home, client: str) -> None:
+    configured(person)
+    name, key = FILES[client]
+    path = person.write(name, {"other": [1, {"a": None}], key: {"mine": {"command": "x"}}, "last": "é"})
+    before = path.read_bytes()
+    done = person.run("install", client, "--yes")
+    assert done.code == 0, done.err
+    after = json.loads(path.read_bytes())
+    assert list(after[key]) == ["mine", "halflap"]
+    del after[key]["halflap"]
+    assert after == json.loads(before)
+    command = [entry(path, key)["command"], *entry(path, key)["args"]]
+    assert Path(command[0]).is_absolute()
+    assert command[-1] == "serve"
+    assert entry(path, key).get("alwaysLoad", False) is (client == "claude-code")
+    assert person.run("install", client, "--undo", "--yes").code == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_a_second_time_changes_nothing(person: Home, client: str) -> None:
+    configured(person)
+    path = person.write(FILES[client][0], {})
+    person.run("install", client, "--yes")
+    before = path.read_bytes()
+    done = person.run("install", client, "--yes")
+    assert "Nothing to do" in done.err
+    assert path.read_bytes() == before
+    assert len(list(person.backups.iterdir())) == 1
+    person.run("install", client, "--undo", "--yes")
+    assert path.read_bytes() == b"{}\n"
+
+
+def test_what_it_writes_starts_halflap_with_nobodys_path(person: Home) -> None:
+    configured(person)
+    path = person.write(".cursor/mcp.json", {})
+    person.run("install", "cursor", "--yes")
+    command = [entry(path)["command"], *entry(path)["args"]]
+    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    greeting["params"] = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    kept = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
+    process = subprocess.run(
+        command,
+        input=json.dumps(greeting).encode() + b"\n",
+        env={**kept, **entry(path).get("env", {})},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert json.loads(process.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "halflap", (
+        process.stderr
+    )
+
+
+def test_a_client_that_has_no_file_yet_gets_one_and_loses_it(person: Home) -> None:
+    configured(person)
+    path = person.folder / ".cursor" / "mcp.json"
+    assert person.run("install", "cursor", "--yes").code == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    done = person.run("install", "cursor", "--undo", "--yes")
+    assert not path.exists()
+    assert "is gone, as before" in done.err
+
+
+@pytest.mark.parametrize("client", ["claude-code", "claude-desktop", "cursor", "vscode"])
+def test_a_project_has_a_file_of_its_own(person: Home, client: str) -> None:
+    configured(person)
+    done = person.run("install", client, "--project", "--yes")
+    if client == "claude-desktop":
+        assert done.code == 2
+        assert "Claude Desktop has no file for a project" in done.err
+        return
+    assert "halflap" in (person.work / PROJECT_FILES[client]).read_text()
+    assert "this machine's" in done.err
+
+
+def test_comments_order_and_layout_stay(person: Home) -> None:
+    configured(person)
+    path = person.write(".cursor/mcp.json", COMMENTED)
+    person.run("install", "cursor", "--yes")
+    head, _, tail = path.read_text().partition('\n\t\t"halflap": {\n\t\t\t"command": ')
+    assert COMMENTED.startswith(head)
+    assert tail.endswith("\n\t},\n}\n")
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_endings_and_marks_stay(person: Home, mark: str) -> None:
+    configured(person)
+    text = mark + COMMENTED.replace("\n", "\r\n")
+    path = person.write(".cursor/mcp.json", text)
+    person.run("install", "cursor", "--yes")
+    data = path.read_bytes()
+    assert data.count(b"\n") == data.count(b"\r\n")
+    assert data.startswith(mark.encode() + b"{\r\n")
+    person.run("install", "cursor", "--undo", "--yes")
+    assert path.read_bytes() == text.encode()
+
+
+def test_what_halflap_has_is_moved_and_the_rest_is_named(person: Home) -> None:
+    configured(person, time=TIME, work={"command": "another"})
+    path = person.write(".cursor/mcp.json", COMMENTED)
+    done = person.run("install", "cursor", "--move", "--yes")
+    assert '"time"' not in path.read_text()
+    assert '"work": {"command": "work"}' in path.read_text()
+    for comment in ("// My servers.", "// UTC", "/* the one at work */"):
+        assert comment in path.read_text()
+    assert "`work` stays: Halflap's configuration does not have it, or not like this." in done.err
+    person.run("install", "cursor", "--undo", "--yes")
+    assert path.read_text() == COMMENTED
+
+
+def test_what_is_disabled_in_halflap_stays_in_the_client(person: Home) -> None:
+    configured(person, time={**TIME, "disabled": True})
+    path = person.write(".cursor/mcp.json", COMMENTED)
+    done = person.run("install", "cursor", "--move", "--yes")
+    assert '"time"' in path.read_text()
+    assert "`time` stays: in Halflap's configuration it is disabled." in done.err
+
+
+def test_after_init_every_server_that_came_in_can_be_moved(
+    person: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_MINE", "k")
+    servers = {
+        "github": GITHUB,
+        "files": {**TIME, "args": ["${workspaceFolder}", "${LITERAL}", "${env:KEY_OF_MINE}"]},
+    }
+    path = person.write(".config/Code/User/mcp.json", {"servers": servers})
+    person.run("init", "--yes")
+    done = person.run("install", "vscode", "--move", "--yes", "--json")
+    assert done.json["moved"] == ["github", "files"]
+    assert list(json.loads(path.read_bytes())["servers"]) == ["halflap"]
+    assert TOKEN not in done.out + done.err
+
+
+def test_claude_codes_projects_are_moved_and_come_back(person: Home) -> None:
+    (person.folder / "shop").mkdir()
+    project = str(person.folder / "shop")
+    value = {
+        "mcpServers": {},
+        "projects": {project: {"mcpServers": {"a": {"command": "./a"}, "b": TIME}, "history": []}},
+    }
+    path = person.write(".claude.json", json.dumps(value))
+    before = path.read_bytes()
+    person.run("init", "--yes")
+    done = person.run("install", "claude-code", "--move", "--yes", "--json")
+    assert done.json["moved"] == ["a", "b"]
+    assert json.loads(path.read_bytes())["projects"][project] == {"mcpServers": {}, "history": []}
+    # Claude Code writes its file whenever it likes.
+    changed = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**changed, "numStartups": 8}, indent=2))
+    done = person.run("install", "claude-code", "--undo", "--yes")
+    assert "was changed since by something else" in done.err
+    assert json.loads(path.read_bytes()) == {**json.loads(before), "numStartups": 8}
+
+
+def test_undoing_after_others_changed_the_file_takes_out_only_halflap(person: Home) -> None:
+    configured(person)
+    path = person.write(".cursor/mcp.json", COMMENTED)
+    person.run("install", "cursor", "--move", "--yes")
+    changed = path.read_text().replace("// My servers.", "// Our servers.").replace("work", "office")
+    path.write_text(changed)
+    done = person.run("install", "cursor", "--undo", "--yes", "--json")
+    assert done.json["exact"] is False
+    assert done.json["restored"] == ["time"]
+    after = path.read_text()
+    assert "halflap" not in after
+    assert "// Our servers." in after
+    assert '"time": {"command": "uvx", "args": ["mcp-server-time"]},' in after
+    assert '"office": {"command": "office"}' in after
+    assert after.replace("Our", "My").replace("office", "work") == COMMENTED
+
+
+def test_undoing_leaves_what_is_there_again(person: Home) -> None:
+    configured(person)
+    path = person.write(".cursor/mcp.json", {"mcpServers": {"time": TIME}})
+    person.run("install", "cursor", "--move", "--yes")
+    path.write_text('{"mcpServers": {"time": {"command": "newer"}}}')
+    done = person.run("install", "cursor", "--undo", "--yes")
+    assert "`time` is there again already" in done.err
+    assert json.loads(path.read_bytes()) == {"mcpServers": {"time": {"command": "newer"}}}
+
+
+def test_several_installations_are_undone_at_once(person: Home) -> None:
+    configured(person)
+    path = person.write(".cursor/mcp.json", COMMENTED)
+    person.run("install", "cursor", "--yes")
+    person.run("install", "cursor", "--move", "--yes", "-c", str(person.config))
+    assert str(person.config) in path.read_text()
+    person.run("install", "cursor", "--undo", "--yes")
+    assert path.read_text() == COMMENTED
+
+
+def test_several_installations_with_changes_between_are_undone_too(person: Home) -> None:
+    configured(person)
+    path = person.write(".cursor/mcp.json", COMMENTED)
+    person.run("install", "cursor", "--yes")
+    path.write_text(path.read_text().replace("// My", "// Our"))
+    person.run("install", "cursor", "--move", "--yes")
+    person.run("install", "cursor", "--undo", "--yes")
+    assert path.read_text() == COMMENTED.replace("// My", "// Our")
+
+
+def test_an_entry_of_the_persons_own_keeps_what_is_in_it_and_comes_back(person: Home) -> None:
+    configured(person)
+    old = '{"mcpServers": {"gate": {"command": "halflap", "args": ["serve"], "autoApprove": ["x"], "env": {"A": "1"}}}}'
+    path = person.write(".cursor/mcp.json", old)
+    person.run("install", "cursor", "--yes")
+    gate = json.loads(path.read_bytes())["mcpServers"]["gate"]
+    assert Path(gate["command"]).is_absolute()
+    assert gate["autoApprove"] == ["x"]
+    assert gate["env"]["A"] == "1"
+    path.write_text(path.read_text() + "\n")
+    person.run("install", "cursor", "--undo", "--yes")
+    assert path.read_text() == old + "\n"
+
+
+def test_links_and_modes_stay(person: Home) -> None:
+    configured(person)
+    real = person.write("dotfiles/cursor.json", {})
+    real.chmod(0o644)
+    link = person.folder / ".cursor" / "mcp.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    person.run("install", "cursor", "--yes")
+    assert link.is_symlink()
+    assert "halflap" in real.read_text()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o644
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_written(person: Home) -> None:
+    configured(person)
+    path = person.write(".cursor/mcp.json", COMMENTED)
+    done = person.run("install", "cursor")
+    assert done.code == 2
+    assert '+\t\t"halflap": {'.expandtabs(4)[:1] in done.out
+    assert "Nothing was written" in done.err
+    assert path.read_text() == COMMENTED
+    assert not person.backups.exists()
+
+
+def test_a_change_within_a_long_line_can_be_seen(person: Home) -> None:
+    configured(person)
+    path = person.write(".claude.json", json.dumps({"tips": ["x" * 300] * 9, "mcpServers": {}}))
+    done = person.run("install", "claude-code", "--yes")
+    assert '+    "halflap": {' in done.out.splitlines()
+    assert "\n" not in path.read_text()
+
+
+def test_it_can_only_show(person: Home) -> None:
+    configured(person, github=GITHUB)
+    person.write(".cursor/mcp.json", {"mcpServers": {"github": GITHUB}})
+    before = person.files()
+    done = person.run("install", "cursor", "--move", "--print")
+    assert done.code == 0
+    assert '"halflap": {' in done.out
+    assert TOKEN not in done.out
+    assert person.files() == before
+
+
+def test_the_command_is_the_script_beside_the_interpreter_or_else_the_module(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    assert own_command(str(python), None, tmp_path) == [str(python), "-m", "halflap", "serve"]
+    (tmp_path / "halflap").touch(0o755)
+    config = own_command(str(python), Path("~/c.yaml"), tmp_path)
+    assert config == [str(tmp_path / "halflap"), "serve", "--config", str(tmp_path / "c.yaml")]
+
+
+def test_variables_that_a_client_does_not_have_are_passed_on() -> None:
+    assert own_variables({"HOME": "/h"}) == {}
+    moved = {"HOME": "/h", "XDG_CONFIG_HOME": "/x", "HALFLAP_DATA_DIR": "/d"}
+    assert own_variables(moved) == {"HALFLAP_CONFIG_DIR": "/x/halflap", "HALFLAP_DATA_DIR": "/d"}
+    assert own_variables({"HOME": "/h", "HALFLAP_CONFIG": "/c.yaml"}) == {"HALFLAP_CONFIG": "/c.yaml"}
+
+
+def test_a_cache_is_no_place_to_be_started_from() -> None:
+    assert is_passing("/home/me/.cache/uv/archive-v0/abc/bin/python")
+    assert is_passing("/home/me/.cache/pipx/123/bin/python")
+    assert not is_passing(sys.executable)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from halflap.clients import CLIENTS, INSTALLABLE, place_of, places
+
+WORK = Path("/work/here")
+OWN = {
+    "linux": {
+        "claude-code": ["/h/.claude.json"],
+        "claude-desktop": ["/h/.config/Claude/claude_desktop_config.json"],
+        "cursor": ["/h/.cursor/mcp.json"],
+        "vscode": ["/h/.config/Code/User/mcp.json", "/h/.config/Code/User/settings.json"],
+        "vscode-insiders": [
+            "/h/.config/Code - Insiders/User/mcp.json",
+            "/h/.config/Code - Insiders/User/settings.json",
+        ],
+        "windsurf": ["/h/.codeium/windsurf/mcp_config.json"],
+    },
+    "darwin": {
+        "claude-desktop": ["/h/Library/Application Support/Claude/claude_desktop_config.json"],
+        "vscode": [
+            "/h/Library/Application Support/Code/User/mcp.json",
+            "/h/Library/Application Support/Code/User/settings.json",
+        ],
+    },
+    "win32": {
+        "claude-desktop": ["/roaming/Claude/claude_desktop_config.json"],
+        "vscode": ["/roaming/Code/User/mcp.json", "/roaming/Code/User/settings.json"],
+        "cursor": ["/h/.cursor/mcp.json"],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("platform", "slug"), [(system, slug) for system, each in OWN.items() for slug in each]
+)
+def test_each_client_keeps_its_servers_where_its_platform_has_them(platform: str, slug: str) -> None:
+    environ = {"HOME": "/h", "APPDATA": "/roaming"}
+    found = places(platform, environ, WORK)
+    own = [str(place.file) for place in found if place.client.slug == slug and place.folder is None]
+    assert own == OWN[platform][slug]
+
+
+def test_the_environment_moves_the_folders() -> None:
+    environ = {"HOME": "/h", "XDG_CONFIG_HOME": "/x", "CLAUDE_CONFIG_DIR": "/c"}
+    files = {str(place.file) for place in places("linux", environ, WORK)}
+    assert {"/x/Code/User/mcp.json", "/c/.claude.json"} <= files
+    relative = {"HOME": "/h", "XDG_CONFIG_HOME": "not/absolute"}
+    assert place_of("vscode", "linux", relative) == place_of("vscode", "linux", {"HOME": "/h"})
+
+
+def test_projects_have_files_of_three_clients() -> None:
+    found = [place for place in places("linux", {"HOME": "/h"}, WORK) if place.folder is not None]
+    assert [str(place.file.relative_to(WORK)) for place in found] == [
+        ".mcp.json",
+        ".cursor/mcp.json",
+        ".vscode/mcp.json",
+    ]
+
+
+@pytest.mark.parametrize("slug", INSTALLABLE)
+def test_there_is_a_place_for_every_client_that_can_be_installed_into(slug: str) -> None:
+    place = place_of(slug, "linux", {"HOME": "/h"})
+    assert place is not None
+    assert place.client == CLIENTS[slug]
+    project = place_of(slug, "linux", {"HOME": "/h"}, WORK)
+    assert (project is None) == (slug == "claude-desktop")
