@@ -39,6 +39,7 @@ ErrorCode = Literal[
     "shape-broken",
     "backfill",
     "script",
+    "client-file",
     "sandbox",
     "scripts-too-deep",
     "serve",
