@@ -245,7 +245,8 @@ def test_runs_that_fit_are_named_with_time_and_first_line(done: dict[str, Done])
 
 def test_a_table_shows_so_much_of_each_identifier_that_it_fits_no_other(tmp_path: Path) -> None:
     alike = "0198c3f2a41b9e07"
-    runs = [run_of(n, id=f"{alike}{n:02}{'0' * 10}", started_at=NOW) for n in (1, 2)]
+    long = f"print({'x' * 200!r})"
+    runs = [run_of(n, id=f"{alike}{n:02}{'0' * 10}", started_at=NOW, code=long) for n in (1, 2)]
     asyncio.run(_fill(tmp_path, runs, []))
     shown = in_terminal("runs", home=tmp_path, columns=100).out.splitlines()
     assert [line.split()[0] for line in shown[1:]] == [f"{alike}02", f"{alike}01"]

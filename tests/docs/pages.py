@@ -6,13 +6,17 @@ follow; a block with `title=NAME` behind its language is a file. In an output, `
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _FOR_A_SHELL = re.compile(r"[|<>&;$`*?]")
+_STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLUMNS = 100
 
 
@@ -78,7 +83,7 @@ def play(page: Path, home: Path) -> int:
     folder = home / "work"
     if page.parent.parent.name == "examples":
         shutil.copytree(page.parent, folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     count, variables = 0, environment(home)
     for part in parts_of(page.read_text()):
         if isinstance(part, File):
@@ -99,29 +104,43 @@ def play(page: Path, home: Path) -> int:
 
 def environment(home: Path) -> dict[str, str]:
     """Give what a person's shell would give, and nothing of whoever runs the tests."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HALFLAP", "XDG_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HALFLAP", "XDG_", "COLUMNS", "NO_COLOR"))
+    }
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**kept, "HOME": str(home), "PATH": path, "COLUMNS": str(COLUMNS)}
+    return {**kept, "HOME": str(home), "PATH": path, "TERM": "xterm-256color"}
 
 
 def run(command: str, variables: dict[str, str], folder: Path) -> str:
-    """Run a command as a shell would; gives all that it printed."""
-    with tempfile.TemporaryFile() as out:
-        words = shlex.split(command)
-        started = None
+    """Run a command in a terminal, as a shell would; gives what is to be read there: its output, then what it says."""
+    words = shlex.split(command)
+    terminal, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    with tempfile.TemporaryFile() as said, open(os.devnull, "rb") as nothing:  # noqa: PTH123 -- a stream, not a file
+        streams = (nothing.fileno(), theirs, said.fileno())
+        started: warm.Run | subprocess.Popen[bytes] | None = None
         if words[0] == "halflap" and not _FOR_A_SHELL.search(command):
-            with open(os.devnull, "rb") as nothing:  # noqa: PTH123 -- a stream, not a file
-                streams = (nothing.fileno(), out.fileno(), out.fileno())
-                started = warm.start([HALFLAP, *words[1:]], streams, variables, folder)
+            started = warm.start([HALFLAP, *words[1:]], streams, variables, folder)
         if started is None:
-            subprocess.run(
-                ["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                env=variables, cwd=folder, timeout=120, check=False,
-            )  # fmt: skip
-        else:
-            started.wait(120)
-        out.seek(0)
-        return out.read().decode()
+            started = subprocess.Popen(
+                ["bash", "-c", command], stdin=nothing, stdout=theirs, stderr=said, env=variables, cwd=folder
+            )
+        os.close(theirs)
+        printed = b"".join(iter(lambda: _read(terminal), b""))
+        os.close(terminal)
+        started.wait(120)
+        said.seek(0)
+        return _STYLE.sub("", (printed.replace(b"\r\n", b"\n") + said.read()).decode())
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        # How Linux says that nobody has the other side open any more.
+        return b""
 
 
 def matches(told: str, printed: str) -> bool:

@@ -231,7 +231,8 @@ def _show_list(found: Sequence[RunRecord]) -> None:
     if console.width < _NARROW:
         print_lines(line for run, row in zip(found, rows, strict=True) for line in _short(run, row, length))
         return
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    # Expanded, so that the last column gives way, and not all of them alike.
+    table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
     for heading in ("run", "when", "outcome"):
         table.add_column(heading, no_wrap=True)
     for heading in ("time", "calls"):
