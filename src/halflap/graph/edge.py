@@ -132,6 +132,8 @@ class Ports:
     description: str = ""
     original_name: str = ""
     is_destructive: bool = False
+    changes: bool | None = None
+    """Whether it changes something, where somebody who is believed says so; else its name has to tell."""
     latency_ms: float | None = None
     """How long a call takes, as measured."""
     envelope: Envelope | None = None

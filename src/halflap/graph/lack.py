@@ -77,7 +77,8 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
 def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack:
     """Say what is known of something wanted that no tool gives."""
     could = tuple(
-        {"tool": one, "why": "it is destructive: want the tool itself to have it called"} for one in refused
+        {"tool": one, "why": "it changes something: want the tool itself to have it called"}
+        for one in refused
     )
     if target.kind == "tool":
         wanted = set(words_of(target.name))
@@ -110,7 +111,7 @@ def _could(terms: Terms, tool: str, at: int, unit: Unit) -> Iterator[dict[str, A
     for edge in terms.graph.into(tool):
         link = next((one for one in edge.links if one.target in slots), None)
         if link is not None and terms.need(edge.source) is None:
-            why = "it is destructive, and not what is wanted"
+            why = "it changes something, and is not what is wanted"
             told = {"tool": edge.source, "path": path_text(link.source), "why": why}
             ranked.append((_LAST, edge.source, told))
     yield from (told for _, _, told in sorted(ranked, key=lambda one: one[:2]))

@@ -44,18 +44,24 @@ class Planned:
 
 
 def plan(
-    graph: Flows, *, want: Sequence[Target], have: Mapping[str, Any], limit: int = 3, every: bool = False
+    graph: Flows,
+    *,
+    want: Sequence[Target],
+    have: Mapping[str, Any],
+    limit: int = 3,
+    every: bool = False,
+    asked: frozenset[str] = frozenset(),
 ) -> Planned:
     """Find the cheapest workflows that get what is wanted from what is at hand; see `search` for what is minimised.
 
     No two of them use the same tools: each does without some tool of each before it. Where nothing gets all the way,
     they are those that lack the fewest parameters, and what is missing is said. What changes something is done to
-    all that is found only with `every`.
+    all that is found only with `every`, and on the way to something else only if it is `asked` for.
     """
     if not want:
         return Planned(())
     wanted = frozenset(one.name for one in want if one.kind == "tool")
-    terms = Terms(graph, Have(have), wanted, every=every)
+    terms = Terms(graph, Have(have), wanted, asked=asked, every=every)
     search, found = _found(terms, want, limit, partial=False)
     if found:
         return Planned(tuple(made for _, made in found))
@@ -116,7 +122,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
         "id": task.id,
         "tool": task.ports.tool,
         "server": task.ports.server,
-        "may_change_something": seems_to_change(task.ports) or task.ports.is_destructive,
+        "may_change_something": seems_to_change(task.ports),
         "arguments": {slot_text(one.slot): one.to_json() for one in task.arguments},
         "fan_out": [{"step": one.step, "path": path_text(one.path)} for one in task.axes] or None,
         "paginates": None

@@ -41,6 +41,7 @@ def ports_of(
     learned: Type | None = None,
     *,
     is_destructive: bool = False,
+    changes: bool | None = None,
     latency_ms: float | None = None,
     learned_confidence: float = _UNSURE,
 ) -> Ports:
@@ -65,6 +66,7 @@ def ports_of(
         description=tool.description,
         original_name=tool.original_name,
         is_destructive=is_destructive,
+        changes=changes,
         latency_ms=latency_ms,
         envelope=_envelope(schema.output_type) or _envelope(learned),
     )
