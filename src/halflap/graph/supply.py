@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Slot, key
 from halflap.graph.words import words_of
+from halflap.graph.written import Written
 from halflap.graph.workflow import Given, many
 from halflap.schema.kinds import ANY
 
@@ -49,6 +50,7 @@ class Need:
     ports: Ports
     given: tuple[Given, ...]
     open: tuple[Unit, ...]
+    written: Written = field(compare=False)
 
     @property
     def uses_have(self) -> bool:
@@ -108,7 +110,7 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
             units.append(Unit(path, (Slot(path, ANY, required=True),)))
         else:
             given.append(Given(path, "have", have=found, value=have[found]))
-    return Need(ports, tuple(given), tuple(units))
+    return Need(ports, tuple(given), tuple(units), Written(ports))
 
 
 def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
@@ -118,11 +120,12 @@ def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[
     """
     crossing = CROSSING if source.server != need.ports.server else 0.0
     targets = {link.target[0] for link in edge.links}
+    written = need.written
     ranked: list[tuple[float, int, int, tuple[Given, ...]]] = []
     for at, unit in enumerate(need.open):
         if unit.path[0] not in targets or unit.is_held:
             continue
-        links = list(_links_into(unit, edge, source))
+        links = [one for one in _links_into(unit, edge, source) if not written.is_old(one[0], source, one[2])]
         if not links:
             continue
         found = _array(unit, links, edge.source, have) if unit.is_array else _single(links, edge.source)

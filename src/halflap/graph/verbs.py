@@ -11,6 +11,7 @@ __all__ = [
     "ENDS_IN",
     "HARMLESS_WITH",
     "INFLECTED",
+    "MAKING",
     "MOSTLY_THINGS",
     "NOT_BEFORE",
     "NO_COMPOUND",
@@ -87,6 +88,15 @@ CHANGING = DESTROYING | frozenset(
      "insure", "crop", "trim", "compress", "encrypt", "split", "combine", "transform", "build", "compile", "step",
      "evaluate", "exec", "eval", "test", "hover", "focus"}
 )  # fmt: skip
+
+MAKING = frozenset(
+    {"create", "add", "make", "insert", "book", "reserve", "order", "buy", "purchase", "send", "post", "email", "mail",
+     "generate", "place", "pay", "charge", "transfer", "ship", "dispatch", "deliver", "issue", "new", "submit",
+     "register", "schedule", "publish", "notify", "message", "reply", "forward", "share", "invite", "print", "copy",
+     "clone", "import", "upload", "append", "subscribe", "checkout", "compose", "draft", "announce", "broadcast",
+     "donate", "deposit", "trade", "sell", "exchange", "call", "dial", "text", "tweet", "log", "record", "build"}
+)  # fmt: skip
+"""Those that make or send something, of what is there: the others change what is there."""
 
 THINGS = frozenset(
     {"order", "store", "post", "schedule", "commit", "charge", "refund", "archive", "book", "reset", "ban", "void",
