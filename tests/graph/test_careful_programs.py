@@ -239,3 +239,23 @@ class TestWhatCanBeOneThingOnly:
         spec = {"gizmo_id": "a", "kind": "only"}
         fixed = {"kind": "only"}
         assert calls == [("mcp__x__take", {"spec": spec, "mode": "fast", "count": 0, "fixed": fixed})]
+
+
+class TestDefaults:
+    """What is required has to be in the call, though the tool would know what to take."""
+
+    def test_they_are_written_into_the_call_at_any_depth(self) -> None:
+        inner = thing("unit", unit={"type": "string", "default": "km"})
+        takes = thing(
+            "lang page where",
+            lang={"type": "string", "default": "en"},
+            page={"type": ["integer", "null"], "default": None},
+            where=inner,
+            size={"type": "integer", "default": 3},
+        )
+        made = Tool("mcp__x__find", "x", "find", "Finds", takes, thing(name=STRING))
+        graph = graph_of(ports_of(made, parse_schema(made)))
+        planned = plan(graph, want=[target_of(graph, "find")], have={})
+        assert not planned.suggestions[0].missing
+        calls = play(program(planned.suggestions[0]), graph.tools.values()).calls
+        assert calls == [("mcp__x__find", {"lang": "en", "page": None, "where": {"unit": "km"}})]

@@ -266,8 +266,12 @@ class TestWhatIsAtHand:
         with pytest.raises(ValueError, match="Fill in text: text of mcp__shop__notify"):
             played(graph, "notify")
 
-    def test_nothing_is_made_up_for_a_default(self) -> None:
-        assert played(Made.of(ports("tool_x", "size= page?")), "tool_x").calls == [("mcp__shop__tool_x", {})]
+    def test_what_is_required_and_has_a_default_is_given_that_and_nothing_is_made_up_for_the_rest(
+        self,
+    ) -> None:
+        assert played(Made.of(ports("tool_x", "size= page?")), "tool_x").calls == [
+            ("mcp__shop__tool_x", {"size": "usual"})
+        ]
 
 
 class TestWhatIsPrinted:

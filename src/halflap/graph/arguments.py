@@ -163,13 +163,17 @@ def _passed(task: Task) -> Iterator[Given]:
             yield one
 
 
-def _only(task: Task, around: Path) -> dict[str, str | float]:
-    """Give the keys that an argument, or an object in one, has to have and that can have one value only."""
+def _only(task: Task, around: Path) -> dict[str, Any]:
+    """Give the keys that an argument, or an object in one, has to have and whose value is known.
+
+    That is the only one that there is, or the default: whoever requires a key refuses arguments without it, though
+    there is a default.
+    """
     return {
-        slot.path[-1].key: value
+        slot.path[-1].key: slot.default if (value := only_value(slot.type)) is None else value
         for slot in task.ports.slots
         if slot.required
         and slot.path[:-1] == around
         and slot.path[-1].kind == "key"
-        and (value := only_value(slot.type)) is not None
+        and (slot.has_default or only_value(slot.type) is not None)
     }

@@ -100,6 +100,7 @@ class Slot:
     """Whether it has to be there, wherever what it is in is there."""
     has_default: bool = False
     description: str = ""
+    default: Any = field(default=None, compare=False)
 
     @property
     def parameter(self) -> str:

@@ -132,6 +132,7 @@ def _slots_at(kind: Type, path: Path, field: Field, depth: int) -> Iterator[Slot
             field.required,
             field.has_default,
             field.description or kind.description,
+            field.default,
         )
     for inner in _taken(objects):
         yield from _slots(inner, path, depth + 1)

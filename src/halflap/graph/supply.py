@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Slot, key
 from halflap.graph.words import words_of
-from halflap.graph.written import Written
 from halflap.graph.workflow import Given, many
+from halflap.graph.written import Written
 from halflap.schema.kinds import ANY
 
 if TYPE_CHECKING:
