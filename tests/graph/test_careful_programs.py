@@ -259,3 +259,52 @@ class TestDefaults:
         assert not planned.suggestions[0].missing
         calls = play(program(planned.suggestions[0]), graph.tools.values()).calls
         assert calls == [("mcp__x__find", {"lang": "en", "page": None, "where": {"unit": "km"}})]
+
+
+GIZMOS = thing(gizmos=many(GIZMO))
+ONE = thing(gizmo_id=STRING)
+
+
+def or_null(kind: Any) -> dict[str, Any]:
+    return {"anyOf": [kind, NULL]}
+
+
+def told(kind: Any) -> list[tuple[dict[str, Any], Any]]:
+    """Ways to say that a call failed, each as a schema and as a result; `kind` is what is needed."""
+    text, whole, yes = STRING, {"type": "integer"}, {"type": "boolean"}
+    status = {"enum": ["ok", "error"]}
+    inside = kind["properties"]
+    return [
+        (thing(ok=yes, result=or_null(kind), error=text), {"ok": False, "result": None, "error": "down"}),
+        (thing("status", status=status, message=text, data=or_null(kind)),
+         {"status": "error", "message": "down", "data": None}),
+        (thing("status", status=text, message=text, data=or_null(kind)),
+         {"status": "ERROR", "message": "down", "data": None}),
+        (thing("code", code=whole, msg=text, data=or_null(kind)), {"code": 500, "msg": "down", "data": None}),
+        (thing(**inside, error=thing(message=text)), {"error": {"message": "down"}}),
+        (thing(**inside, message=text), {"message": "down"}),
+        (thing(isSuccess=yes, errors=many(text), payload=or_null(kind)),
+         {"isSuccess": False, "errors": ["down"], "payload": None}),
+    ]  # fmt: skip
+
+
+class TestFailuresToldInManyWays:
+    @pytest.mark.parametrize("at", range(7))
+    @pytest.mark.parametrize("kind", [GIZMOS, ONE], ids=["list", "one"])
+    def test_they_end_the_program_with_the_servers_words(self, kind: Any, at: int) -> None:
+        schema, failed = told(kind)[at]
+        with pytest.raises(ValueError, match="mcp__x__find failed: down"):
+            played(source(schema), lambda: failed)
+
+    @pytest.mark.parametrize("at", range(7))
+    def test_what_is_well_is_no_failure(self, at: int) -> None:
+        schema, failed = told(GIZMOS)[at]
+        good = {"ok": True, "isSuccess": True, "status": "ok", "code": 0, "error": None, "errors": []}
+        inner = {"gizmos": [{"gizmo_id": "g"}]}
+        key = next((one for one in ("data", "result", "payload") if one in failed), None)
+        result = {name: good[name] for name in failed if name in good} | ({key: inner} if key else inner)
+        assert played(source(schema), lambda: result).value == ["g"]
+
+    def test_what_is_read_may_have_failed_itself(self) -> None:
+        order = source(thing("gizmo_id status", gizmo_id=STRING, status=STRING))
+        assert played(order, lambda: {"gizmo_id": "g", "status": "failed"}).value == "g"

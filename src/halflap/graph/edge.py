@@ -21,6 +21,7 @@ __all__ = [
     "Path",
     "Place",
     "Ports",
+    "Sign",
     "Slot",
     "Step",
     "key",
@@ -119,6 +120,17 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
+class Sign:
+    """A key of a tool's results that tells whether the call failed, or what went wrong."""
+
+    kind: Literal["false", "word", "code", "error", "message"]
+    """Failed where it is false, a word for that, no code of success, anything; a message says so beside nothing."""
+    key: str
+    inner: str = ""
+    """The key that has nothing then, where it has to."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """What goes into a tool and what comes out."""
 
@@ -138,6 +150,8 @@ class Ports:
     latency_ms: float | None = None
     """How long a call takes, as measured."""
     envelope: Envelope | None = None
+    signs: tuple[Sign, ...] = ()
+    """What in its results says that the call failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import EACH, NAME, VALUE, Envelope, Place, Ports, Slot, key
+from halflap.graph.failing import signs_of
 from halflap.graph.words import phrase, words_of
 from halflap.schema.fields import choices_of, extra_of, fields_of
 from halflap.schema.join import union
@@ -69,6 +70,7 @@ def ports_of(
         changes=changes,
         latency_ms=latency_ms,
         envelope=_envelope(schema.output_type) or _envelope(learned),
+        signs=tuple(dict.fromkeys([*signs_of(schema.output_type), *signs_of(learned)])),
     )
 
 
