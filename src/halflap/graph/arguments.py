@@ -6,17 +6,18 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.graph.loops import Frame
 from halflap.graph.ports import only_value
-from halflap.graph.syntax import constant, literal, load
+from halflap.graph.syntax import call, constant, literal, load
 from halflap.graph.workflow import Axis, many, slot_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.edge import Path
-    from halflap.graph.loops import Frame, Loops
+    from halflap.graph.loops import Loops
     from halflap.graph.syntax import Names
-    from halflap.graph.workflow import Given, Task, Workflow
+    from halflap.graph.workflow import Given, Match, Task, Workflow
 
 __all__ = ["Arguments"]
 
@@ -86,6 +87,33 @@ class Arguments:
             ast.Compare(self._loops.value(frame, step, path), [ast.IsNot()], [constant(None)])
             for step, path in doubtful
         ]
+
+    def matches(self, task: Task, frame: Frame) -> list[ast.expr]:
+        """Say which items go with what is at hand: those that have the same, or inside of which something has."""
+        return [self._match(task, one, frame) for one in task.matches]
+
+    def unmatched(self, task: Task) -> Iterator[tuple[Match, ast.expr]]:
+        """Say, of each place where what is at hand is looked for, that nothing has it there."""
+        for one in task.matches:
+            frame = Frame()
+            if self._workflow.order[one.axis.step].axes:
+                self._loops.bind(frame, one.axis.step)
+            for size in range(1, len(one.axis.path) + 1):
+                if one.axis.path[size - 1].kind != "key":
+                    self._loops.enter(frame, Axis(one.axis.step, one.axis.path[:size]))
+            same = self._match(task, one, frame)
+            yield one, ast.UnaryOp(ast.Not(), call("any", ast.GeneratorExp(same, frame.generators)))
+
+    def _match(self, task: Task, match: Match, frame: Frame) -> ast.expr:
+        inner = frame.copy()
+        step, path = match.axis.step, match.path
+        for size in range(len(match.axis.path) + 1, len(path) + 1):
+            if path[size - 1].kind != "key":
+                self._loops.enter(inner, Axis(step, path[:size]))
+        at_hand = next(one for one in task.arguments if one.slot == match.slot)
+        value = self._loops.value(inner, step, path)
+        same = ast.Compare(value, [ast.Eq()], [self._value(task, at_hand, frame, {})])
+        return call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
 
     def of(self, task: Task, frame: Frame, sure: _Sure) -> dict[str, ast.expr]:
         """Write the arguments of a step, by parameter; `sure` are places that a variable holds already."""

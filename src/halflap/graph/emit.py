@@ -119,7 +119,7 @@ class _Program:
     def _looped(self, task: Task) -> tuple[list[ast.stmt], ast.expr]:
         """Call a step for each of what it is for."""
         frame = self._loops.frame_for(task, self._arguments.single_places(task))
-        conditions = self._arguments.conditions(task, frame)
+        conditions = self._arguments.conditions(task, frame) + self._arguments.matches(task, frame)
         axes = task.axes
         loops = self._loops
         inherited = [one for one in task.sources if loops.rows.get(one) and loops.rows[one].axes == axes]
@@ -145,7 +145,17 @@ class _Program:
             [ast.Raise(call("ValueError", told))],
             [],
         )
-        return [assign(name, made), too_many], self._gather(ast.Starred(several, ast.Load()))
+        return [*self._refuse_no_match(task), assign(name, made), too_many], self._gather(
+            ast.Starred(several, ast.Load())
+        )
+
+    def _refuse_no_match(self, task: Task) -> Iterator[ast.stmt]:
+        """Write that it is an error that nothing has what is at hand: an empty list would hide it."""
+        for one, nothing in self._arguments.unmatched(task):
+            tool = visible(self._workflow.order[one.axis.step].ports.tool, _LONGEST)
+            path = visible(path_text(one.path), _LONGEST)
+            message = f"{tool} returned nothing whose {path} is the {slot_text(one.slot)} at hand."
+            yield ast.If(nothing, [ast.Raise(call("ValueError", constant(message)))], [])
 
     def _gather(self, *awaited: ast.expr) -> ast.expr:
         self._modules.add("asyncio")

@@ -15,10 +15,21 @@ from halflap.graph.picture import workflow_mermaid
 from halflap.graph.search import Search
 from halflap.graph.terms import Terms
 from halflap.graph.want import goal_of
-from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
+from halflap.graph.workflow import (
+    Axis,
+    Given,
+    Match,
+    Target,
+    Task,
+    Wanted,
+    Workflow,
+    axes_of,
+    many,
+    slot_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
@@ -141,7 +152,9 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     for tool in order:
         task = _task(search, found, tool, ids)
         missing += [(task.id, one.slot) for one in task.arguments if one.origin == "missing"]
-        tasks[task.id] = replace(task, axes=_axes(task, tasks))
+        looped_task = replace(task, axes=_axes(task, tasks))
+        edges = search.terms.graph.into(tool)
+        tasks[task.id] = replace(looped_task, matches=tuple(_matches(looped_task, edges, tasks)))
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, one.target.kind == "tool" or bool(many(one.path))) for one in wanted}
     for at, task in tasks.items():
@@ -225,6 +238,24 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
     for one in task.arguments:
         axes |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
     return tuple(axes)
+
+
+def _matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
+    """Give what says of the items that a step is called for whether they go with what is at hand for it."""
+    at_hand = [one.slot for one in task.arguments if one.origin == "have"]
+    for step in dict.fromkeys(axis.step for axis in task.axes):
+        links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
+        for slot in at_hand:
+            found = [
+                (link.confidence, len(axis.path), Match(slot, axis, link.source))
+                for link in links
+                if link.target == slot
+                for axis in task.axes
+                if axis.step == step and link.source[: len(axis.path)] == axis.path
+            ]
+            if found:
+                # The surest; of the loops that lead there, the innermost.
+                yield max(found, key=lambda one: one[:2])[2]
 
 
 def _cursor(edges: Sequence[Edge]) -> Link | None:
