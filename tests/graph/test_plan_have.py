@@ -88,3 +88,30 @@ def test_of_parameters_of_which_one_is_enough_the_one_at_hand_is_required(have: 
     (suggestion,) = asked(Made.of(either), "get_either", {have: "x"})["suggestions"]
     assert suggestion["missing"] == []
     assert list(suggestion["steps"][0]["arguments"]) == [have]
+
+
+class TestWhatCouldBeLeftOut:
+    """A default, or the only value that there is, is not what somebody else said."""
+
+    MODE = Type("values", values=("fast",))
+    SIZE = Type("integer")
+
+    @pytest.mark.parametrize(
+        ("takes", "kind", "value"),
+        [("mode=", MODE, "slow"), ("size=", SIZE, "7"), ("size?", SIZE, "7"), ("size?=", SIZE, [7])],
+    )
+    def test_it_is_missing_with_the_reason_where_it_does_not_fit(
+        self, takes: str, kind: Type, value: Any
+    ) -> None:
+        name = takes.rstrip("?=")
+        graph = Made.of(ports("list_rows", takes, "rows", types={name: kind}))
+        found = asked(graph, "list_rows", {name: value})
+        assert [one["parameter"] for one in found["missing"]] == [name]
+        assert f"{name!r} is at hand, but" in found["missing"][0]["note"]
+        assert [one["name"] for one in found["suggestions"][0]["unused"]] == [name]
+
+    def test_on_the_way_what_may_be_left_out_is_and_that_is_said(self) -> None:
+        rows = ports("list_rows", "size?", "row_id", types={"size": self.SIZE})
+        found = asked(Made.of(rows, ports("get_row", "row_id", "total")), "get_row", {"size": "7"})
+        assert not found["missing"]
+        assert [one["name"] for one in found["suggestions"][0]["unused"]] == ["size"]

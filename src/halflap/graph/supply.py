@@ -100,6 +100,9 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
             units += [
                 replace(one, is_held=held or any(have.refused(slot) for slot in one.slots)) for one in rest
             ]
+        elif _is_refused(slots, have, is_wanted=is_wanted):
+            # Whoever gives it means this parameter: a default in its place would be something else.
+            units.append(Unit(path, (_outer(slots),), is_held=True))
         elif any(one.required and one.has_default for one in slots):
             given.append(Given(path, "default"))
     # What is required and nowhere described can be anything.
@@ -111,6 +114,20 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
         else:
             given.append(Given(path, "have", have=found, value=have[found]))
     return Need(ports, tuple(given), tuple(units), Written(ports))
+
+
+def _is_refused(slots: Sequence[Slot], have: Have, *, is_wanted: bool) -> bool:
+    """Say whether something is at hand for a parameter that could be left out, and does not fit.
+
+    On the way to what is wanted, what may be left out is.
+    """
+    outer = _outer(slots)
+    return (is_wanted or outer.required) and have.refused(outer) is not None
+
+
+def _outer(slots: Sequence[Slot]) -> Slot:
+    """Give the slot of the whole parameter; of an array, of its items."""
+    return min(slots, key=lambda one: len(one.path))
 
 
 def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
