@@ -413,3 +413,47 @@ class TestWhatIsAsked:
         found = asked(run, shop(tmp_path, tools_too=tools), ask)
         assert short(found["suggestions"][0]["tools"]) == ["customer_orders"]
         assert found["suggestions"][0]["unused"] == []
+
+
+def test_a_suggested_program_leaves_the_check_no_doubt(run: Run, tmp_path: Path) -> None:
+    """What may be null or missing is looked up once, and left out or refused where it is not there."""
+    text = {"type": "string"}
+    nothing = {"type": "null"}
+    lender = {"anyOf": [_object("code"), nothing]}
+    exhibit = {"type": "object", "properties": {"lender": lender, "curator": lender}, "required": ["lender"]}
+    exhibits = {
+        "type": "object",
+        "properties": {"exhibits": {"type": "array", "items": _object("exhibit_ref")}, "failure": text},
+    }
+    tools = (
+        ALL | {"name": "list_exhibits", "outputSchema": exhibits},
+        tool("get_exhibit", "exhibit_ref", "", "One exhibit.") | {"outputSchema": exhibit},
+        tool("get_lender", "lender_code", "name", "Who lent it."),
+        tool("lender_list", "", "name", "Several lenders.")
+        | {
+            "inputSchema": {
+                "type": "object",
+                "properties": {"lender_codes": {"type": "array", "items": text}},
+                "required": ["lender_codes"],
+            }
+        },
+    )
+
+    async def ask(gateway: Gateway) -> Any:
+        told = []
+        for want, have in (("get_lender", {}), ("lender_list", {}), ("get_lender", {"exhibit_ref": "e"})):
+            found = await gateway.suggest_workflow(want=want, have=have)
+            assert found["missing"] == []
+            best = found["suggestions"][0]
+            told.append((short(best["tools"]), await gateway.check(best["program"]), best["program"]))
+        return told
+
+    made = asked(run, shop(tmp_path, tools_too=tools), ask)
+    assert [tools for tools, _, _ in made] == [
+        ["list_exhibits", "get_exhibit", "get_lender"],
+        ["list_exhibits", "get_exhibit", "lender_list"],
+        ["get_exhibit", "get_lender"],
+    ]
+    for _, checked, program in made:
+        assert not checked.mistakes, program
+        assert not checked.doubts, f"{program}\n{checked.doubts}"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.graph.loops import Frame
 from halflap.graph.ports import only_value
-from halflap.graph.syntax import call, constant, literal, load
+from halflap.graph.syntax import call, constant, literal, load, store
 from halflap.graph.workflow import Axis, many, slot_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from halflap.graph.edge import Path
     from halflap.graph.loops import Loops
@@ -69,8 +69,8 @@ class Arguments:
             if one.origin == "step" and not self._gathers(task, one)
         ]
 
-    def conditions(self, task: Task, frame: Frame) -> list[ast.expr]:
-        """Say for which rows a step cannot be called, since what it needs is not there."""
+    def held(self, task: Task, frame: Frame) -> _Sure:
+        """Keep what may not be there in variables, and leave out the rows for which it is not."""
         doubtful = {
             (one.step, one.source): None
             for one in task.arguments
@@ -83,10 +83,21 @@ class Arguments:
                 if step.kind != "key"
             )
         }
-        return [
-            ast.Compare(self._loops.value(frame, step, path), [ast.IsNot()], [constant(None)])
-            for step, path in doubtful
-        ]
+        return self._hold(frame, doubtful)
+
+    def _hold(self, frame: Frame, places: Iterable[tuple[str, Path]]) -> _Sure:
+        """Go on only where something is at some places, and say in which variable.
+
+        A variable that is not null is known not to be; what is looked up twice may be, for all that a check can see.
+        """
+        held: _Sure = {}
+        for step, path in places:
+            keys = [one.key for one in path if one.kind == "key"]
+            name = held[step, path] = self._names.make(keys[-1] if keys else "value")
+            value = ast.List([self._loops.value(frame, step, path)], ast.Load())
+            there = ast.Compare(load(name), [ast.IsNot()], [constant(None)])
+            frame.generators.append(ast.comprehension(store(name), value, [there], 0))
+        return held
 
     def matches(self, task: Task, frame: Frame) -> list[ast.expr]:
         """Say which items go with what is at hand: those that have the same, or inside of which something has."""
@@ -153,15 +164,12 @@ class Arguments:
             for size in range(1, len(main.source) + 1):
                 if main.source[size - 1].kind != "key":
                     self._loops.enter(inner, Axis(main.step, main.source[:size]))
+        if inner.generators:
+            places = {(one.step, one.source): None for one in steps}
+            doubtful = [one for one in places if one not in sure and not self._loops.is_sure(*one)]
+            sure = sure | self._hold(inner, doubtful)
         item = self._parts(task, given, depth, inner, sure)
-        if not inner.generators:
-            return ast.List([item], ast.Load())
-        inner.generators[-1].ifs += [
-            ast.Compare(self._loops.value(inner, one.step, one.source), [ast.IsNot()], [constant(None)])
-            for one in steps
-            if not self._loops.is_sure(one.step, one.source)
-        ]
-        return ast.ListComp(item, inner.generators)
+        return ast.ListComp(item, inner.generators) if inner.generators else ast.List([item], ast.Load())
 
     def _value(self, task: Task, given: Given, frame: Frame, sure: _Sure) -> ast.expr:
         if given.origin == "missing":
