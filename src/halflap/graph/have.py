@@ -58,16 +58,16 @@ class Have:
             found = self._named("id", ("id",), kind) if own == {name} else None
         return found
 
-    def slot(self, slot: Slot) -> str | None:
+    def slot(self, slot: Slot, *, alone: bool = False) -> str | None:
         """Give the name of what can be given to a slot inside of a parameter.
 
-        Its whole path may be named, or its own name alone where that says something.
+        Its whole path may be named, or its own name alone where that says something; `alone`: nothing else has it.
         """
         keys = [step.key for step in slot.path if step.kind == "key"]
         whole = words_of(" ".join(keys))
         found = self._named(".".join(keys), whole, slot.type)
         own = words_of(keys[-1])
-        if found is None and slot.path[-1].kind == "key" and len(own) > 1:
+        if found is None and slot.path[-1].kind == "key" and (len(own) > 1 or alone):
             found = self._named(keys[-1], own, slot.type)
         return found
 
@@ -81,13 +81,25 @@ class Have:
         names = [*self._by_words.get(words_of(" ".join(keys)), ())]
         if len(own) > 1 and slot.path[-1].kind == "key":
             names += self._by_words.get(own, ())
-        return next((one for one in names if not self._fits(slot.type, one)), None)
+        found = next((one for one in names if not self._fits(slot.type, one)), None)
+        return self._refused_inside(slot, keys) if found is None else found
+
+    def _refused_inside(self, slot: Slot, keys: list[str]) -> str | None:
+        """Give the place in an object at hand that has something of another type than a slot takes."""
+        value: Any = self._values
+        for one in keys:
+            if not isinstance(value, dict) or one not in value:
+                return None
+            value = value[one]
+        inside = len(keys) > 1 and slot.path[-1].kind == "key"
+        return ".".join(keys) if inside and not self._admits(slot.type, value) else None
 
     def unused(self, workflow: Workflow) -> Iterator[tuple[str, str]]:
         """Give what no step of a workflow uses, each with the reason."""
         used = {one.have for task in workflow.tasks for one in task.arguments if one.origin == "have"}
         for name in sorted(self._values):
-            if name in used:
+            # Of an object, its parts may be used.
+            if any(one == name or one.startswith(f"{name}.") for one in used):
                 continue
             refusing = next(
                 (
@@ -105,8 +117,11 @@ class Have:
                 yield name, f"{path_text(slot.path)} of {tool} takes {compact(slot.type)[:80]}."
 
     def _fits(self, kind: Type | None, name: str) -> bool:
-        value = self._values[name]
-        return kind is None or value is None or admits(kind, value) or _as_text(kind, value)
+        return kind is None or self._admits(kind, self._values[name])
+
+    @staticmethod
+    def _admits(kind: Type, value: Any) -> bool:
+        return value is None or admits(kind, value) or _as_text(kind, value)
 
     def _named(self, name: str, said: tuple[str, ...], kind: Type | None) -> str | None:
         names = self._by_words.get(said, []) if said else []
