@@ -211,6 +211,7 @@ def test_of_real_servers_what_is_described_as_changing_is_taken_for_changing() -
         ("show my cards", "charge"),
         ("show the newest commit", "commit"),
         ("list branches", "checkout"),
+        ("checkout of which branch", "checkout"),
         ("show all orders", "cancel_order"),
         ("show all orders", "order_pizza"),
         ("refund an order", "create_order"),

@@ -45,6 +45,13 @@ def test_of_what_there_is_one_of_nothing_says_which() -> None:
     assert found == ([["set_volume"]], ["volume"])
 
 
+def test_that_it_is_the_new_value_is_said() -> None:
+    graph = Made.of(ports("get_volume", "", "volume"), ports("set_volume", "volume"))
+    (lack,) = plan(graph, want=[target_of(graph, "set_volume")], have={}).missing
+    assert lack.note.startswith("It is the new value")
+    assert not lack.near
+
+
 def test_what_says_which_one_may_be_read() -> None:
     found = asked(
         "set_phone",

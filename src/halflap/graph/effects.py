@@ -298,6 +298,9 @@ def _is_said(said: list[str], at: int, verb: str) -> bool:
     """Say whether a word of a goal is a verb, and this one: no `cancelled` order, no `delete` button's."""
     if not _NOT.isdisjoint(said[max(0, at - _NEAR) : at]):
         return False
+    if verb in AT_TIMES_THINGS and said[at + 1 : at + 2] == ["of"]:
+        # `transfers` are listed, and the `transfer of` something is one of them.
+        return False
     before = said[at - 1] if at else ""
     leads = not at or not before.isalpha() or before in _BEFORE or before.endswith("ly")
     if said[at] == verb:

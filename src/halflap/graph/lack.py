@@ -25,6 +25,7 @@ __all__ = ["Lack", "lack_of", "lack_of_target"]
 _MOST = 5
 _LAST = 100.0
 _TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
+_NEW = "It is the new value: what is there now is not written back. Say it in `have`."
 _PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
 
 
@@ -63,6 +64,10 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
     notes = [f"{name!r} is at hand, but {compact(slot.type)} is needed." for name, slot in refused]
     if at in terms.to_choose(tool):
         notes.append(_TO_ALL)
+    if not refused and _is_old(terms, need, unit):
+        # What has the name has what is to be replaced.
+        near = []
+        notes.append(_NEW)
     return Lack(
         tool,
         slot_text(path),
@@ -71,6 +76,17 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
         tuple(could[:_MOST]),
         tuple(near[:_MOST]),
         " ".join(notes),
+    )
+
+
+def _is_old(terms: Terms, need: Need, unit: Unit) -> bool:
+    """Say whether somebody has what a change is to replace."""
+    return any(
+        link.target == slot.path and need.written.is_old(slot, terms.graph.tools[edge.source], link.source)
+        for slot in unit.slots
+        if slot.parameter in need.written.parameters
+        for edge in terms.graph.into(need.ports.tool)
+        for link in edge.links
     )
 
 
