@@ -90,7 +90,7 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
     for slot in ports.slots:
         by_name.setdefault(slot.parameter, []).append(slot)
     required = _required(ports, have, by_name, is_wanted=is_wanted)
-    alone = _alone(ports)
+    alone = _alone(ports) if any(len(one.path) > 1 for one in ports.slots) else frozenset()
     for name, slots in by_name.items():
         path = slots[0].path[:1]
         kind = next((one.type for one in slots if one.path == path), None)
@@ -201,7 +201,9 @@ def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[
     for at, unit in enumerate(need.open):
         if unit.path[0] not in targets or unit.is_held:
             continue
-        links = [one for one in _links_into(unit, edge, source) if not written.is_old(one[0], source, one[2])]
+        links = list(_links_into(unit, edge, source))
+        if written.parameters:
+            links = [one for one in links if not written.is_old(one[0], source, one[2])]
         if not links:
             continue
         found = _array(unit, links, edge.source, have) if unit.is_array else _single(links, edge.source)

@@ -23,16 +23,18 @@ class Written:
     """What a tool writes into something that is there already, if it does."""
 
     def __init__(self, ports: Ports) -> None:
-        said = {slot.parameter: words_of(slot.parameter) for slot in ports.slots}
-        name = words_of(ports.original_name or ports.tool.rpartition("__")[2])
-        verbs = verbs_of(ports)
-        self._ids = {words for words in said.values() if words[-1:] and words[-1] in _IDS}
         self.parameters: frozenset[str] = frozenset()
         """The parameters that hold what is new."""
+        self._ids: set[tuple[str, ...]] = set()
+        self._about: frozenset[str] = frozenset()
         self._rest: frozenset[str] = frozenset()
-        self._about = frozenset(one for words in self._ids for one in words) - _IDS
+        verbs = verbs_of(ports)
         if not seems_to_change(ports) or verbs & MAKING:
             return
+        said = {slot.parameter: words_of(slot.parameter) for slot in ports.slots}
+        name = words_of(ports.original_name or ports.tool.rpartition("__")[2])
+        self._ids = {words for words in said.values() if words[-1:] and words[-1] in _IDS}
+        self._about = frozenset(one for words in self._ids for one in words) - _IDS
         values = {one for one in ports.required if said.get(one) and said[one] not in self._ids}
         # `rename` changes the name.
         does = {*name, *(verb.removeprefix("re") for verb in verbs)}
