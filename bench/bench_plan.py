@@ -2,7 +2,7 @@
 
 The claim: from a goal to workflows with their programs and pictures takes less than 200 ms, whatever is asked for, also
 where nothing gets there and what is missing has to be said. The tools are generated: a few hundred kinds of things, each
-known to some dozens of servers, as `customer` is; tools that list, search, get, change and report them; results that name
+known to some dozens of servers, as `customer` is; tools that list, search, get, change and summarize them; results that name
 other things. Nothing of the graph was asked for before (`first`); then the same again (`again`). Times are processor
 time.
 """
@@ -79,7 +79,10 @@ def catalogue(chance: random.Random, count: int) -> list[Ports]:
                     server, f"update_{kind}", [slot(f"{kind}_id"), slot("status")], [place((key("status"),))]
                 ),
                 tool(
-                    server, f"report_{kind}", [slot(f"{kind}_id"), slot(f"{one}_id")], [place((key("text"),))]
+                    server,
+                    f"summarize_{kind}",
+                    [slot(f"{kind}_id"), slot(f"{one}_id")],
+                    [place((key("text"),))],
                 ),
                 tool(
                     server,

@@ -270,3 +270,190 @@ def test_without_learning_there_is_a_graph_of_what_is_declared(run: Run, tmp_pat
         run, config, lambda gateway: gateway.suggest_workflow(want="read_invoice", have={"phone": "1"})
     )
     assert short(found["suggestions"][0]["tools"]) == ["find_customer", "customer_invoices", "read_invoice"]
+
+
+def _many(name: str) -> dict[str, Any]:
+    """A tool that lists things of a kind."""
+    return ALL | {
+        "name": f"list_{name}s",
+        "description": f"List my {name}s.",
+        "outputSchema": {
+            "type": "object",
+            "properties": {f"{name}s": {"type": "array", "items": _object(f"{name}_id")}},
+            "required": [f"{name}s"],
+        },
+        "annotations": {},
+    }
+
+
+def _for_each(found: dict[str, Any]) -> set[str]:
+    """The tools that are called for each of many in any suggestion."""
+    steps = [step for one in found["suggestions"] for step in one["steps"]]
+    return {step["tool"].rpartition("__")[2] for step in steps if step["fan_out"]}
+
+
+class TestUnknownVerbs:
+    """Words that nobody listed as changing anything are not harmless for that."""
+
+    VERBS = ("provision", "scale", "power_off", "toggle", "frobnicate", "hibernate", "resize")
+    TOOLS = (
+        _many("server"),
+        *(tool(f"{one}_server", "server_id", "done", f"{one.capitalize()} a server.") for one in VERBS),
+        _many("card"),
+        tool("charge", "card_id amount", "receipt_id", "Charge a card."),
+        _many("account") | {"annotations": {"readOnlyHint": True}},
+        tool(
+            "transfer", "account_id to_account_id amount", "transfer_id", "Transfer money between accounts."
+        ),
+    )
+
+    def test_they_are_not_done_to_all_that_is_found_nor_meant_unless_said(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        goals = ("every server", "show my servers", "show my cards", "provision a server")
+
+        async def ask(gateway: Gateway) -> Any:
+            money = {"amount": "1", "to_account_id": "a"}
+            return [
+                *[await gateway.suggest_workflow(goal=goal) for goal in goals],
+                await gateway.suggest_workflow(want="hibernate_server"),
+                await gateway.suggest_workflow(goal="transfer money from my account to another", have=money),
+            ]
+
+        config = shop(tmp_path, tools_too=self.TOOLS)
+        every, servers, cards, provisioned, wanted, moved = asked(run, config, ask)
+        for found in (every, servers):
+            assert short(found["suggestions"][0]["tools"]) == ["list_servers"]
+            assert all(set(short(one["tools"])) == {"list_servers"} for one in found["suggestions"])
+        assert all("charge" not in short(one["tools"]) for one in cards["suggestions"])
+        assert short(provisioned["suggestions"][0]["tools"]) == ["provision_server"]
+        assert [one["parameter"] for one in provisioned["missing"]] == ["server_id"]
+        assert provisioned["suggestions"][0]["steps"][0]["may_change_something"]
+        assert [one["parameter"] for one in wanted["missing"]] == ["server_id"]
+        assert not _for_each(moved)
+        assert [one["parameter"] for one in moved["missing"]] == ["account_id"]
+
+
+class TestWhatAServerOwnsUpTo:
+    TOOLS = (
+        tool("get_lease", "phone", "lease_id", "Get a lease.", destructiveHint=True, readOnlyHint=False),
+        tool("get_seal", "phone", "seal_id", "Get a seal.", readOnlyHint=False),
+        tool("read_lease", "lease_id", "text", "Read a lease."),
+        tool("read_seal", "seal_id", "text", "Read a seal."),
+    )
+
+    @pytest.mark.parametrize("trusted", [True, False])
+    def test_it_counts_whether_or_not_it_is_trusted(self, run: Run, tmp_path: Path, trusted: bool) -> None:
+        server = definitions(tmp_path, *self.TOOLS, name="shop") | {"trust_annotations": trusted}
+        config = Config.from_mapping({"servers": [server], "store": {"path": str(tmp_path / "store.db")}})
+
+        async def ask(gateway: Gateway) -> Any:
+            wants = ("read_lease", "read_seal", "get_lease")
+            return [await gateway.suggest_workflow(want=one, have={"phone": "1"}) for one in wants]
+
+        lease, seal, wanted = asked(run, config, ask)
+        assert [short(one["tools"]) for one in lease["suggestions"]] == [["read_lease"]]
+        assert [short(one["tools"]) for one in seal["suggestions"]] == [["read_seal"]]
+        assert lease["missing"][0]["could_provide"][0]["why"].startswith("it changes something")
+        assert [one["may_change_something"] for one in wanted["suggestions"][0]["steps"]] == [True]
+
+    def test_that_it_only_reads_counts_if_it_is_trusted(self, run: Run, tmp_path: Path) -> None:
+        tools = (
+            tool("frobnicate", "phone", "lease_id", "Frobnicate.", readOnlyHint=True),
+            tool("read_lease", "lease_id", "text", "Read a lease."),
+        )
+
+        async def ask(gateway: Gateway) -> Any:
+            return await gateway.suggest_workflow(want="read_lease", have={"phone": "1"})
+
+        found = []
+        for trusted in (True, False):
+            (tmp_path / str(trusted)).mkdir()
+            server = definitions(tmp_path / str(trusted), *tools, name="shop") | {
+                "trust_annotations": trusted
+            }
+            store = {"path": str(tmp_path / str(trusted) / "store.db")}
+            told = asked(run, Config.from_mapping({"servers": [server], "store": store}), ask)
+            found.append([short(one["tools"]) for one in told["suggestions"]])
+        assert found == [[["frobnicate", "read_lease"]], [["read_lease"]]]
+
+
+class TestWhatIsAsked:
+    def test_a_change_of_something_else_is_not_meant_nor_made_on_the_way(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        tools = (
+            tool("cancel_appointment", "appointment_id", "done", "Cancel an appointment."),
+            tool("book_appointment", "pet_id", "appointment_id", "Book an appointment for a pet."),
+            tool("create_entity", "name", "entity_id", "Create an entity."),
+            tool("create_relation", "name", "relation_id", "Create a relation between entities."),
+        )
+
+        async def ask(gateway: Gateway) -> Any:
+            return (
+                await gateway.suggest_workflow(goal="cancel the appointment of a pet", have={"pet_id": "1"}),
+                await gateway.suggest_workflow(goal="create an entity Alice", have={"name": "Alice"}),
+            )
+
+        cancel, create = asked(run, shop(tmp_path, tools_too=tools), ask)
+        assert [short(one["tools"]) for one in cancel["suggestions"]] == [["cancel_appointment"]]
+        assert [short(one["tools"]) for one in create["suggestions"]] == [["create_entity"]]
+
+    def test_what_uses_what_is_at_hand_comes_first(self, run: Run, tmp_path: Path) -> None:
+        tools = (
+            tool("top_customers", "", "customer", "The top customers by cancelled orders of the year."),
+            tool("customer_orders", "customer_id", "orders", "Orders of one customer."),
+        )
+
+        async def ask(gateway: Gateway) -> Any:
+            return await gateway.suggest_workflow(
+                goal="cancelled orders of customer CUST-001", have={"customer_id": "CUST-001"}
+            )
+
+        found = asked(run, shop(tmp_path, tools_too=tools), ask)
+        assert short(found["suggestions"][0]["tools"]) == ["customer_orders"]
+        assert found["suggestions"][0]["unused"] == []
+
+
+def test_a_suggested_program_leaves_the_check_no_doubt(run: Run, tmp_path: Path) -> None:
+    """What may be null or missing is looked up once, and left out or refused where it is not there."""
+    text = {"type": "string"}
+    nothing = {"type": "null"}
+    lender = {"anyOf": [_object("code"), nothing]}
+    exhibit = {"type": "object", "properties": {"lender": lender, "curator": lender}, "required": ["lender"]}
+    exhibits = {
+        "type": "object",
+        "properties": {"exhibits": {"type": "array", "items": _object("exhibit_ref")}, "failure": text},
+    }
+    tools = (
+        ALL | {"name": "list_exhibits", "outputSchema": exhibits},
+        tool("get_exhibit", "exhibit_ref", "", "One exhibit.") | {"outputSchema": exhibit},
+        tool("get_lender", "lender_code", "name", "Who lent it."),
+        tool("lender_list", "", "name", "Several lenders.")
+        | {
+            "inputSchema": {
+                "type": "object",
+                "properties": {"lender_codes": {"type": "array", "items": text}},
+                "required": ["lender_codes"],
+            }
+        },
+    )
+
+    async def ask(gateway: Gateway) -> Any:
+        told = []
+        for want, have in (("get_lender", {}), ("lender_list", {}), ("get_lender", {"exhibit_ref": "e"})):
+            found = await gateway.suggest_workflow(want=want, have=have)
+            assert found["missing"] == []
+            best = found["suggestions"][0]
+            told.append((short(best["tools"]), await gateway.check(best["program"]), best["program"]))
+        return told
+
+    made = asked(run, shop(tmp_path, tools_too=tools), ask)
+    assert [tools for tools, _, _ in made] == [
+        ["list_exhibits", "get_exhibit", "get_lender"],
+        ["list_exhibits", "get_exhibit", "lender_list"],
+        ["get_exhibit", "get_lender"],
+    ]
+    for _, checked, program in made:
+        assert not checked.mistakes, program
+        assert not checked.doubts, f"{program}\n{checked.doubts}"

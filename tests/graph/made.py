@@ -44,10 +44,16 @@ def ports(
     latency: float | None = None,
     types: Mapping[str, Type] | None = None,
 ) -> Ports:
-    """Make a tool: `takes` and `gives` are paths; `?` marks what is optional, `=` what has a default."""
+    """Make a tool: `takes` and `gives` are paths; `?` marks what is optional, `=` what is required and has a default."""
     known = types or {}
     slots = [
-        Slot(path(text.rstrip("?=")), known.get(text.rstrip("?="), STRING), "?" not in text, "=" in text)
+        Slot(
+            path(text.rstrip("?=")),
+            known.get(text.rstrip("?="), STRING),
+            "?" not in text,
+            "=" in text,
+            default="usual" if "=" in text else None,
+        )
         for text in takes.split()
     ]
     places = [

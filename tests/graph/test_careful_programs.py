@@ -332,9 +332,9 @@ class TestAnArrayThatTakesOne:
     def made(self, most: int | None, *, looped: bool = False) -> tuple[Any, Play]:
         bound = {} if most is None else {"maxItems": most}
         made = Tool(
-            name="mcp__x__weigh",
+            name="mcp__x__get_weight",
             server="x",
-            original_name="weigh",
+            original_name="get_weight",
             description="",
             input_schema=thing("gizmo_ids", gizmo_ids={**many(STRING), **bound}),
             output_schema=thing(weight={"type": "number"}),
@@ -349,11 +349,11 @@ class TestAnArrayThatTakesOne:
             else [source(thing("items", items=many(thing("gizmo_id", gizmo_id=STRING))))]
         )
         graph = graph_of(*sources, weigh)
-        (best, *_) = plan(graph, want=[target_of(graph, "weigh")], have={}).suggestions
+        (best, *_) = plan(graph, want=[target_of(graph, "get_weight")], have={}).suggestions
         answers: dict[str, Any] = {
             "find": lambda: {"items": [{"gizmo_id": one, "box_id": one} for one in "ab"]},
             "show_box": lambda box_id: {"gizmo_id": box_id},
-            "weigh": lambda gizmo_ids: gizmo_ids,
+            "get_weight": lambda gizmo_ids: gizmo_ids,
         }
         return best, play(program(best), graph.tools.values(), answers)
 
@@ -366,3 +366,72 @@ class TestAnArrayThatTakesOne:
     @pytest.mark.parametrize("most", [None, 5])
     def test_one_that_takes_more_gets_all(self, most: int | None) -> None:
         assert self.made(most)[1].value == ["a", "b"]
+
+
+class TestDefaults:
+    """What is required has to be in the call, though the tool would know what to take."""
+
+    def test_they_are_written_into_the_call_at_any_depth(self) -> None:
+        inner = thing("unit", unit={"type": "string", "default": "km"})
+        takes = thing(
+            "lang page where",
+            lang={"type": "string", "default": "en"},
+            page={"type": ["integer", "null"], "default": None},
+            where=inner,
+            size={"type": "integer", "default": 3},
+        )
+        made = Tool("mcp__x__find", "x", "find", "Finds", takes, thing(name=STRING))
+        graph = graph_of(ports_of(made, parse_schema(made)))
+        planned = plan(graph, want=[target_of(graph, "find")], have={})
+        assert not planned.suggestions[0].missing
+        calls = play(program(planned.suggestions[0]), graph.tools.values()).calls
+        assert calls == [("mcp__x__find", {"lang": "en", "page": None, "where": {"unit": "km"}})]
+
+
+GIZMOS = thing(gizmos=many(GIZMO))
+ONE = thing(gizmo_id=STRING)
+
+
+def or_null(kind: Any) -> dict[str, Any]:
+    return {"anyOf": [kind, NULL]}
+
+
+def told(kind: Any) -> list[tuple[dict[str, Any], Any]]:
+    """Ways to say that a call failed, each as a schema and as a result; `kind` is what is needed."""
+    text, whole, yes = STRING, {"type": "integer"}, {"type": "boolean"}
+    status = {"enum": ["ok", "error"]}
+    inside = kind["properties"]
+    return [
+        (thing(ok=yes, result=or_null(kind), error=text), {"ok": False, "result": None, "error": "down"}),
+        (thing("status", status=status, message=text, data=or_null(kind)),
+         {"status": "error", "message": "down", "data": None}),
+        (thing("status", status=text, message=text, data=or_null(kind)),
+         {"status": "ERROR", "message": "down", "data": None}),
+        (thing("code", code=whole, msg=text, data=or_null(kind)), {"code": 500, "msg": "down", "data": None}),
+        (thing(**inside, error=thing(message=text)), {"error": {"message": "down"}}),
+        (thing(**inside, message=text), {"message": "down"}),
+        (thing(isSuccess=yes, errors=many(text), payload=or_null(kind)),
+         {"isSuccess": False, "errors": ["down"], "payload": None}),
+    ]  # fmt: skip
+
+
+class TestFailuresToldInManyWays:
+    @pytest.mark.parametrize("at", range(7))
+    @pytest.mark.parametrize("kind", [GIZMOS, ONE], ids=["list", "one"])
+    def test_they_end_the_program_with_the_servers_words(self, kind: Any, at: int) -> None:
+        schema, failed = told(kind)[at]
+        with pytest.raises(ValueError, match="mcp__x__find failed: down"):
+            played(source(schema), lambda: failed)
+
+    @pytest.mark.parametrize("at", range(7))
+    def test_what_is_well_is_no_failure(self, at: int) -> None:
+        schema, failed = told(GIZMOS)[at]
+        good = {"ok": True, "isSuccess": True, "status": "ok", "code": 0, "error": None, "errors": []}
+        inner = {"gizmos": [{"gizmo_id": "g"}]}
+        key = next((one for one in ("data", "result", "payload") if one in failed), None)
+        result = {name: good[name] for name in failed if name in good} | ({key: inner} if key else inner)
+        assert played(source(schema), lambda: result).value == ["g"]
+
+    def test_what_is_read_may_have_failed_itself(self) -> None:
+        order = source(thing("gizmo_id status", gizmo_id=STRING, status=STRING))
+        assert played(order, lambda: {"gizmo_id": "g", "status": "failed"}).value == "g"

@@ -65,7 +65,7 @@ class TestLoops:
         users = ports("users", "", "[].user_id")
         graph = Made.of(
             users,
-            ports("mail", "user_id", "email"),
+            ports("inbox_view", "user_id", "email"),
             ports("phone", "user_id", "number"),
             ports("card", "email number"),
         )
@@ -73,12 +73,12 @@ class TestLoops:
             graph,
             "card",
             users=lambda: [{"user_id": "a"}, {"user_id": "b"}, {"user_id": "a"}],
-            mail=lambda user_id: {"email": f"{user_id}@"},
+            inbox_view=lambda user_id: {"email": f"{user_id}@"},
             phone=lambda user_id: {"number": f"{user_id}1"},
             card=lambda email, number: f"{email} {number}",
         )
         assert set(made.value) == {"a@ a1", "b@ b1"}
-        assert len(made.of("mail")) == 3
+        assert len(made.of("inbox_view")) == 3
 
     def test_lists_within_what_a_loop_gave_are_joined_by_the_item_that_they_belong_to(self) -> None:
         graph = Made.of(
@@ -110,18 +110,18 @@ class TestLoops:
 
     def test_one_value_of_each_call_goes_into_one_array(self) -> None:
         people = ports("people", "", "people[].person_id")
-        mail = ports("mail", "person_id", "email")
-        send = ports("letter", "emails[]")
+        mail = ports("inbox_view", "person_id", "email")
+        send = ports("letter_preview", "emails[]")
         graph = Made.of(people, mail, send, edges=[edge(mail, send, link("email", "emails[]"))])
         made = played(
             graph,
-            "letter",
+            "letter_preview",
             people=lambda: {"people": [{"person_id": 1}, {"person_id": 2}]},
-            mail=lambda person_id: {"email": f"{person_id}@"},
-            letter=lambda emails: emails,
+            inbox_view=lambda person_id: {"email": f"{person_id}@"},
+            letter_preview=lambda emails: emails,
         )
         assert made.value == ["1@", "2@"]
-        assert len(made.of("letter")) == 1
+        assert len(made.of("letter_preview")) == 1
 
     def test_items_become_items_with_what_is_the_same_for_all(self) -> None:
         graph = Made.of(
@@ -141,20 +141,22 @@ class TestLoops:
         ]
 
     def test_steps_that_do_not_need_each_other_wait_together(self) -> None:
-        graph = Made.of(ports("one", "", "alpha"), ports("two", "", "beta"), ports("both", "alpha beta"))
-        assert played(graph, "both").together == 2
+        graph = Made.of(
+            ports("one_list", "", "alpha"), ports("two_list", "", "beta"), ports("both_list", "alpha beta")
+        )
+        assert played(graph, "both_list").together == 2
 
     def test_a_loop_waits_for_all_its_calls_together(self) -> None:
-        graph = Made.of(ports("rows", "", "rows[].row_id"), ports("row", "row_id"))
+        graph = Made.of(ports("rows", "", "rows[].row_id"), ports("row_view", "row_id"))
         many = {"rows": [{"row_id": at} for at in range(9)]}
-        assert played(graph, "row", rows=lambda: many, row=lambda row_id: row_id).together == 9
+        assert played(graph, "row_view", rows=lambda: many, row_view=lambda row_id: row_id).together == 9
 
     def test_more_calls_than_anybody_expects_are_not_begun(self) -> None:
-        graph = Made.of(ports("rows", "", "rows[].row_id"), ports("row", "row_id"))
+        graph = Made.of(ports("rows", "", "rows[].row_id"), ports("row_view", "row_id"))
         with pytest.raises(
-            ValueError, match="mcp__shop__row would be called more often than most_calls allows: 201"
+            ValueError, match="mcp__shop__row_view would be called more often than most_calls allows: 201"
         ):
-            played(graph, "row", rows=lambda: {"rows": [{"row_id": at} for at in range(201)]})
+            played(graph, "row_view", rows=lambda: {"rows": [{"row_id": at} for at in range(201)]})
 
 
 class TestPages:
@@ -223,12 +225,12 @@ class TestPages:
 
 class TestWhatMayNotBeThere:
     def test_items_that_lack_what_is_needed_are_left_out(self) -> None:
-        graph = Made.of(ports("rows", "", "rows[].row_id?"), ports("row", "row_id"))
+        graph = Made.of(ports("rows", "", "rows[].row_id?"), ports("row_view", "row_id"))
         made = played(
             graph,
-            "row",
+            "row_view",
             rows=lambda: {"rows": [{"row_id": 1}, {}, {"row_id": None}]},
-            row=lambda row_id: row_id,
+            row_view=lambda row_id: row_id,
         )
         assert made.value == [1]
 
@@ -245,8 +247,8 @@ class TestWhatMayNotBeThere:
         assert "last['order']['order_id']" in text
 
     def test_a_list_that_is_not_there_is_empty(self) -> None:
-        graph = Made.of(ports("rows", "", "rows[].row_id?"), ports("row", "row_id"))
-        assert played(graph, "row", rows=dict).value == []
+        graph = Made.of(ports("rows", "", "rows[].row_id?"), ports("row_view", "row_id"))
+        assert played(graph, "row_view", rows=dict).value == []
 
 
 class TestWhatIsAtHand:
@@ -264,8 +266,12 @@ class TestWhatIsAtHand:
         with pytest.raises(ValueError, match="Fill in text: text of mcp__shop__notify"):
             played(graph, "notify")
 
-    def test_nothing_is_made_up_for_a_default(self) -> None:
-        assert played(Made.of(ports("tool_x", "size= page?")), "tool_x").calls == [("mcp__shop__tool_x", {})]
+    def test_what_is_required_and_has_a_default_is_given_that_and_nothing_is_made_up_for_the_rest(
+        self,
+    ) -> None:
+        assert played(Made.of(ports("tool_x", "size= page?")), "tool_x").calls == [
+            ("mcp__shop__tool_x", {"size": "usual"})
+        ]
 
 
 class TestWhatIsPrinted:
@@ -288,9 +294,9 @@ class TestWhatIsPrinted:
         assert made.printed == '["1@","2@"]\n'
 
     def test_several_things_by_their_names(self) -> None:
-        graph = Made.of(ports("one", "", "alpha"), ports("two", "", "beta"))
-        made = played(graph, "alpha two", one=lambda: {"alpha": 1}, two=lambda: {"beta": 2})
-        assert made.value == {"alpha": 1, "mcp__shop__two": {"beta": 2}}
+        graph = Made.of(ports("one_list", "", "alpha"), ports("two_list", "", "beta"))
+        made = played(graph, "alpha two_list", one_list=lambda: {"alpha": 1}, two_list=lambda: {"beta": 2})
+        assert made.value == {"alpha": 1, "mcp__shop__two_list": {"beta": 2}}
 
     def test_what_json_has_not_is_printed_as_it_is(self) -> None:
         assert played(Made.of(ports("picture")), "picture", picture=lambda: {1, 2}).printed == "{1, 2}\n"

@@ -14,12 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.made import Made
+from graph.making import graph_of, tool
 from graph.playing import play
 from halflap.graph.edge import EACH, Edge, Link, Place, Ports, Slot, key
 from halflap.graph.emit import program
 from halflap.graph.picture import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
 from halflap.graph.plan import plan
 from halflap.graph.svg import edges_svg, workflow_svg
+from halflap.graph.want import target_of
 from halflap.graph.workflow import Target, Workflow
 from halflap.schema import Type
 
@@ -190,3 +192,15 @@ def check_dot(text: str) -> None:
             outside += letter
     assert not quoted
     assert set(outside) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n{}[],=->")
+
+
+def test_what_is_called_exactly_like_a_parameter_is_what_goes_into_it() -> None:
+    source = tool("h", "class", "", {"__class__": str, "{key}": str})
+    graph = graph_of(source, tool("h", "get_import", "__class__!", {"x": str}))
+    planned = plan(graph, want=[target_of(graph, "get_import")], have={}, asked=frozenset(graph.tools))
+    made = play(
+        program(planned.suggestions[0]),
+        graph.tools.values(),
+        {"class": lambda: {"__class__": "C", "{key}": "K"}},
+    )
+    assert made.of("get_import") == [{"__class__": "C"}]

@@ -33,10 +33,10 @@ GRAPH = Made.of(
     ORDERS,
     replace(ports("get_order", "order_id customer_id", "data.sku data.note?"), envelope=ENVELOPE),
     ports("rate", "", "rates.{key}"),
-    ports("quote", "sku note rate_id", "total"),
+    ports("quote_view", "sku note rate_id", "total"),
     edges=[
         edge(ORDERS, ORDERS, link("next_cursor", "cursor"), pages=True),
-        edge(ports("rate"), ports("quote"), link("rates.{key}", "rate_id")),
+        edge(ports("rate"), ports("quote_view"), link("rates.{key}", "rate_id")),
     ],
 )
 ANSWERS: dict[str, Callable[..., Any]] = {
@@ -47,7 +47,7 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     },
     "get_order": lambda order_id, customer_id: {"success": True, "data": {"sku": f"{customer_id}/{order_id}", "note": "n" if "2" in order_id else None}},
     "rate": lambda: {"rates": {"x": 1, "y": 2}},
-    "quote": lambda **arguments: {"total": "-".join(arguments.values())},
+    "quote_view": lambda **arguments: {"total": "-".join(arguments.values())},
 }  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def ended_with(
     run: Callable[[Coroutine[Any, Any, Any]], Any],
     shop: Shop,
     graph: Any = GRAPH,
-    want: str = "quote",
+    want: str = "quote_view",
     **have: Any,
 ) -> Ending:
     pytest.importorskip("pydantic_monty", reason="monty is not installed: pip install 'halflap[monty]'")

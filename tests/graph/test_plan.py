@@ -72,7 +72,7 @@ class TestWhatIsCalled:
         assert target_of(SHOP, "order").kind == "field"
 
     def test_a_name_that_two_servers_give_is_no_tool(self) -> None:
-        twice = Made.of(ports("ping", server="one"), ports("ping", server="two"))
+        twice = Made.of(ports("ping", server="one_list"), ports("ping", server="two_list"))
         assert target_of(twice, "ping").kind == "field"
 
     def test_nothing_wanted_is_nothing_found(self) -> None:
@@ -145,14 +145,14 @@ class TestObjectsAndArrays:
         }
 
     def test_what_is_inside_of_an_array_comes_from_the_same_items(self) -> None:
-        both = ports("both", "", "rows[].number rows[].date")
-        apart = ports("apart", "", "ones[].number others[].date")
+        both = ports("both_list", "", "rows[].number rows[].date")
+        apart = ports("apart_list", "", "ones[].number others[].date")
         book = ports("booking", "flights[].number flights[].date")
-        assert tools(asked(Made.of(both, apart, book), "booking")) == [["both", "booking"]]
+        assert tools(asked(Made.of(both, apart, book), "booking")) == [["both_list", "booking"]]
         assert asked(Made.of(apart, book), "booking").missing[0].name == "flights"
 
     def test_what_is_the_same_for_all_items_may_be_at_hand_or_stand_around_them(self) -> None:
-        outer = ports("outer", "", "trips[].date trips[].legs[].number")
+        outer = ports("outer_list", "", "trips[].date trips[].legs[].number")
         book = ports("booking", "flights[].number flights[].date flights[].seat_class")
         planned = asked(Made.of(outer, book), "booking", {"seat_class": "a"})
         arguments = first(planned)["steps"][-1]["arguments"]
@@ -217,7 +217,7 @@ class TestTrust:
         danger = ports("take_order", "", "order_id", destructive=True)
         planned = asked(Made.of(danger, ORDER), "get_order")
         assert tools(planned) == [["get_order"]]
-        assert planned.missing[0].could[0]["why"].startswith("it is destructive")
+        assert planned.missing[0].could[0]["why"].startswith("it changes something")
 
     def test_what_is_called_as_if_it_destroyed_is_not_on_the_way_either(self) -> None:
         assert tools(asked(Made.of(ports("delete_last_order", "", "order_id"), ORDER), "get_order")) == [
@@ -234,13 +234,23 @@ class TestTrust:
         assert not planned.suggestions
         assert [one["tool"] for one in planned.missing[0].could] == ["mcp__shop__delete_order"]
 
-    def test_reading_twice_is_preferred_to_changing_something(self) -> None:
+    def test_nothing_is_changed_on_the_way_unless_it_is_asked_for(self) -> None:
         makes = ports("create_order", "", "order_id")
-        planned = asked(Made.of(makes, ports("whoami", "", "customer_id"), ORDERS, ORDER), "get_order")
-        assert tools(planned)[0] == ["whoami", "list_orders", "get_order"]
-        assert {
-            one["tool"]: one["may_change_something"] for one in planned.to_json()["suggestions"][-1]["steps"]
-        }["mcp__shop__create_order"]
+        graph = Made.of(makes, ports("account", "", "customer_id"), ORDERS, ORDER)
+        assert tools(asked(graph, "get_order")) == [["account", "list_orders", "get_order"]]
+        want = [target_of(graph, "get_order")]
+        planned = plan(graph, want=want, have={}, asked=frozenset({makes.tool}))
+        assert tools(planned) == [["account", "list_orders", "get_order"], ["create_order", "get_order"]]
+        steps = planned.to_json()["suggestions"][-1]["steps"]
+        assert [one["may_change_something"] for one in steps] == [True, False]
+
+    def test_what_would_be_changed_to_get_something_is_named_with_the_reason(self) -> None:
+        planned = asked(
+            Made.of(ports("book_visit", "", "visit_id"), ports("get_visit", "visit_id")), "get_visit"
+        )
+        (could,) = planned.missing[0].could
+        assert could["tool"] == "mcp__shop__book_visit"
+        assert could["why"] == "it changes something, and is not what is wanted"
 
     def test_steps_that_carry_data_between_servers_are_marked(self) -> None:
         steps = first(asked(SHOP, "available", {"order_id": "o"}))["steps"]
@@ -248,8 +258,11 @@ class TestTrust:
         assert steps[1]["crosses_servers"] == [{"from": "shop", "to": "store", "argument": "sku"}]
 
     def test_data_stays_on_its_server_where_it_can(self) -> None:
-        here, there = ports("here", "", "sku", server="store"), ports("there", "", "sku", server="other")
-        assert tools(asked(Made.of(here, there, STOCK), "check_stock"))[0] == ["here", "check_stock"]
+        here, there = (
+            ports("here_list", "", "sku", server="store"),
+            ports("there_list", "", "sku", server="other"),
+        )
+        assert tools(asked(Made.of(here, there, STOCK), "check_stock"))[0] == ["here_list", "check_stock"]
 
 
 class TestWhatIsMissing:
@@ -271,10 +284,12 @@ class TestWhatIsMissing:
 
     def test_who_could_provide_it_is_said_with_what_it_needs_itself(self) -> None:
         """To get to what would provide it takes more than to be asked for it."""
-        far = [ports(f"far{at}", f"step{at}", f"step{at + 1}", latency=60_000) for at in range(4)]
+        far = [ports(f"get_far{at}", f"step{at}", f"step{at + 1}", latency=60_000) for at in range(4)]
         planned = asked(Made.of(*far, ports("goal_x", "step4")), "goal_x")
         assert tools(planned)[0] == ["goal_x"]
-        assert planned.missing[0].could == ({"tool": "mcp__shop__far3", "path": "step4", "needs": ["step3"]},)
+        assert planned.missing[0].could == (
+            {"tool": "mcp__shop__get_far3", "path": "step4", "needs": ["step3"]},
+        )
 
     def test_who_comes_near_is_said_and_why_not(self) -> None:
         near = ports("count_orders", "", "order_id", types={"order_id": Type("integer")})
@@ -306,33 +321,36 @@ class TestSuggestions:
         assert [one.cost for one in planned.suggestions] == sorted(one.cost for one in planned.suggestions)
 
     def test_others_may_begin_alike(self) -> None:
-        begin = ports("begin", "", "seed")
-        ways = [ports(f"way{at}", "seed", "order_id") for at in range(3)]
+        begin = ports("first_list", "", "seed")
+        ways = [ports(f"get_way{at}", "seed", "order_id") for at in range(3)]
         assert tools(asked(Made.of(begin, *ways, ORDER), "get_order")) == [
-            ["begin", f"way{at}", "get_order"] for at in range(3)
+            ["first_list", f"get_way{at}", "get_order"] for at in range(3)
         ]
 
     def test_a_longer_way_over_sure_links_is_cheaper_than_a_short_one_over_a_doubtful_link(self) -> None:
         doubtful, seed, sure = (
-            ports("doubtful", "", "x"),
-            ports("begin", "", "seed"),
-            ports("sure", "seed", "order_id"),
+            ports("doubtful_list", "", "x"),
+            ports("first_list", "", "seed"),
+            ports("sure_list", "seed", "order_id"),
         )
         edges = [edge(doubtful, ORDER, link("x", "order_id", 0.05))]
         planned = asked(Made.of(doubtful, seed, sure, ORDER, edges=edges), "get_order")
-        assert tools(planned) == [["begin", "sure", "get_order"], ["doubtful", "get_order"]]
+        assert tools(planned) == [["first_list", "sure_list", "get_order"], ["doubtful_list", "get_order"]]
 
     def test_a_tool_that_supplies_several_arguments_is_paid_once(self) -> None:
-        one = ports("one", "", "alpha beta")
+        one = ports("one_list", "", "alpha beta")
         graph = Made.of(
-            one, ports("two", "", "alpha"), ports("three", "", "beta"), ports("goal_x", "alpha beta")
+            one,
+            ports("two_list", "", "alpha"),
+            ports("three_list", "", "beta"),
+            ports("goal_x", "alpha beta"),
         )
-        assert tools(asked(graph, "goal_x"))[0] == ["one", "goal_x"]
+        assert tools(asked(graph, "goal_x"))[0] == ["one_list", "goal_x"]
 
     def test_a_faster_tool_is_preferred(self) -> None:
-        slow = ports("slow", "", "order_id", latency=2_000)
-        graph = Made.of(slow, ports("swift", "", "order_id", latency=20), ORDER)
-        assert tools(asked(graph, "get_order"))[0] == ["swift", "get_order"]
+        slow = ports("slow_list", "", "order_id", latency=2_000)
+        graph = Made.of(slow, ports("swift_list", "", "order_id", latency=20), ORDER)
+        assert tools(asked(graph, "get_order"))[0] == ["swift_list", "get_order"]
 
     def test_a_workflow_is_told_whole(self) -> None:
         told = first(asked(SHOP, "available", {"order_id": "o1"}))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from graph.made import Made, ports
+from graph.making import graph_of, tool
+from graph.playing import play
+from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
 from halflap.schema import Type
@@ -88,3 +91,78 @@ def test_of_parameters_of_which_one_is_enough_the_one_at_hand_is_required(have: 
     (suggestion,) = asked(Made.of(either), "get_either", {have: "x"})["suggestions"]
     assert suggestion["missing"] == []
     assert list(suggestion["steps"][0]["arguments"]) == [have]
+
+
+class TestWhatCouldBeLeftOut:
+    """A default, or the only value that there is, is not what somebody else said."""
+
+    MODE = Type("values", values=("fast",))
+    SIZE = Type("integer")
+
+    @pytest.mark.parametrize(
+        ("takes", "kind", "value"),
+        [("mode=", MODE, "slow"), ("size=", SIZE, "7"), ("size?", SIZE, "7"), ("size?=", SIZE, {"of": 7})],
+    )
+    def test_it_is_missing_with_the_reason_where_it_does_not_fit(
+        self, takes: str, kind: Type, value: Any
+    ) -> None:
+        name = takes.rstrip("?=")
+        graph = Made.of(ports("list_rows", takes, "rows", types={name: kind}))
+        found = asked(graph, "list_rows", {name: value})
+        assert [one["parameter"] for one in found["missing"]] == [name]
+        assert f"{name!r} is at hand, but" in found["missing"][0]["note"]
+        assert [one["name"] for one in found["suggestions"][0]["unused"]] == [name]
+
+    def test_on_the_way_what_may_be_left_out_is_and_that_is_said(self) -> None:
+        rows = ports("list_rows", "size?", "row_id", types={"size": self.SIZE})
+        found = asked(Made.of(rows, ports("get_row", "row_id", "total")), "get_row", {"size": "7"})
+        assert not found["missing"]
+        assert [one["name"] for one in found["suggestions"][0]["unused"]] == ["size"]
+
+
+class TestInsideOfAParameter:
+    INSURE = tool(
+        "m",
+        "insure",
+        {"policy!": {"holder": str, "exhibits": [str], "note?": str, "terms": {"years": int, "unit": str}}},
+        {"done": bool},
+    )
+    REST: ClassVar[dict[str, Any]] = {"terms": {"years": 1, "unit": "a"}}
+
+    def asked(self, **have: Any) -> tuple[list[str], list[str], Any]:
+        graph = graph_of(self.INSURE)
+        planned = plan(graph, want=[target_of(graph, "insure")], have=have)
+        best = planned.suggestions[0]
+        calls = [] if planned.missing else play(program(best), graph.tools.values()).calls
+        unused = [name for name, _ in best.unused]
+        return [one.name for one in planned.missing], unused, calls[0][1]["policy"] if calls else None
+
+    def test_its_own_name_is_enough_where_nothing_else_has_it(self) -> None:
+        assert self.asked(holder="me") == (
+            ["policy.terms.years", "policy.terms.unit", "policy.exhibits"],
+            [],
+            None,
+        )
+        whole = {"holder": "me", "exhibits": ["e"], "terms": {"years": 1, "unit": "a"}}
+        assert self.asked(holder="me", exhibits=["e"], years=1, unit="a") == ([], [], whole)
+
+    def test_a_part_of_an_object_supplies_what_it_has(self) -> None:
+        missing, unused, _ = self.asked(policy={"holder": "me", "terms": {"years": 1}})
+        assert (missing, unused) == (["policy.terms.unit", "policy.exhibits"], [])
+
+    def test_what_else_is_in_it_goes_along(self) -> None:
+        policy = {"holder": "me", "note": "n", "terms": {"years": 1, "unit": "a"}}
+        assert self.asked(policy=policy, exhibits=["e"]) == ([], [], policy | {"exhibits": ["e"]})
+
+    def test_what_does_not_fit_in_it_is_missing(self) -> None:
+        graph = graph_of(self.INSURE)
+        have = {"policy": {"holder": [3], "exhibits": ["e"], **self.REST}}
+        (lack,) = plan(graph, want=[target_of(graph, "insure")], have=have).missing
+        assert (lack.name, lack.note) == (
+            "policy.holder",
+            "'policy.holder' is at hand, but string is needed.",
+        )
+
+    def test_a_whole_number_is_taken_as_its_text_there_too(self) -> None:
+        _, _, policy = self.asked(policy={"holder": 3, "exhibits": ["e"], **self.REST})
+        assert policy["holder"] == "3"

@@ -79,14 +79,14 @@ def test_items_go_beside_single_values_and_as_the_type_takes_them() -> None:
 def test_a_list_is_given_whole_to_what_takes_a_list_and_item_by_item_to_what_takes_one() -> None:
     graph = Made.of(
         ports("get_names", "box_ids[]", "label", types={"box_ids[]": Type("integer")}),
-        ports("open_box", "box_id label", "inside"),
+        ports("show_box", "box_id label", "inside"),
     )
     made = played(
-        "open_box",
+        "show_box",
         {"box_ids": [1, 2]},
         graph,
         get_names=lambda box_ids: {"label": f"of {sum(box_ids)}"},
-        open_box=lambda box_id, label: [box_id, label],
+        show_box=lambda box_id, label: [box_id, label],
     )
     assert made.value == [["1", "of 3"], ["2", "of 3"]]
 

@@ -145,7 +145,10 @@ class TestClaims:
         show = tool("bait", "show_receipt", "receipt_id!", {"text": str})
         found = asked(graph_of(claimed, show), "show_receipt")
         assert all(claimed.tool not in one["tools"] for one in found["suggestions"])
-        assert found["missing"][0]["could_provide"][0]["why"] == "it is destructive, and not what is wanted"
+        assert (
+            found["missing"][0]["could_provide"][0]["why"]
+            == "it changes something, and is not what is wanted"
+        )
 
     def test_no_description_says_what_the_tool_of_another_server_takes_from_it(self) -> None:
         told = said(

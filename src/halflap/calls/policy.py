@@ -44,6 +44,19 @@ class Policy:
             return True
         return self.is_trusted(tool) and tool.annotations.read_only is True
 
+    def admits_destroying(self, tool: Tool) -> bool:
+        """Say whether the tool destroys things by anybody's word, its own server's too: who owns up to it is believed."""
+        return self.is_destructive(tool) or (
+            tool.annotations.destructive is True and not self.is_read_only(tool)
+        )
+
+    def changes(self, tool: Tool) -> bool | None:
+        """Say whether the tool changes something; None if nobody says so, or only one who is not trusted that it does not."""
+        if self.is_read_only(tool):
+            return False
+        owns_up = tool.annotations.read_only is False or self.admits_destroying(tool)
+        return True if owns_up else None
+
     def is_repeatable(self, tool: Tool) -> bool:
         """Say whether calling it twice is known to do no harm."""
         if self.is_read_only(tool):

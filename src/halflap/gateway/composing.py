@@ -24,6 +24,8 @@ __all__ = ["Composing"]
 MOST_SUGGESTED = 10
 _MOST_TARGETS = 6
 """So many of the tools that fit a goal are planned for."""
+_MOST_HITS = 30
+"""So many are looked at: those that change something, and are not asked for, do not keep out the others."""
 _RELEVANT = 0.4
 """A tool that fits a goal less than so well, compared with the best, is not what is meant."""
 
@@ -88,10 +90,21 @@ class Composing(Knowing):
                 lambda: plan(flows, want=[target], have=at_hand, limit=limit, every=every).to_json()
             )
         targets = await self._meant(goal, graph)
+        asked = frozenset(one.tool for one in targets)
 
         def suggest() -> dict[str, Any]:
             planned = [
-                (one, plan(flows, want=[Target("tool", one.tool)], have=at_hand, limit=limit, every=every))
+                (
+                    one,
+                    plan(
+                        flows,
+                        want=[Target("tool", one.tool)],
+                        have=at_hand,
+                        limit=limit,
+                        every=every,
+                        asked=asked,
+                    ),
+                )
                 for one in targets
             ]
             return best(goal, planned, limit).to_json()
@@ -160,20 +173,15 @@ class Composing(Knowing):
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
     async def _meant(self, goal: str, graph: Graph) -> list[Meant]:
-        from halflap.gateway.goals import Meant  # noqa: PLC0415 -- see the top of `parts`
-        from halflap.graph.effects import is_asked_for  # noqa: PLC0415 -- as above
+        from halflap.gateway.goals import Meant, asked_for  # noqa: PLC0415 -- see the top of `parts`
 
         assert self._finder is not None
-        hits = await self._finder.search(goal, _MOST_TARGETS, None)
-        top = max((hit.score for hit in hits), default=0.0)
-        return [
-            Meant(hit.name, hit.score / top)
-            for hit in hits
-            if hit.name in graph.tools
-            and top > 0
-            and hit.score >= _RELEVANT * top
-            and is_asked_for(goal, graph.tools[hit.name])
-        ]
+        hits = await self._finder.search(goal, _MOST_HITS, None)
+        found = asked_for(goal, [graph.tools[hit.name] for hit in hits if hit.name in graph.tools])
+        scores = {hit.name: hit.score for hit in hits if hit.name in found}
+        top = max(scores.values(), default=0.0)
+        meant = [Meant(name, score / top) for name, score in scores.items() if score > 0]
+        return [one for one in meant if one.fit >= _RELEVANT][:_MOST_TARGETS]
 
     def _may_run(self, name: str) -> bool:
         """Say whether programs may call a tool."""

@@ -7,16 +7,17 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.catalog.words import terms
-from halflap.graph.effects import seems_to_change
+from halflap.graph.effects import is_asked_for, seems_to_change, verbs_of
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from halflap.graph.edge import Ports
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Meant", "best", "means_all"]
+__all__ = ["Meant", "asked_for", "best", "means_all"]
 
 _UNSAID = 6.0
 """What it costs that nothing in a workflow has to do with any word of the goal."""
@@ -25,6 +26,8 @@ _ELSE = 3.0
 _UNDONE = 3.0
 """What it costs only to read, where the goal says the verb of a tool that changes something."""
 _LACK = 2.0
+_UNUSED = 6.0
+"""What it costs that nothing of what is at hand is used: whoever says it means that."""
 _EFFORT = 0.3
 _MISSING = 1_000.0
 _IN_DESCRIPTION = 0.3
@@ -44,6 +47,24 @@ def means_all(goal: str) -> bool:
     return _ALL(goal) is not None
 
 
+def asked_for(goal: str, tools: Sequence[Ports]) -> set[str]:
+    """Give the tools that a goal may mean: those that only read, and of the others those whose verb it says.
+
+    Where it also says what one of these does that to, it does not mean those that do it to something else.
+    """
+    said = set(terms(goal))
+    found = [one for one in tools if is_asked_for(goal, one)]
+    changing = {one.tool: said & _objects(one) for one in found if seems_to_change(one)}
+    named = any(changing.values())
+    return {one.tool for one in found if one.tool not in changing or changing[one.tool] or not named}
+
+
+def _objects(ports: Ports) -> set[str]:
+    """Give the words of a tool's name that are not what it does."""
+    name = ports.original_name or ports.tool.rpartition("__")[2]
+    return set(terms(name)) - {word for verb in verbs_of(ports) for word in terms(verb)}
+
+
 def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
     """Put together what was found for each tool that may be meant.
 
@@ -58,6 +79,7 @@ def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Pla
     for at, (meant, found) in enumerate(planned):
         for workflow in found.suggestions:
             cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(asked, workflow) + _takes(workflow)
+            cost += _UNUSED * _unused(workflow)
             cost += _UNDONE if does and not _changes(workflow) else 0.0
             ranked.append((cost, at, workflow))
     ranked.sort(key=lambda one: one[:2])
@@ -74,7 +96,7 @@ def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Pla
 def _changes(workflow: Workflow) -> bool:
     """Say whether what is wanted changes something; only what the goal asks for is planned for."""
     ends = (workflow.order[one.step].ports for one in workflow.wanted)
-    return any(one.is_destructive or seems_to_change(one) for one in ends)
+    return any(seems_to_change(one) for one in ends)
 
 
 def _unsaid(asked: set[str], workflow: Workflow) -> float:
@@ -88,6 +110,13 @@ def _unsaid(asked: set[str], workflow: Workflow) -> float:
         described.update(terms(task.ports.description))
     said = sum(1.0 if word in named else _IN_DESCRIPTION if word in described else 0.0 for word in asked)
     return 1 - said / len(asked)
+
+
+def _unused(workflow: Workflow) -> float:
+    """Say how much of what is at hand no step uses."""
+    used = {one.have for task in workflow.tasks for one in task.arguments if one.origin == "have"}
+    unused = len(workflow.unused)
+    return unused / (unused + len(used)) if unused else 0.0
 
 
 def _takes(workflow: Workflow) -> float:

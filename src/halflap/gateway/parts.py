@@ -158,11 +158,13 @@ class Parts:
         observe = await asyncio.to_thread(import_module, "halflap.observe")
         if self._edges is None:
             assert self._store is not None
+            assert self._calls is not None
             self._edges = observe.Edges(
                 self._store,
                 lambda: self.snapshot,
                 self._knowledge,
-                is_destructive=self._is_destructive,
+                is_destructive=self._calls.policy.admits_destroying,
+                changes=self._calls.policy.changes,
                 lineage=self.config.graph.lineage,
             )
         return self._edges
@@ -170,10 +172,6 @@ class Parts:
     async def _weaving(self) -> Edges:
         await self.prepare()
         return await self._weave()
-
-    def _is_destructive(self, tool: Tool) -> bool:
-        assert self._calls is not None
-        return self._calls.policy.is_destructive(tool)
 
     async def _open_store(self) -> Store:
         from halflap.store import open_store  # noqa: PLC0415 -- see the top

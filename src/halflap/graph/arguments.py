@@ -6,17 +6,18 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.graph.loops import Frame
 from halflap.graph.ports import only_value
-from halflap.graph.syntax import constant, literal, load
+from halflap.graph.syntax import call, constant, literal, load, store
 from halflap.graph.workflow import Axis, many, slot_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from halflap.graph.edge import Path
-    from halflap.graph.loops import Frame, Loops
+    from halflap.graph.loops import Loops
     from halflap.graph.syntax import Names
-    from halflap.graph.workflow import Given, Task, Workflow
+    from halflap.graph.workflow import Given, Match, Task, Workflow
 
 __all__ = ["Arguments"]
 
@@ -70,8 +71,8 @@ class Arguments:
             if one.origin == "step" and not self._gathers(task, one)
         ]
 
-    def conditions(self, task: Task, frame: Frame) -> list[ast.expr]:
-        """Say for which rows a step cannot be called, since what it needs is not there."""
+    def held(self, task: Task, frame: Frame) -> _Sure:
+        """Keep what may not be there in variables, and leave out the rows for which it is not."""
         doubtful = {
             (one.step, one.source): None
             for one in task.arguments
@@ -84,10 +85,48 @@ class Arguments:
                 if step.kind != "key"
             )
         }
-        return [
-            ast.Compare(self._loops.value(frame, step, path), [ast.IsNot()], [constant(None)])
-            for step, path in doubtful
-        ]
+        return self._hold(frame, doubtful)
+
+    def _hold(self, frame: Frame, places: Iterable[tuple[str, Path]]) -> _Sure:
+        """Go on only where something is at some places, and say in which variable.
+
+        A variable that is not null is known not to be; what is looked up twice may be, for all that a check can see.
+        """
+        held: _Sure = {}
+        for step, path in places:
+            keys = [one.key for one in path if one.kind == "key"]
+            name = held[step, path] = self._names.make(keys[-1] if keys else "value")
+            value = ast.List([self._loops.value(frame, step, path)], ast.Load())
+            there = ast.Compare(load(name), [ast.IsNot()], [constant(None)])
+            frame.generators.append(ast.comprehension(store(name), value, [there], 0))
+        return held
+
+    def matches(self, task: Task, frame: Frame) -> list[ast.expr]:
+        """Say which items go with what is at hand: those that have the same, or inside of which something has."""
+        return [self._match(task, one, frame) for one in task.matches]
+
+    def unmatched(self, task: Task) -> Iterator[tuple[Match, ast.expr]]:
+        """Say, of each place where what is at hand is looked for, that nothing has it there."""
+        for one in task.matches:
+            frame = Frame()
+            if self._workflow.order[one.axis.step].axes:
+                self._loops.bind(frame, one.axis.step)
+            for size in range(1, len(one.axis.path) + 1):
+                if one.axis.path[size - 1].kind != "key":
+                    self._loops.enter(frame, Axis(one.axis.step, one.axis.path[:size]))
+            same = self._match(task, one, frame)
+            yield one, ast.UnaryOp(ast.Not(), call("any", ast.GeneratorExp(same, frame.generators)))
+
+    def _match(self, task: Task, match: Match, frame: Frame) -> ast.expr:
+        inner = frame.copy()
+        step, path = match.axis.step, match.path
+        for size in range(len(match.axis.path) + 1, len(path) + 1):
+            if path[size - 1].kind != "key":
+                self._loops.enter(inner, Axis(step, path[:size]))
+        at_hand = next(one for one in task.arguments if one.slot == match.slot)
+        value = self._loops.value(inner, step, path)
+        same = ast.Compare(value, [ast.Eq()], [self._value(task, at_hand, frame, {})])
+        return call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
 
     def of(self, task: Task, frame: Frame, sure: _Sure) -> dict[str, ast.expr]:
         """Write the arguments of a step, by parameter; `sure` are places that a variable holds already."""
@@ -127,15 +166,12 @@ class Arguments:
             for size in range(1, len(main.source) + 1):
                 if main.source[size - 1].kind != "key":
                     self._loops.enter(inner, Axis(main.step, main.source[:size]))
+        if inner.generators:
+            places = {(one.step, one.source): None for one in steps}
+            doubtful = [one for one in places if one not in sure and not self._loops.is_sure(*one)]
+            sure = sure | self._hold(inner, doubtful)
         item = self._parts(task, given, depth, inner, sure)
-        if not inner.generators:
-            return ast.List([item], ast.Load())
-        inner.generators[-1].ifs += [
-            ast.Compare(self._loops.value(inner, one.step, one.source), [ast.IsNot()], [constant(None)])
-            for one in steps
-            if not self._loops.is_sure(one.step, one.source)
-        ]
-        return ast.ListComp(item, inner.generators)
+        return ast.ListComp(item, inner.generators) if inner.generators else ast.List([item], ast.Load())
 
     def _value(self, task: Task, given: Given, frame: Frame, sure: _Sure) -> ast.expr:
         if given.origin == "missing":
@@ -166,13 +202,17 @@ def _passed(task: Task) -> Iterator[Given]:
             yield one
 
 
-def _only(task: Task, around: Path) -> dict[str, str | float]:
-    """Give the keys that an argument, or an object in one, has to have and that can have one value only."""
+def _only(task: Task, around: Path) -> dict[str, Any]:
+    """Give the keys that an argument, or an object in one, has to have and whose value is known.
+
+    That is the only one that there is, or the default: whoever requires a key refuses arguments without it, though
+    there is a default.
+    """
     return {
-        slot.path[-1].key: value
+        slot.path[-1].key: slot.default if (value := only_value(slot.type)) is None else value
         for slot in task.ports.slots
         if slot.required
         and slot.path[:-1] == around
         and slot.path[-1].kind == "key"
-        and (value := only_value(slot.type)) is not None
+        and (slot.has_default or only_value(slot.type) is not None)
     }

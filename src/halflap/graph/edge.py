@@ -21,6 +21,7 @@ __all__ = [
     "Path",
     "Place",
     "Ports",
+    "Sign",
     "Slot",
     "Step",
     "key",
@@ -121,6 +122,17 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
+class Sign:
+    """A key of a tool's results that tells whether the call failed, or what went wrong."""
+
+    kind: Literal["false", "word", "code", "error", "message"]
+    """Failed where it is false, a word for that, no code of success, anything; a message says so beside nothing."""
+    key: str
+    inner: str = ""
+    """The key that has nothing then, where it has to."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """What goes into a tool and what comes out."""
 
@@ -135,9 +147,13 @@ class Ports:
     description: str = ""
     original_name: str = ""
     is_destructive: bool = False
+    changes: bool | None = None
+    """Whether it changes something, where somebody who is believed says so; else its name has to tell."""
     latency_ms: float | None = None
     """How long a call takes, as measured."""
     envelope: Envelope | None = None
+    signs: tuple[Sign, ...] = ()
+    """What in its results says that the call failed."""
 
 
 @dataclass(frozen=True, slots=True)

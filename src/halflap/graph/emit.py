@@ -119,23 +119,25 @@ class _Program:
     def _looped(self, task: Task) -> tuple[list[ast.stmt], ast.expr]:
         """Call a step for each of what it is for."""
         frame = self._loops.frame_for(task, self._arguments.single_places(task))
-        conditions = self._arguments.conditions(task, frame)
+        matches = self._arguments.matches(task, frame)
         axes = task.axes
         loops = self._loops
         inherited = [one for one in task.sources if loops.rows.get(one) and loops.rows[one].axes == axes]
-        if len(frame.generators) == 1 and inherited and not conditions:
+        size = len(frame.generators)
+        frame.generators[-1].ifs += matches
+        held = self._arguments.held(task, frame)
+        if size == 1 and inherited and not held and not matches:
             # As often as another step, and for the same.
             loops.rows[task.id] = loops.rows[inherited[-1]]
             several = ast.ListComp(self._call(task, frame, {}), frame.generators)
             return [], self._gather(ast.Starred(several, ast.Load()))
         carried = loops.carried_in(task, frame)
         name = self._names.make(f"{loops.results[task.id].removesuffix('_results')}_calls")
-        loops.rows[task.id] = Rows(name, axes, carried)
-        frame.generators[-1].ifs += conditions
-        row = loops.row(frame, axes, carried, store_=False)
-        target = loops.row(frame, axes, carried, store_=True)
+        rows = loops.rows[task.id] = Rows(name, axes, carried, tuple(held.values()))
+        row = loops.row(frame, rows, store_=False)
+        target = loops.row(frame, rows, store_=True)
         inner = Frame(dict(frame.items), dict(frame.results))
-        several = ast.ListComp(self._call(task, inner, {}), [ast.comprehension(target, load(name), [], 0)])
+        several = ast.ListComp(self._call(task, inner, held), [ast.comprehension(target, load(name), [], 0)])
         made = _rows(row, frame.generators)
         tool = visible(task.ports.tool, _LONGEST)
         message = f"{tool} would be called more often than {self._most_calls} allows: {{}} times."
@@ -145,7 +147,17 @@ class _Program:
             [ast.Raise(call("ValueError", told))],
             [],
         )
-        return [assign(name, made), too_many], self._gather(ast.Starred(several, ast.Load()))
+        return [*self._refuse_no_match(task), assign(name, made), too_many], self._gather(
+            ast.Starred(several, ast.Load())
+        )
+
+    def _refuse_no_match(self, task: Task) -> Iterator[ast.stmt]:
+        """Write that it is an error that nothing has what is at hand: an empty list would hide it."""
+        for one, nothing in self._arguments.unmatched(task):
+            tool = visible(self._workflow.order[one.axis.step].ports.tool, _LONGEST)
+            path = visible(path_text(one.path), _LONGEST)
+            message = f"{tool} returned nothing whose {path} is the {slot_text(one.slot)} at hand."
+            yield ast.If(nothing, [ast.Raise(call("ValueError", constant(message)))], [])
 
     def _gather(self, *awaited: ast.expr) -> ast.expr:
         self._modules.add("asyncio")

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from halflap.graph.paging import keeps_its_cursor, last_page
+from halflap.graph.refusals import Refusals
 from halflap.graph.syntax import Names, assign, attribute, call, constant, into, load, store
 from halflap.graph.turning import turning_of
 from halflap.schema import visible
@@ -38,12 +39,11 @@ class Functions:
         self._keeps = names.make("keep")
         self._own: dict[str, str] = {}
         """The function of each step that has one."""
-        self._checks: dict[str, str] = {}
-        """The functions that refuse what is no result, by the key that says whether it is."""
+        self._refusals = Refusals(workflow, loops, names)
 
     def call(self, task: Task, arguments: dict[str, ast.expr]) -> ast.expr:
         """Write the call of a step."""
-        if task.paginates is None and not self._is_checked(task):
+        if task.paginates is None and not self._refusals.is_needed(task):
             return _tool_call(task.ports.tool, arguments)
         if task.id not in self._own:
             name = self._loops.results[task.id].removesuffix("_results")
@@ -60,25 +60,7 @@ class Functions:
             for one in tasks
         ]
         most = [assign(self._most_pages, constant(_MOST_PAGES)), self._keep_function()]
-        return [*(most if any(one.paginates for one in tasks) else ()), *self._check_functions(), *made]
-
-    # Results that say of themselves whether they are any.
-
-    def _is_checked(self, task: Task) -> bool:
-        """Say whether anything is taken out of an envelope, which else is printed as it is."""
-        return task.ports.envelope is not None and (
-            task.paginates is not None
-            or any(one.step == task.id for one in self._workflow.links())
-            or any(one.step == task.id and one.path for one in self._workflow.wanted)
-        )
-
-    def _check(self, task: Task, result: str) -> Iterator[ast.stmt]:
-        envelope = task.ports.envelope
-        if envelope is not None and self._is_checked(task):
-            if envelope.success not in self._checks:
-                self._checks[envelope.success] = self._names.make("refuse_failure")
-            tool = constant(visible(task.ports.tool, _LONGEST))
-            yield ast.Expr(call(self._checks[envelope.success], tool, load(result)))
+        return [*(most if any(one.paginates for one in tasks) else ()), *self._refusals.written(), *made]
 
     def _checked_function(self, task: Task, function: str) -> ast.stmt:
         given = {name: self._names.make(name) for name in self._arguments.names(task)}
@@ -86,39 +68,10 @@ class Functions:
         called = _tool_call(task.ports.tool, {name: load(one) for name, one in given.items()})
         body = [
             assign(result, ast.Await(called)),
-            *self._check(task, result),
+            *self._refusals.check(task, result),
             ast.Return(load(result)),
         ]
         return _function(function, given.values(), body)
-
-    def _check_functions(self) -> Iterator[ast.stmt]:
-        """Write functions that, where a result says itself that it is none, end with what it says."""
-        for success, function in self._checks.items():
-            tool, result, error = (self._names.make(one) for one in ("tool", "result", "error"))
-            failed = ast.Compare(
-                call(attribute(load(result), "get"), constant(success)), [ast.Is()], [constant(False)]
-            )
-            own = call(attribute(load(error), "get"), constant("message"))
-            beside = call(attribute(load(result), "get"), constant("message"))
-            told = call(
-                attribute(constant("{} failed: {}"), "format"),
-                load(tool),
-                ast.BoolOp(ast.Or(), [load(error), beside]),
-            )
-            refuse: list[ast.stmt] = [
-                assign(error, call(attribute(load(result), "get"), constant("error"))),
-                ast.If(
-                    call("isinstance", load(error), load("dict")),
-                    [assign(error, ast.BoolOp(ast.Or(), [own, load(error)]))],
-                    [],
-                ),
-                ast.Raise(call("ValueError", told)),
-            ]
-            is_object = call("isinstance", load(result), load("dict"))
-            body: list[ast.stmt] = [
-                ast.If(ast.BoolOp(ast.And(), [is_object, failed]), refuse, []),
-            ]
-            yield _function(function, [tool, result], body, waits=False)
 
     # Pages.
 
@@ -155,7 +108,7 @@ class Functions:
                 ast.If(ast.UnaryOp(ast.Not(), load(cursor)), [ast.Break()], []),
                 assign(asked, load(cursor)),
                 assign(page, ast.Await(_tool_call(task.ports.tool, again))),
-                *self._check(task, page),
+                *self._refusals.check(task, page),
                 *(one for array in task.collects for one in self._grow(task, array, whole, page)),
                 *self._next(task, page, cursor, last),
                 ast.If(_all(ends), [assign(cursor, constant(None))], []),
@@ -165,7 +118,7 @@ class Functions:
         )
         body = [
             assign(whole, ast.Await(_tool_call(task.ports.tool, first))),
-            *self._check(task, whole),
+            *self._refusals.check(task, whole),
             *self._next(task, whole, cursor, last),
             loop,
             ast.If(load(cursor), [ast.Raise(call("ValueError", constant(message)))], []),
@@ -190,7 +143,7 @@ class Functions:
             ends = ast.UnaryOp(ast.Not(), load(total))
         same = ast.Compare(self._items(task, array, page), [ast.Eq()], [load(before)])
         yield assign(whole, ast.Await(_tool_call(task.ports.tool, first)))
-        yield from self._check(task, whole)
+        yield from self._refusals.check(task, whole)
         yield assign(page, load(whole))
         yield assign(total, self._got(task, page, path))
         yield ast.For(
@@ -200,7 +153,7 @@ class Functions:
                 assign(before, self._items(task, array, page)),
                 ast.If(ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), load(before)), ends]), [ast.Break()], []),
                 assign(page, ast.Await(_tool_call(task.ports.tool, again))),
-                *self._check(task, page),
+                *self._refusals.check(task, page),
                 ast.If(same, [_raise(f"{tool} returned the same page again.")], []),
                 *self._grow(task, array, whole, page),
                 assign(total, self._got(task, page, path)),

@@ -67,16 +67,16 @@ class Have:
             found = self._named("id", ("id",), kind, or_each=True) if own == {name} else None
         return found
 
-    def slot(self, slot: Slot) -> str | None:
+    def slot(self, slot: Slot, *, alone: bool = False) -> str | None:
         """Give the name of what can be given to a slot inside of a parameter.
 
-        Its whole path may be named, or its own name alone where that says something.
+        Its whole path may be named, or its own name alone where that says something; `alone`: nothing else has it.
         """
         keys = [step.key for step in slot.path if step.kind == "key"]
         whole = words_of(" ".join(keys))
         found = self._named(".".join(keys), whole, slot.type)
         own = words_of(keys[-1])
-        if found is None and slot.path[-1].kind == "key" and len(own) > 1:
+        if found is None and slot.path[-1].kind == "key" and (len(own) > 1 or alone):
             found = self._named(keys[-1], own, slot.type)
         return found
 
@@ -91,13 +91,25 @@ class Have:
         if len(own) > 1 and slot.path[-1].kind == "key":
             names += self._by_words.get(own, ())
         or_each = len(slot.path) == 1
-        return next((one for one in names if not self._fits(slot.type, one, or_each=or_each)), None)
+        found = next((one for one in names if not self._fits(slot.type, one, or_each=or_each)), None)
+        return self._refused_inside(slot, keys) if found is None else found
+
+    def _refused_inside(self, slot: Slot, keys: list[str]) -> str | None:
+        """Give the place in an object at hand that has something of another type than a slot takes."""
+        value: Any = self._values
+        for one in keys:
+            if not isinstance(value, dict) or one not in value:
+                return None
+            value = value[one]
+        inside = len(keys) > 1 and slot.path[-1].kind == "key"
+        return ".".join(keys) if inside and value is not None and not _taken(slot.type, value) else None
 
     def unused(self, workflow: Workflow) -> Iterator[tuple[str, str]]:
         """Give what no step of a workflow uses, each with the reason."""
         used = {one.have for task in workflow.tasks for one in task.arguments if one.origin == "have"}
         for name in sorted(self._values):
-            if name in used:
+            # Of an object, its parts may be used.
+            if any(one == name or one.startswith(f"{name}.") for one in used):
                 continue
             refusing = next(
                 (

@@ -31,6 +31,7 @@ _NOBODY = "No tool is known to return it."
 _MISSPELT = "the name is spelt nearly the same"
 _SPELT_LIKE = 0.6
 """Two letters of five may be others, or one exchanged with the next."""
+_NEW = "It is the new value: what is there now is not written back. Say it in `have`."
 _PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
 
 
@@ -69,6 +70,10 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
     notes = [f"{name!r} is at hand, but {compact(slot.type)} is needed." for name, slot in refused]
     if at in terms.to_choose(tool):
         notes.append(_TO_ALL)
+    if not refused and _is_old(terms, need, unit):
+        # What has the name has what is to be replaced.
+        near = []
+        notes.append(_NEW)
     return Lack(
         tool,
         slot_text(path),
@@ -80,10 +85,22 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
     )
 
 
+def _is_old(terms: Terms, need: Need, unit: Unit) -> bool:
+    """Say whether somebody has what a change is to replace."""
+    return any(
+        link.target == slot.path and need.written.is_old(slot, terms.graph.tools[edge.source], link.source)
+        for slot in unit.slots
+        if slot.parameter in need.written.parameters
+        for edge in terms.graph.into(need.ports.tool)
+        for link in edge.links
+    )
+
+
 def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack:
     """Say what is known of something wanted that no tool gives."""
     could = tuple(
-        {"tool": one, "why": "it is destructive: want the tool itself to have it called"} for one in refused
+        {"tool": one, "why": "it changes something: want the tool itself to have it called"}
+        for one in refused
     )
     if target.kind == "tool":
         wanted = set(words_of(target.name))
@@ -140,7 +157,7 @@ def _could(terms: Terms, tool: str, at: int, unit: Unit) -> Iterator[dict[str, A
     for edge in terms.graph.into(tool):
         link = next((one for one in edge.links if one.target in slots), None)
         if link is not None and terms.need(edge.source) is None:
-            why = "it is destructive, and not what is wanted"
+            why = "it changes something, and is not what is wanted"
             told = {"tool": edge.source, "path": path_text(link.source), "why": why}
             ranked.append((_LAST, edge.source, told))
     yield from (told for _, _, told in sorted(ranked, key=lambda one: one[:2]))

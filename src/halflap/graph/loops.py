@@ -26,6 +26,8 @@ class Rows:
     axes: tuple[Axis, ...]
     carried: tuple[str, ...] = ()
     """The steps whose result for that row is in it, after the items."""
+    held: tuple[str, ...] = ()
+    """Variables whose values are in it, after these: what else might not be there."""
 
 
 @dataclass
@@ -92,6 +94,7 @@ class Loops:
             else:
                 frame.results[carried] = name
             targets.append(store(name))
+        targets += [store(one) for one in rows.held]
         row = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
         frame.results[step] = self._one(step)
         target = ast.Tuple([row, store(self._one(step))], ast.Store())
@@ -160,10 +163,11 @@ class Loops:
             if order[step].axes and any(_takes_whole(user, step, task.axes) for user in users)
         )
 
-    def row(self, frame: Frame, axes: Sequence[Axis], carried: Sequence[str], *, store_: bool) -> ast.expr:
-        """Write one row: the items, and the results that belong to them."""
+    def row(self, frame: Frame, rows: Rows, *, store_: bool) -> ast.expr:
+        """Write one row: the items, the results that belong to them, and the values that were looked up."""
         context: ast.expr_context = ast.Store() if store_ else ast.Load()
-        names = [*(frame.items[axis] for axis in axes), *(frame.results[step] for step in carried)]
+        names = [frame.items[axis] for axis in rows.axes]
+        names += [*(frame.results[step] for step in rows.carried), *rows.held]
         parts: list[ast.expr] = [ast.Name(one, context) for one in names]
         return parts[0] if len(parts) == 1 else ast.Tuple(parts, context)
 

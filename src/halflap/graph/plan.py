@@ -17,10 +17,21 @@ from halflap.graph.supply import repeats
 from halflap.graph.terms import Terms
 from halflap.graph.turning import outer_arrays, turning_of
 from halflap.graph.want import goal_of
-from halflap.graph.workflow import Axis, Given, Target, Task, Wanted, Workflow, axes_of, many, slot_text
+from halflap.graph.workflow import (
+    Axis,
+    Given,
+    Match,
+    Target,
+    Task,
+    Wanted,
+    Workflow,
+    axes_of,
+    many,
+    slot_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
@@ -46,18 +57,24 @@ class Planned:
 
 
 def plan(
-    graph: Flows, *, want: Sequence[Target], have: Mapping[str, Any], limit: int = 3, every: bool = False
+    graph: Flows,
+    *,
+    want: Sequence[Target],
+    have: Mapping[str, Any],
+    limit: int = 3,
+    every: bool = False,
+    asked: frozenset[str] = frozenset(),
 ) -> Planned:
     """Find the cheapest workflows that get what is wanted from what is at hand; see `search` for what is minimised.
 
     No two of them use the same tools: each does without some tool of each before it. Where nothing gets all the way,
     they are those that lack the fewest parameters, and what is missing is said. What changes something is done to
-    all that is found only with `every`.
+    all that is found only with `every`, and on the way to something else only if it is `asked` for.
     """
     if not want:
         return Planned(())
     wanted = frozenset(one.name for one in want if one.kind == "tool")
-    terms = Terms(graph, Have(have), wanted, every=every)
+    terms = Terms(graph, Have(have), wanted, asked=asked, every=every)
     search, found = _found(terms, want, limit, partial=False)
     if found:
         return Planned(tuple(made for _, made in found))
@@ -129,7 +146,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
         "id": task.id,
         "tool": task.ports.tool,
         "server": task.ports.server,
-        "may_change_something": seems_to_change(task.ports) or task.ports.is_destructive,
+        "may_change_something": seems_to_change(task.ports),
         "arguments": {slot_text(one.slot): one.to_json() for one in task.arguments},
         "fan_out": [one.to_json() for one in task.axes] or None,
         "paginates": None
@@ -147,7 +164,9 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     missing: list[tuple[str, Path]] = []
     for task in _told_apart(_task(search, found, tool, ids) for tool in order):
         missing += [(task.id, one.slot) for one in task.arguments if one.origin == "missing"]
-        tasks[task.id] = replace(task, axes=_axes(task, tasks))
+        looped_task = replace(task, axes=_axes(task, tasks))
+        edges = search.terms.graph.into(task.ports.tool)
+        tasks[task.id] = replace(looped_task, matches=tuple(_matches(looped_task, edges, tasks)))
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, one.target.kind == "tool" or bool(many(one.path))) for one in wanted}
     for at, task in tasks.items():
@@ -234,6 +253,24 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
         axes |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
         axes |= {Axis.at_hand(one.have): None} if one.each else {}
     return tuple(axes)
+
+
+def _matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
+    """Give what says of the items that a step is called for whether they go with what is at hand for it."""
+    at_hand = [one.slot for one in task.arguments if one.origin == "have" and not one.each]
+    for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks):
+        links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
+        for slot in at_hand:
+            found = [
+                (link.confidence, len(axis.path), Match(slot, axis, link.source))
+                for link in links
+                if link.target == slot
+                for axis in task.axes
+                if axis.step == step and link.source[: len(axis.path)] == axis.path
+            ]
+            if found:
+                # The surest; of the loops that lead there, the innermost.
+                yield max(found, key=lambda one: one[:2])[2]
 
 
 def _cursor(task: Task, edges: Sequence[Edge]) -> Link | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import EACH, NAME, VALUE, Envelope, Place, Ports, Slot, key
+from halflap.graph.failing import signs_of
 from halflap.graph.words import phrase, words_of
 from halflap.schema.fields import choices_of, extra_of, fields_of
 from halflap.schema.join import union
@@ -41,6 +42,7 @@ def ports_of(
     learned: Type | None = None,
     *,
     is_destructive: bool = False,
+    changes: bool | None = None,
     latency_ms: float | None = None,
     learned_confidence: float = _UNSURE,
 ) -> Ports:
@@ -65,8 +67,10 @@ def ports_of(
         description=tool.description,
         original_name=tool.original_name,
         is_destructive=is_destructive,
+        changes=changes,
         latency_ms=latency_ms,
         envelope=_envelope(schema.output_type) or _envelope(learned),
+        signs=tuple(dict.fromkeys([*signs_of(schema.output_type), *signs_of(learned)])),
     )
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Slot, key
+from halflap.graph.have import admits
 from halflap.graph.vocabulary import IDENTIFYING, KINDS
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Given, many
+from halflap.graph.written import Written
 from halflap.schema.kinds import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from halflap.graph.edge import Edge, Link, Path, Ports
     from halflap.graph.have import Have
@@ -66,6 +69,7 @@ class Need:
     ports: Ports
     given: tuple[Given, ...]
     open: tuple[Unit, ...]
+    written: Written = field(compare=False)
 
     @property
     def uses_have(self) -> bool:
@@ -129,6 +133,7 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
     for slot in ports.slots:
         by_name.setdefault(slot.parameter, []).append(slot)
     required = _required(ports, have, by_name, is_wanted=is_wanted)
+    alone = _alone(ports) if any(len(one.path) > 1 for one in ports.slots) else frozenset()
     for name, slots in by_name.items():
         path = slots[0].path[:1]
         kind = next((one.type for one in slots if one.path == path), None)
@@ -136,13 +141,19 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
         if found is not None and (kind is not None or isinstance(have[found], list | NoneType)):
             each = have.is_each(kind, found)
             given.append(Given(path, "have", have=found, value=have.value(found, kind), each=each))
+        elif name in required and (parts := _partial(slots, have, alone)) is not None:
+            given += parts[0]
+            units += parts[1]
         elif name in required:
-            own, rest = _units(slots, have)
+            own, rest = _units(slots, have, alone)
             given += own
             held = any(have.refused(one) for one in slots if one.path == path)
             units += [
                 replace(one, is_held=held or any(have.refused(slot) for slot in one.slots)) for one in rest
             ]
+        elif _is_refused(slots, have, is_wanted=is_wanted):
+            # Whoever gives it means this parameter: a default in its place would be something else.
+            units.append(Unit(path, (_outer(slots),), is_held=True))
         elif any(one.required and one.has_default for one in slots):
             given.append(Given(path, "default"))
     # What is required and nowhere described can be anything.
@@ -153,7 +164,73 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
             units.append(Unit(path, (Slot(path, ANY, required=True),)))
         else:
             given.append(Given(path, "have", have=found, value=have[found]))
-    return Need(ports, tuple(given), tuple(units))
+    return Need(ports, tuple(given), tuple(units), Written(ports))
+
+
+def _alone(ports: Ports) -> frozenset[Path]:
+    """Give the slots inside of parameters whose own name no other slot has, and says which it is."""
+    named: dict[tuple[str, ...], list[Path]] = {}
+    # An array's slots are those of its items.
+    for path in dict.fromkeys(
+        slot.path[:size] for slot in ports.slots for size in range(1, len(slot.path) + 1)
+    ):
+        if path[-1].kind == "key":
+            named.setdefault(words_of(path[-1].key), []).append(path)
+    return frozenset(
+        paths[0]
+        for said, paths in named.items()
+        if said and len(paths) == 1 and (len(said) > 1 or said[0] not in IDENTIFYING)
+    )
+
+
+def _partial(
+    slots: Sequence[Slot], have: Have, alone: frozenset[Path]
+) -> tuple[list[Given], list[Unit]] | None:
+    """Take what an object at hand has for a parameter that needs more, and leave the rest open; None if there is none."""
+    outer = _outer(slots)
+    name = have.refused(outer) if len(outer.path) == 1 else None
+    if name is None or outer.type.kind != "object" or not isinstance(have[name], dict):
+        return None
+    by_path = {one.path: one for one in slots}
+    given: list[Given] = []
+    held: list[Unit] = []
+
+    def take(path: Path, dotted: str, value: Mapping[str, Any]) -> None:
+        for inner, one in value.items():
+            part, whole = (*path, key(inner)), f"{dotted}.{inner}"
+            slot = by_path.get(part)
+            if slot is None or one is None or admits(slot.type, one):
+                given.append(Given(part, "have", have=whole, value=one))
+            elif isinstance(one, int) and not isinstance(one, bool) and admits(slot.type, str(one)):
+                given.append(Given(part, "have", have=whole, value=str(one)))
+            elif isinstance(one, dict) and slot.type.kind == "object":
+                take(part, whole, one)
+            else:
+                held.append(Unit(part, (slot,), is_held=True))
+
+    take(outer.path, name, have[name])
+    done = {one.slot for one in given} | {one.path for one in held}
+    others, rest = _units(slots, have, alone)
+    given += [one for one in others if not _is_in(one.slot, done)]
+    return given, [*held, *(one for one in rest if not _is_in(one.path, done))]
+
+
+def _is_in(path: Path, paths: set[Path]) -> bool:
+    return any(path[:size] in paths for size in range(1, len(path) + 1))
+
+
+def _is_refused(slots: Sequence[Slot], have: Have, *, is_wanted: bool) -> bool:
+    """Say whether something is at hand for a parameter that could be left out, and does not fit.
+
+    On the way to what is wanted, what may be left out is.
+    """
+    outer = _outer(slots)
+    return (is_wanted or outer.required) and have.refused(outer) is not None
+
+
+def _outer(slots: Sequence[Slot]) -> Slot:
+    """Give the slot of the whole parameter; of an array, of its items."""
+    return min(slots, key=lambda one: len(one.path))
 
 
 def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
@@ -163,11 +240,14 @@ def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[
     """
     crossing = CROSSING if source.server != need.ports.server else 0.0
     targets = {link.target[0] for link in edge.links}
+    written = need.written
     ranked: list[tuple[float, int, int, tuple[Given, ...]]] = []
     for at, unit in enumerate(need.open):
         if unit.path[0] not in targets or unit.is_held:
             continue
         links = list(_links_into(unit, edge, source))
+        if written.parameters:
+            links = [one for one in links if not written.is_old(one[0], source, one[2])]
         if not links:
             continue
         found = _array(unit, links, edge.source, have) if unit.is_array else _single(links, edge.source)
@@ -186,7 +266,7 @@ def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[
     yield from sorted(chosen.items())
 
 
-def _units(slots: Sequence[Slot], have: Have) -> tuple[list[Given], list[Unit]]:
+def _units(slots: Sequence[Slot], have: Have, alone: frozenset[Path]) -> tuple[list[Given], list[Unit]]:
     """Take a required parameter apart into what has to be supplied, and what is at hand of that."""
     given: list[Given] = []
     units: list[Unit] = []
@@ -199,12 +279,16 @@ def _units(slots: Sequence[Slot], have: Have) -> tuple[list[Given], list[Unit]]:
         if many(slot.path):
             arrays.setdefault(_to_array(slot.path), []).append(slot)
             continue
-        found = have.slot(slot) if len(slot.path) > 1 else None
+        found = have.slot(slot, alone=slot.path in alone) if len(slot.path) > 1 else None
         if found is None:
             units.append(Unit(slot.path, (slot,)))
         else:
             given.append(Given(slot.path, "have", have=found, value=have.value(found, slot.type)))
     for path, inner in arrays.items():
+        whole = _list_at_hand(path[:-1], inner, have, alone)
+        if whole is not None:
+            given.append(whole)
+            continue
         constant = [
             Given(one.path, "have", have=found, value=have.value(found, one.type))
             for one in inner
@@ -215,6 +299,16 @@ def _units(slots: Sequence[Slot], have: Have) -> tuple[list[Given], list[Unit]]:
         else:
             units.append(Unit(path, tuple(inner)))
     return given, units
+
+
+def _list_at_hand(path: Path, inner: Sequence[Slot], have: Have, alone: frozenset[Path]) -> Given | None:
+    """Give the list that is at hand for an array inside of a parameter."""
+    found = have.slot(Slot(path, ANY, required=True), alone=path in alone) if len(path) > 1 else None
+    if found is None or not isinstance(have[found], list | NoneType):
+        return None
+    plain = [one.type for one in inner if len(one.path) == len(path) + 1]
+    fits = all(admits(kind, one) for kind in plain for one in have[found] or ())
+    return Given(path, "have", have=found, value=have[found]) if fits else None
 
 
 def _needed(slots: Sequence[Slot]) -> list[Slot]:
@@ -270,6 +364,9 @@ def _links_into(unit: Unit, edge: Edge, source: Ports) -> Iterator[tuple[Slot, L
 
 
 def _single(links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
+    # What is called exactly the same before what is called alike, if that says anything.
+    same = [many(path) for slot, _, path in links if path[-1:] == slot.path[-1:] and _says_which(slot)]
+    links = [one for one in links if not same or many(one[2]) < min(same) or one[2][-1:] == one[0].path[-1:]]
     # One value before many, then the surest; the rest costs more.
     for slot, link, path in sorted(links, key=lambda one: _price(one[1].confidence, many(one[2]))):
         yield (_given(slot, link, path, tool),)
@@ -303,6 +400,11 @@ def _inner(
         return _given(slot, link, path, tool)
     found = have.slot(slot)
     return None if found is None else Given(slot.path, "have", have=found, value=have.value(found, slot.type))
+
+
+def _says_which(slot: Slot) -> bool:
+    said = words_of(slot.path[-1].key)
+    return len(said) > 1 or bool(said and said[0] not in IDENTIFYING)
 
 
 def _items(path: Path) -> Path:

@@ -52,12 +52,22 @@ class Terms:
     """What holds for each tool, worked out once, when it is asked for."""
 
     def __init__(
-        self, graph: Flows, have: Have, wanted: frozenset[str] = frozenset(), *, every: bool = True
+        self,
+        graph: Flows,
+        have: Have,
+        wanted: frozenset[str] = frozenset(),
+        *,
+        asked: frozenset[str] = frozenset(),
+        every: bool = True,
     ) -> None:
-        """`wanted`: tools that are to be called, whatever they do; `every`: what is changed may be all that is found."""
+        """`wanted`: tools that are to be called, whatever they do; `every`: what is changed may be all that is found.
+
+        `asked`: tools that may change something on the way.
+        """
         self.graph = graph
         self.have = have
         self.wanted = wanted
+        self.asked = asked
         self.every = every
         self.barred: set[tuple[str, str]] = set()
         """Tools, each with one that it may take nothing from, since that one is called in a loop."""
@@ -69,7 +79,8 @@ class Terms:
         """Say what a tool needs; None of one that may not be called."""
         if tool not in self._needs:
             ports = self.graph.tools.get(tool)
-            refused = ports is None or (tool not in self.wanted and seems_to_destroy(ports))
+            may = tool in self.wanted or tool in self.asked
+            refused = ports is None or (not may and seems_to_change(ports))
             self._needs[tool] = (
                 None if ports is None or refused else need_of(ports, self.have, is_wanted=tool in self.wanted)
             )

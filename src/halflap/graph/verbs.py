@@ -1,4 +1,4 @@
-"""The verbs that tools are called by: those that read, those that change, those that destroy."""
+"""The verbs that tools are called by: those that read, those that change, those that destroy. What is in none changes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,45 @@ __all__ = [
     "COMPOUND",
     "DESTROYING",
     "ENDS_IN",
+    "HARMLESS_WITH",
     "INFLECTED",
+    "MAKING",
+    "MOSTLY_THINGS",
     "NOT_BEFORE",
     "NO_COMPOUND",
     "READING",
-    "REPORTS",
+    "SELDOM_THINGS",
+    "TAKE_NOTHING",
     "THINGS",
 ]
 
 READING = frozenset(
     {"get", "list", "search", "find", "fetch", "read", "query", "lookup", "retrieve", "show", "describe", "check",
      "count", "view", "browse", "inspect", "preview", "download", "export", "summarize", "calculate", "validate",
-     "is", "has", "can", "explain", "compare", "analyze", "verify", "select", "scan", "watch", "poll", "peek"}
+     "is", "has", "can", "explain", "compare", "analyze", "verify", "select", "scan", "watch", "poll", "peek",
+     "geocode", "translate", "extract", "parse", "estimate", "recommend", "suggest", "predict", "detect", "classify",
+     "tokenize", "hash", "encode", "decode", "diff", "tail", "head", "grep", "ls", "ping", "trace", "track", "measure",
+     "observe", "explore", "discover", "locate", "identify", "match", "filter", "sum", "average", "what", "who",
+     "where", "when", "how", "which", "does", "are", "display", "render", "plot", "visualize", "simulate", "solve",
+     "compute", "determine", "infer", "analyse", "analyzer", "lint", "think", "guess", "whois", "research", "reader",
+     "getter", "searcher", "finder", "viewer", "checker", "validator", "predictor", "calculator", "parser", "exists",
+     "splitter", "lists", "summarise", "recall", "collect", "expect", "assert"}
 )  # fmt: skip
+HARMLESS_WITH = {
+    "generate": frozenset(
+        {"chart", "charts", "diagram", "graph", "plot", "map", "image", "images", "picture", "histogram", "summary",
+         "text", "uuid", "hash", "embedding", "embeddings", "preview", "thumbnail", "schema", "canvas", "number"}
+    ),
+    "convert": frozenset(
+        {"time", "timezone", "currency", "currencies", "unit", "units", "temperature", "money", "amount", "date",
+         "price", "coordinates", "timestamp"}
+    ),
+    "load": frozenset({"all", "data", "dataset", "tickers", "history", "csv", "config"}),
+    "take": frozenset({"screenshot", "screenshots"}),
+    "resolve": frozenset({"id", "ids", "name", "names", "address", "url", "dns", "domain", "hostname", "symbol"}),
+    "open": frozenset({"details", "nodes"}),
+}  # fmt: skip
+"""Verbs that make something, and of what that leaves everything else as it was."""
 DESTROYING = frozenset(
     {"delete", "remove", "drop", "cancel", "purge", "destroy", "erase", "revoke", "truncate", "terminate", "kill",
      "wipe", "uninstall", "unsubscribe", "refund", "reset", "discard", "clear", "void", "deactivate", "disable",
@@ -29,7 +55,8 @@ DESTROYING = frozenset(
      "prune", "shred", "nuke", "overwrite", "invalidate", "suspend", "abort", "decommission", "deprovision",
      "undeploy", "unpublish", "unassign", "unshare", "unregister", "deregister", "evict", "kick", "dismiss",
      "decline", "deny", "forget", "rollback", "revert", "withdraw", "retire", "shutdown", "cleanup", "unset",
-     "obliterate", "annul", "rescind", "delist", "deauthorize", "expel", "undo"}
+     "obliterate", "annul", "rescind", "delist", "deauthorize", "expel", "undo", "sell", "liquidate", "dequeue",
+     "teardown", "consume", "scrap", "dismantle", "demolish", "disconnect", "unsend", "offboard"}
 )  # fmt: skip
 CHANGING = DESTROYING | frozenset(
     {"create", "update", "add", "set", "send", "write", "post", "put", "insert", "edit", "modify", "patch", "book",
@@ -39,29 +66,75 @@ CHANGING = DESTROYING | frozenset(
      "make", "place", "change", "replace", "purchase", "reserve", "activate", "reboot", "block", "unblock", "lock",
      "unlock", "restore", "undelete", "subscribe", "share", "grant", "attach", "import", "sync", "trigger", "launch",
      "checkout", "forward", "notify", "email", "mail", "release", "leave", "join", "append", "resolve", "reopen",
-     "convert", "copy", "clone", "fork", "issue", "withhold", "reschedule", "redeem", "apply", "confirm", "sign"}
+     "convert", "copy", "clone", "fork", "issue", "withhold", "reschedule", "redeem", "apply", "confirm", "sign",
+     "provision", "toggle", "trade", "swap", "ship", "dispatch", "return", "process", "fire", "hire", "promote",
+     "demote", "burn", "mint", "accept", "authorize", "finalize", "mute", "unmute", "flag", "unflag", "pop", "drain",
+     "take", "scale", "resize", "rotate", "power", "turn", "mark", "tweet", "retweet", "spam", "complete", "escalate",
+     "upgrade", "downgrade", "regenerate", "generate", "refresh", "rebuild", "reindex", "retry", "requeue", "enqueue",
+     "pause", "resume", "play", "skip", "record", "call", "dial", "text", "message", "fill", "click", "press", "type",
+     "drag", "navigate", "scroll", "switch", "init", "initialize", "setup", "configure", "adjust", "increase",
+     "decrease", "raise", "lower", "bump", "increment", "decrement", "freeze", "unfreeze", "stake", "unstake", "vote",
+     "bid", "donate", "tip", "lend", "borrow", "rent", "lease", "hold", "begin", "end", "finish", "login", "logout",
+     "connect", "mount", "unmount", "format", "manage", "populate", "optimize", "protect", "unprotect", "customize",
+     "give", "report", "draft", "compose", "announce", "broadcast", "alert", "remind", "snooze", "acknowledge", "ack",
+     "claim", "earn", "award", "bill", "invoice", "debit", "credit", "deposit", "fund", "refill", "recharge",
+     "restock", "reorder", "exchange", "link", "tag", "untag", "pin", "unpin", "star", "unstar", "like", "unlike",
+     "follow", "unfollow", "react", "rate", "review", "score", "grade", "comment", "annotate", "label", "route",
+     "redirect", "allow", "permit", "exclude", "enroll", "onboard", "migrate", "ingest", "index", "backup", "snapshot",
+     "recover", "repair", "fix", "control", "operate", "drive", "heat", "dim", "inject", "eject", "load", "unload",
+     "spawn", "invoke", "perform", "do", "go", "deliver", "allocate", "deallocate", "delegate", "nominate", "train",
+     "enforce", "waive", "settle", "reconcile", "log", "file", "print", "stamp", "request", "name", "price", "stock",
+     "group", "table", "document", "note", "ticket", "transition", "partition", "commission", "reverse", "new",
+     "insure", "crop", "trim", "compress", "encrypt", "split", "combine", "transform", "build", "compile", "step",
+     "evaluate", "exec", "eval", "test", "hover", "focus"}
 )  # fmt: skip
+
+MAKING = frozenset(
+    {"create", "add", "make", "insert", "book", "reserve", "order", "buy", "purchase", "send", "post", "email", "mail",
+     "generate", "place", "pay", "charge", "transfer", "ship", "dispatch", "deliver", "issue", "new", "submit",
+     "register", "schedule", "publish", "notify", "message", "reply", "forward", "share", "invite", "print", "copy",
+     "clone", "import", "upload", "append", "subscribe", "checkout", "compose", "draft", "announce", "broadcast",
+     "donate", "deposit", "trade", "sell", "exchange", "call", "dial", "text", "tweet", "log", "record", "build"}
+)  # fmt: skip
+"""Those that make or send something, of what is there: the others change what is there."""
 
 THINGS = frozenset(
     {"order", "store", "post", "schedule", "commit", "charge", "refund", "archive", "book", "reset", "ban", "void",
      "trash", "transfer", "purchase", "block", "place", "share", "email", "mail", "release", "leave", "issue", "fork",
-     "reserve", "empty", "clear", "checkout", "trigger", "launch", "grant", "clone", "sign"}
+     "reserve", "empty", "clear", "checkout", "trigger", "launch", "grant", "clone", "sign", "bill", "invoice",
+     "debit", "credit", "deposit", "fund", "tag", "comment", "review", "score", "grade", "route", "log", "file",
+     "price", "stock", "group", "table", "document", "note", "ticket", "report", "record", "message", "text", "alert",
+     "index", "exchange", "trade", "name", "request", "claim", "award", "label", "rate", "snapshot", "backup",
+     "play", "call", "build", "test", "step", "type", "draft", "partition", "commission", "transition"}
 )  # fmt: skip
 """What is a thing, or says what one is like, as well."""
-AT_TIMES_THINGS = THINGS | frozenset(
+MOSTLY_THINGS = frozenset(
+    {"stock", "price", "rate", "score", "grade", "name", "schedule", "store", "document", "file", "ticket", "invoice",
+     "bill", "comment", "review", "message", "note", "report", "table", "group", "tag", "text", "index", "route",
+     "exchange", "log", "type", "fund", "credit", "alert", "label"}
+)  # fmt: skip
+"""What is rather a thing where it is all that a tool is called."""
+SELDOM_THINGS = frozenset(
+    {"ship", "return", "process", "fire", "burn", "flag", "pop", "scale", "power", "spam", "vote", "bid", "tip",
+     "rent", "lease", "hold", "end", "link", "pin", "star", "like", "fix", "control", "drive", "heat", "train",
+     "print", "stamp", "stake", "format", "reverse", "dispatch", "mint", "drain", "sync", "deploy", "import", "merge",
+     "push", "install", "move"}
+)  # fmt: skip
+"""What is a thing only where what tells about one comes behind it: `return_policy`, `power_usage`."""
+TAKE_NOTHING = frozenset(
+    {"checkout", "clone", "fork", "launch", "trigger", "release", "sign", "reserve", "share", "grant", "leave",
+     "issue", "block", "call", "play", "build", "test", "step", "commit", "charge", "purchase", "transfer", "backup",
+     "snapshot", "record"}
+)  # fmt: skip
+"""Of the things, those that are done even where a tool that is called so takes nothing."""
+AT_TIMES_THINGS = THINGS | SELDOM_THINGS | frozenset(
     {"update", "set", "open", "close", "start", "stop", "put", "buy", "run", "merge", "reply", "push", "change",
      "copy", "import", "patch", "lock", "forward", "sync", "kick", "invite", "edit", "move", "drop", "reject",
-     "install", "write", "save", "commit"}
+     "install", "write", "save", "commit", "new", "turn", "mark", "fill", "press", "switch", "complete", "focus",
+     "redirect", "control", "tweet", "upgrade", "downgrade", "request", "setup", "init", "config", "snooze"}
 )  # fmt: skip
 """What is one in a sentence, or behind a verb that reads; where it leads a tool's name it is what that does."""
 
-REPORTS = frozenset(
-    {"history", "histories", "list", "lists", "detail", "details", "status", "statuses", "info", "information",
-     "summary", "overview", "count", "counts", "stats", "statistics", "report", "reports", "log", "logs", "item",
-     "items", "id", "ids", "by", "of", "for", "metadata", "search", "lookup", "schema", "type", "types", "total",
-     "totals", "price", "prices", "number", "tracking", "timeline", "comments", "author", "authors", "names"}
-)  # fmt: skip
-"""What comes behind a thing that a tool tells about."""
 NOT_BEFORE = frozenset({"query", "check", "is", "has", "can", "count", "scan", "select", "watch"})
 """What may be done something with, as in `schedule_check`, though it is a verb as well."""
 
@@ -86,11 +159,14 @@ ALIKE = (
         {"delete", "remove", "erase", "destroy", "drop", "purge", "wipe", "trash", "del", "rm", "unlink"}
     ),
     frozenset({"cancel", "abort", "annul", "void"}),
-    frozenset({"create", "add", "make", "insert", "place"}),
+    frozenset({"create", "add", "make", "insert", "place", "generate", "new"}),
     frozenset({"update", "edit", "modify", "change", "set", "patch", "put", "upsert"}),
     frozenset({"send", "email", "mail", "post"}),
     frozenset({"book", "reserve"}),
     frozenset({"buy", "purchase", "order"}),
+    frozenset({"ship", "dispatch", "deliver"}),
+    frozenset({"sell", "liquidate"}),
+    frozenset({"switch", "turn", "toggle", "power"}),
     frozenset({"refund", "reimburse"}),
     frozenset({"disable", "deactivate"}),
     frozenset({"enable", "activate"}),

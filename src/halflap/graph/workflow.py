@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from halflap.graph.edge import Evidence, Link, Path, Ports
 
-__all__ = ["Axis", "Given", "Target", "Task", "Wanted", "Workflow", "axes_of", "many", "slot_text"]
+__all__ = ["Axis", "Given", "Match", "Target", "Task", "Wanted", "Workflow", "axes_of", "many", "slot_text"]
 
 Origin = Literal["have", "default", "step", "missing"]
 
@@ -92,6 +92,16 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """That of what is gone through only those items count that have what is at hand for a slot, too."""
+
+    slot: Path
+    axis: Axis
+    path: Path
+    """Where they have it, in the result of the axis's step."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One tool that is called, once or once for each item of something."""
 
@@ -100,6 +110,7 @@ class Task:
     arguments: tuple[Given, ...] = ()
     axes: tuple[Axis, ...] = ()
     """The loops that the call is in, its sources' own loops before its own."""
+    matches: tuple[Match, ...] = ()
     paginates: Link | None = None
     """From the cursor that comes back to the parameter that takes it."""
     collects: tuple[Path, ...] = ()

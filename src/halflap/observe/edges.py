@@ -52,6 +52,7 @@ class Edges:
         knowledge: Knowledge | None,
         *,
         is_destructive: Callable[[Tool], bool],
+        changes: Callable[[Tool], bool | None] = lambda _: None,
         lineage: bool = True,
     ) -> None:
         self._store = store
@@ -59,6 +60,7 @@ class Edges:
         self._knowledge = knowledge
         """None where nothing is learned, and nothing that was is used."""
         self._is_destructive = is_destructive
+        self._changes = changes
         self._follows = lineage and knowledge is not None
         self._graph: Graph | None = None
         self._seen: Snapshot | None = None
@@ -264,6 +266,7 @@ class Edges:
                 parse_schema(tool),
                 None if learned is None else learned.type,
                 is_destructive=self._is_destructive(tool),
+                changes=self._changes(tool),
                 latency_ms=_took(tool, self._latencies),
                 **({} if learned is None else {"learned_confidence": learned.confidence}),
             )

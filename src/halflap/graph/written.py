@@ -1,0 +1,61 @@
+"""The new value that a change writes: it is not the old one, which whoever reads the same thing has at the same name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halflap.graph.effects import seems_to_change, verbs_of
+from halflap.graph.verbs import MAKING, READING
+from halflap.graph.words import words_of
+
+if TYPE_CHECKING:
+    from halflap.graph.edge import Path, Ports, Slot
+
+__all__ = ["Written"]
+
+_IDS = frozenset(
+    {"id", "key", "number", "code", "uuid", "sku", "slug", "reference", "sha", "symbol", "handle"}
+)
+_NAMES_NOTHING = frozenset({"new", "value", "to", "by", "of", "for", "a", "the"})
+
+
+class Written:
+    """What a tool writes into something that is there already, if it does."""
+
+    def __init__(self, ports: Ports) -> None:
+        self.parameters: frozenset[str] = frozenset()
+        """The parameters that hold what is new."""
+        self._ids: set[tuple[str, ...]] = set()
+        self._about: frozenset[str] = frozenset()
+        self._rest: frozenset[str] = frozenset()
+        verbs = verbs_of(ports)
+        if not seems_to_change(ports) or verbs & MAKING:
+            return
+        said = {slot.parameter: words_of(slot.parameter) for slot in ports.slots}
+        name = words_of(ports.original_name or ports.tool.rpartition("__")[2])
+        self._ids = {words for words in said.values() if words[-1:] and words[-1] in _IDS}
+        self._about = frozenset(one for words in self._ids for one in words) - _IDS
+        values = {one for one in ports.required if said.get(one) and said[one] not in self._ids}
+        # `rename` changes the name.
+        does = {*name, *(verb.removeprefix("re") for verb in verbs)}
+        named = {one for one in values if not does.isdisjoint(set(said[one]) - _NAMES_NOTHING)}
+        self.parameters = frozenset(named or values)
+        if not self._about and self._ids:
+            self._about = frozenset(name) - verbs - {word for one in values for word in said[one]} - _IDS
+        self._rest = frozenset(name) - verbs
+
+    def is_old(self, slot: Slot, source: Ports, path: Path) -> bool:
+        """Say whether what a place of a result has for a slot is what the change is to replace."""
+        if slot.parameter not in self.parameters:
+            return False
+        around = {
+            words_of(one.path[-1].key)
+            for one in source.places
+            if one.path and one.path[-1].kind == "key" and one.path[:-1] == path[:-1]
+        }
+        taken = {words_of(one.parameter) for one in source.slots}
+        if not self._ids.isdisjoint(around | taken):
+            return True
+        told = frozenset(words_of(source.original_name or source.tool.rpartition("__")[2]))
+        # `set_volume` and `get_volume`: of what there is one of, no id is taken.
+        return not self._about.isdisjoint(told) or self._rest == told - READING
