@@ -104,7 +104,7 @@ MISTAKES = {
     "too deep": "--json-args is nested too deeply to be read.",
     "no name": "Missing argument 'name'.",
     "no command": "Usage: halflap",
-    "wrong command": "No such command 'lsit'. Did you mean 'list'?",
+    "wrong command": "No such command 'lsit'. Did you mean 'list', 'lint'?",
     "wrong option": "No such option: --jsno",
     "no such file": "nowhere.yaml: there is no such file. Check its path.",
     "a folder": "Is a directory",

@@ -228,7 +228,8 @@ def test_ctrl_c_ends_it_at_once_with_what_is_known(tmp_path: Path) -> None:
             process.kill()
     assert (process.returncode, err) == (130, "")
     assert time.monotonic() - began < 20
-    assert out.startswith("Interrupted; so far, no server is known to need you; 1 hint\n")
+    # Whether the other one had started by then is a matter of luck.
+    assert re.match("Interrupted; so far, no server is known to need you; (1 hint|2 hints)\n", out)
     assert "! hangs: It was still starting." in out
     assert "it was interrupted before" in out
 
