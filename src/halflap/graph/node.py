@@ -10,7 +10,7 @@ from halflap.graph.declared import mentions_of
 from halflap.graph.fit import Form, form_of
 from halflap.graph.reading import place_readings, slot_readings, where
 from halflap.graph.subject import Subject, subject_of
-from halflap.graph.vocabulary import CONTAINERS, IDENTIFYING, KINDS, telling
+from halflap.graph.vocabulary import CONTAINERS, IDENTIFYING, KINDS, is_secret, telling
 from halflap.graph.words import Words, phrase, words_in, words_of
 
 if TYPE_CHECKING:
@@ -180,6 +180,8 @@ def _given(
         if form.kinds == _YES_OR_NO:
             # Of yes and no, one is as good as another: there is nothing to be taken from one tool to another.
             continue
+        if is_secret(seen.own):
+            continue
         only = len(lists) == 1 and bool(seen.into_list)
         for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):
             _hold(gives, key, at, weight, own=own)
@@ -204,6 +206,9 @@ def _taken(
     for at, (slot, form, seen) in enumerate(zip(ports.slots, forms, wheres, strict=True)):
         own_name = seen.own
         if form.kinds == _YES_OR_NO or not own_name or phrase(own_name) in PAGE_SLOTS:
+            continue
+        if is_secret(own_name):
+            # Only that values were seen to go there says that they are meant to.
             continue
         is_needed = slot.required and slot.parameter in ports.required
         for key, weight, own in slot_readings(slot.path, subject, form.kind, slot.description):
