@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halflap.graph.named import Named
     from halflap.graph.supply import Need, Offer
 
-__all__ = ["AIMLESS", "CHANGING", "TOOL", "Flows", "Terms"]
+__all__ = ["AIMLESS", "CHANGING", "MOST_OPEN", "TOOL", "Flows", "Terms"]
 
 TOOL = 1.0
 """What a call costs at least."""
@@ -28,6 +28,10 @@ AIMLESS = 1.9
 it to be used, not all that there is to be gone through."""
 CHANGING = 2.0
 """What it costs to change something on the way: two more calls that only read are preferred."""
+
+
+MOST_OPEN = 50
+"""A tool that lacks more values than this is in no plan: neither would anybody read it."""
 
 
 class Flows(Protocol):
@@ -66,13 +70,14 @@ class Terms:
         self._offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {}
 
     def need(self, tool: str) -> Need | None:
-        """Say what a tool needs; None of one that may not be called."""
+        """Say what a tool needs; None of one that may not be called, or that needs too much."""
         if tool not in self._needs:
             ports = self.graph.tools.get(tool)
             refused = ports is None or (tool not in self.wanted and seems_to_destroy(ports))
-            self._needs[tool] = (
+            need = (
                 None if ports is None or refused else need_of(ports, self.have, is_wanted=tool in self.wanted)
             )
+            self._needs[tool] = None if need is not None and len(need.open) > MOST_OPEN else need
         return self._needs[tool]
 
     def cost(self, tool: str) -> float:
