@@ -282,3 +282,16 @@ def test_a_server_that_is_down_is_named(
     told = inside(*command)
     assert told.code == code
     assert re.search(r"Server 'bad' is not in it yet: .*exit code 1", told.err), told.err
+
+
+def test_of_a_server_that_is_down_it_is_not_known_whether_it_has_a_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(tmp_path, {"name": "bad", "command": "false"})
+    monkeypatch.chdir(tmp_path)
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    told = inside("suggest", "--want", "mcp__bad__look_up")
+    assert told.code == 1
+    assert "Whether there is a tool 'mcp__bad__look_up' is not known." in told.err
+    assert "Server 'bad' is not available" in told.err
