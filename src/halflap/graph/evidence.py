@@ -180,6 +180,9 @@ def candidates(
                 _declared(source, target, one, named, others)
     if seen is not None:
         _seen(source, target, seen, others)
+    if not others:
+        # So it is with nearly all of them.
+        return [_candidate(source, target, at, one, ()) for at, one in named.items() if one.weight >= least]
     return [
         _candidate(source, target, at, named.get(at), others.get(at, ()))
         for at in {**named, **others}
@@ -336,7 +339,8 @@ def _candidate(
     source: Node, target: Node, at: At, named: _Named | None, others: Sequence[Evidence]
 ) -> Candidate:
     given, asked = source.place_forms[at[0]], target.slot_forms[at[1]]
-    problem = conflict(given, asked)
+    # Most are the very same: a text where a text is asked for.
+    problem = "" if given is asked and given.kinds else conflict(given, asked)
     if named is None:
         return Candidate(*at, tuple(others), problem)
     weight = named.weight

@@ -65,7 +65,8 @@ def places_called(graph: Flows, slot: Slot) -> Iterator[tuple[Ports, Place]]:
     """Give the places of all tools that have the very name of a slot and a type that fits, one of each."""
     wanted = words_of(next(step.key for step in reversed(slot.path) if step.kind == "key"))
     asked = form_of(slot.type)
-    for name, tools in graph.named.sharing(wanted[-1:]):
+    # The first word is seldom `id`.
+    for name, tools in graph.named.sharing(wanted[:1]):
         for tool in sorted(tools) if words_of(name) == wanted else ():
             ports = graph.tools.get(tool)
             for place in _places(ports, {name}) if ports is not None else ():
