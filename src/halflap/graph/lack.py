@@ -154,9 +154,9 @@ def _could(terms: Terms, need: Need, at: int) -> Iterator[dict[str, Any]]:
             told = {"tool": edge.source, "path": path_text(link.source), "why": why}
             ranked[edge.source] = (_LAST, edge.source, told)
     for slot in unit.slots:
-        for ports, place in places_called(terms.graph, slot):
-            # What it names is gone when it returns it, so there is no edge: and yet it is what is asked for.
-            if ports.tool not in ranked and ports.tool != tool and _is_refused(terms, ports):
+        # What it names is gone when it returns it, so there is no edge: and yet it is what is asked for.
+        for ports, place in places_called(terms.graph, slot, lambda one: _is_refused(terms, one)):
+            if ports.tool not in ranked and ports.tool != tool:
                 told = {"tool": ports.tool, "path": path_text(place.path), "why": _DESTROYS}
                 ranked[ports.tool] = (_LAST, ports.tool, told)
     yield from (told for _, _, told in sorted(ranked.values(), key=lambda one: one[:2]))

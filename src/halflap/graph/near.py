@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rapidfuzz.distance import OSA
+from rapidfuzz.process import extract
 
 from halflap.graph.edge import path_text
 from halflap.graph.fit import conflict, form_of
@@ -15,7 +17,7 @@ from halflap.graph.words import phrase, words_of
 from halflap.schema import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from halflap.graph.edge import Path, Place, Ports, Slot
     from halflap.graph.terms import Flows
@@ -52,38 +54,37 @@ def near_field(graph: Flows, wanted: str, known: Collection[str]) -> list[Told]:
 
 def tools_called_like(graph: Flows, wanted: str) -> list[Told]:
     """Tell of the tools whose names are spelt like one, the most alike first."""
-    ranked: list[tuple[float, str]] = []
-    for one in graph.tools.values():
-        names = (one.tool, one.original_name or one.tool.rpartition("__")[2])
-        like = max(OSA.normalized_similarity(wanted.casefold(), name.casefold()) for name in names)
-        if like >= _CALLED_LIKE:
-            ranked.append((-like, one.tool))
-    return [{"tool": tool, "why": MISSPELT} for _, tool in heapq.nsmallest(MOST, ranked)]
+    names = {tool: (one.original_name or tool).casefold() for tool, one in graph.tools.items()}
+    like = extract(
+        wanted.casefold(), names, scorer=OSA.normalized_similarity, score_cutoff=_CALLED_LIKE, limit=MOST
+    )
+    return [{"tool": tool, "why": MISSPELT} for _, _, tool in like]
 
 
-def places_called(graph: Flows, slot: Slot) -> Iterator[tuple[Ports, Place]]:
-    """Give the places of all tools that have the very name of a slot and a type that fits, one of each."""
-    wanted = words_of(next(step.key for step in reversed(slot.path) if step.kind == "key"))
+def places_called(graph: Flows, slot: Slot, may_be: Callable[[Ports], bool]) -> Iterator[tuple[Ports, Place]]:
+    """Give the places of these tools that have the very name of a slot, if that says something, and a type that fits."""
+    wanted = words_of(_last_key(slot.path))
+    if telling(wanted) < _SAYS_LITTLE:
+        return
     asked = form_of(slot.type)
     # The first word is seldom `id`.
     for name, tools in graph.named.sharing(wanted[:1]):
         for tool in sorted(tools) if words_of(name) == wanted else ():
             ports = graph.tools.get(tool)
-            for place in _places(ports, {name}) if ports is not None else ():
-                if not conflict(form_of(place.type), asked):
-                    assert ports is not None, "its places were gone through"
-                    yield ports, place
-                    break
+            if ports is not None and may_be(ports):
+                fitting = (one for one in _places(ports, {name}) if not conflict(form_of(one.type), asked))
+                yield from ((ports, place) for place in islice(fitting, 1))
 
 
 def _silent(graph: Flows, target: Ports, wanted: frozenset[str], known: Collection[str]) -> Iterator[Told]:
     """Give the tools of the same server that are called like what is wanted, and of whose results nothing is known."""
-    for tool, ports in graph.tools.items():
-        if ports.server != target.server or ports.places or tool in known or tool == target.tool:
+    home = target.server
+    for ports in [one for one in graph.tools.values() if one.server == home and not one.places]:
+        if ports.tool in known or ports.tool == target.tool:
             continue
-        if wanted <= {*words_of(ports.original_name or tool)}:
+        if wanted <= {*words_of(ports.original_name or ports.tool)}:
             why = "by its name it may return it, but what it returns is neither declared nor learned: call it once"
-            yield {"tool": tool, "why": why}
+            yield {"tool": ports.tool, "why": why}
 
 
 def _spelt_like(graph: Flows, wanted: str) -> list[Told]:
