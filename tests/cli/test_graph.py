@@ -261,3 +261,37 @@ def test_servers_that_have_not_answered_yet_are_named(
     )
     assert "No tool is known to feed another" not in told.err
     assert ("halflap doctor" in told.err) == (not form)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("graph", "--format", "svg"), 0),
+        (("graph", "--json"), 0),
+        (("graph", "rebuild"), 0),
+        (("suggest", "--want", "email"), 1),
+    ],
+)
+def test_a_server_that_is_down_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], code: int
+) -> None:
+    configure(tmp_path, {"name": "bad", "command": "false"})
+    monkeypatch.chdir(tmp_path)
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    told = inside(*command)
+    assert told.code == code
+    assert re.search(r"Server 'bad' is not in it yet: .*exit code 1", told.err), told.err
+
+
+def test_of_a_server_that_is_down_it_is_not_known_whether_it_has_a_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(tmp_path, {"name": "bad", "command": "false"})
+    monkeypatch.chdir(tmp_path)
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    told = inside("suggest", "--want", "mcp__bad__look_up")
+    assert told.code == 1
+    assert "Whether there is a tool 'mcp__bad__look_up' is not known." in told.err
+    assert "Server 'bad' is not available" in told.err

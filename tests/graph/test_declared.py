@@ -114,6 +114,75 @@ def test_a_tool_named_with_an_everyday_word_is_named_only_in_quotes() -> None:
     assert pair(source, quoted) is not None
 
 
+BAY = tool("s", "scan_bay", "", {"ref": str, "weight": int})
+
+
+class TestWhereNamesDiffer:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "from scan_bay",
+            "Obtain via scan_bay.",
+            "as returned by scan_bay.ref",
+            "The ref from scan_bay or other_thing",
+            "Use scan_bay to get this",
+        ],
+    )
+    def test_the_only_field_that_fits_is_meant(self, text: str) -> None:
+        assert mappings(pair(BAY, tool("s", "use_it", taking(text, "parcel")))) == {("ref", "parcel")}
+
+    def test_the_field_that_the_text_names_is_meant(self) -> None:
+        source = tool("s", "scan_bay", "", {"digest": str, "colour": str, "label": str})
+        target = tool("s", "use_it", taking("The digest from scan_bay or other_thing", "checksum"))
+        assert mappings(pair(source, target)) == {("digest", "checksum")}
+
+    def test_of_texts_the_only_one_that_names_something(self) -> None:
+        source = tool("s", "scan_bay", "", {"note": str, "colour": str, "ref": str})
+        assert mappings(pair(source, tool("s", "use_it", taking("from scan_bay")))) == {("ref", "thing")}
+
+    def test_what_another_returns_in_a_tools_description(self) -> None:
+        target = tool("s", "use_it", "parcel!", description="Takes the ref that scan_bay returns.")
+        assert mappings(pair(BAY, target)) == {("ref", "parcel")}
+
+    def test_a_field_is_used_with_the_only_parameter(self) -> None:
+        gives = {"blip": {"type": "string", "description": "use with use_it"}, "weight": int}
+        source = tool("s", "scan_bay", "", gives)
+        assert mappings(pair(source, tool("s", "use_it", "parcel! note"))) == {("blip", "parcel")}
+        assert pair(source, tool("s", "use_it", "parcel! crate!")) is None
+
+    @pytest.mark.parametrize(
+        ("text", "gives", "told"),
+        [
+            ("from scan_bay", {"left": str, "right": str}, "the field can be several"),
+            ("from scan_bay", {"left": int}, "no field is of a type that is taken"),
+            ("see scan_bay", {"left": str}, "not as where something comes from"),
+        ],
+    )
+    def test_where_it_is_open_which_is_meant_the_text_is_named(
+        self, text: str, gives: dict[str, type], told: str
+    ) -> None:
+        source, target = tool("s", "scan_bay", "", gives), tool("s", "use_it", taking(text))
+        near = graph_of(source, target).explain(source.tool, target.tool).near
+        assert near[0].reason == "unclear"
+        assert repr(text) in near[0].detail
+        assert told in near[0].detail
+
+    def test_what_is_different_from_another_does_not_come_from_there(self) -> None:
+        assert pair(BAY, tool("s", "use_it", taking("This is different from scan_bay"))) is None
+
+    def test_a_text_goes_into_no_parameter_that_nobody_names(self) -> None:
+        source = tool("s", "variant_getter", "variant_id!", str, "Fetch a variant.")
+        target = tool(
+            "s",
+            "predictor",
+            "chromosome! reference! alternate! api_key tissue_types:string[]",
+            description="Predicts. Standard annotations remain available via variant_getter.",
+        )
+        assert pair(source, target) is None
+        about = tool("s", "predictor", "variant! api_key", description="Takes a variant from variant_getter.")
+        assert mappings(pair(source, about)) == {("$", "variant")}
+
+
 class TestOtherServers:
     def test_no_text_reaches_another_server(self) -> None:
         victim = tool("bank", "list_accounts", "", {"rows": [{"secret_ref": str}]})

@@ -322,6 +322,79 @@ class TestConfidence:
         assert edge.to_json()["edge_type"] == "provides"
 
 
+class TestSecrets:
+    @pytest.mark.parametrize(
+        "name", ["api_key", "apiKey", "password", "token", "access_token", "client_secret"]
+    )
+    def test_no_result_supplies_one_because_of_its_name(self, name: str) -> None:
+        source = tool("s", "get_account", "", {name: str, "account_id": str}, "Use with forecast.")
+        target = tool("s", "forecast", f"{name}! account_id!", description=f"The {name} from get_account.")
+        assert mappings(pair(source, target)) == {("account_id", "account_id")}
+        alone = tool("s", "forecast", f"{name}!")
+        graph = graph_of(source, alone)
+        assert graph.edge(source.tool, alone.tool) is None
+        assert graph.explain(source.tool, alone.tool).near[0].reason == "secret"
+
+    def test_but_where_values_were_seen_to_go(self) -> None:
+        source, target = tool("s", "sign_in", "", {"token": str}), tool("s", "profile", "token!")
+        seen = Seen({(source.tool, "token", target.tool, "token"): (3, 2)})
+        assert Graph([source, target], seen).edge(source.tool, target.tool) is not None
+
+    @pytest.mark.parametrize("name", ["upload_token", "session_id", "bundle_key"])
+    def test_other_tokens_and_keys_are_none(self, name: str) -> None:
+        assert pair(tool("s", "begin", "", {name: str}), tool("s", "finish", f"{name}!")) is not None
+
+
+class TestEntities:
+    @pytest.mark.parametrize(
+        ("name", "gives", "start", "slot"),
+        [
+            ("list_countries", [{"code": str, "name": str}], "[].code", "country_code"),
+            ("list_countries", [{"currency": {"code": str}}], "[].currency.code", "currency_code"),
+            ("get_person", {"address": {"country": {"code": str}}}, "address.country.code", "country_code"),
+            ("get_settings", {"indices": [{"uuid": str}]}, "indices[].uuid", "index_uuid"),
+            ("list_zones", {"zones": [{"id": str}]}, "zones[].id", "zone_id"),
+        ],
+    )
+    def test_what_is_the_same_everywhere_is_a_thing_too(
+        self, name: str, gives: Any, start: str, slot: str
+    ) -> None:
+        assert mappings(pair(tool("s", name, "", gives), tool("s", "use", f"{slot}!"))) == {(start, slot)}
+
+    def test_the_code_of_a_country_is_no_secret_of_one_server(self) -> None:
+        source = tool("geo", "list_countries", "", [{"code": str}])
+        there = pair(source, tool("holidays", "get_days", "country_code!"))
+        assert there is not None
+        assert there.confidence > 0.7
+
+    def test_a_description_says_of_what_a_name_is(self) -> None:
+        gives = {"entities": [{"name": str, "entityType": str}], "relations": [{"from": str, "to": str}]}
+        found = tool("m", "search_nodes", "query!", gives)
+        names = {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "An array of entity names to retrieve",
+        }
+        assert mappings(pair(found, tool("m", "open_nodes", {"names!": names}))) == {
+            ("entities[].name", "names[]")
+        }
+        other = {**names, "description": "An array of colours to retrieve"}
+        assert pair(found, tool("m", "open_nodes", {"names!": other})) is None
+
+    def test_many_in_one_text_are_not_one(self) -> None:
+        target = tool("s", "find_trials", "location")
+        assert pair(tool("s", "trial_locations_getter", "", str), target) is None
+        assert pair(tool("s", "get_trial_location", "", str), target) is not None
+
+
+def test_of_few_values_all_have_to_be_accepted() -> None:
+    target = tool("s", "translate", {"locale!": {"de", "fr"}})
+    assert pair(tool("s", "whoami", "", {"locale": {"de"}}), target) is not None
+    source = tool("s", "whoami", "", {"locale": {"en", "de"}})
+    near = graph_of(source, target).explain(source.tool, target.tool).near
+    assert (near[0].reason, near[0].detail) == ("type conflict", "it may be 'en', which is not accepted")
+
+
 class TestLives:
     def test_what_was_deleted_is_of_no_use(self) -> None:
         gone = tool("s", "delete_customer", "customer_id!", {"customer_id": str})

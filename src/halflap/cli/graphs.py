@@ -25,6 +25,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
+from halflap.cli.unheard import tell, unheard
 from halflap.cli.wrapping import print_lines
 from halflap.errors import FileError, UsageError
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["graph"]
 
 _LONGEST_MAPPINGS = 160
-_SILENT = "it has not answered yet."
 _NARROW = 100
 
 
@@ -87,11 +87,10 @@ def _graph(
     set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and form not in {None, Form.JSON}:
         raise UsageError("--json and another --format exclude each other. Leave one of them out.")
-    edges, tools, unheard = asyncio.run(_read(read_config(config), tool))
-    for name, reason in unheard.items():
-        note(f"Server {name!r} is not in it yet: {reason}")
+    edges, tools, (missing, down) = asyncio.run(_read(read_config(config), tool))
+    tell(missing, down)
     if output is None and form is None and not as_json:
-        _table(edges, all_heard=not unheard)
+        _table(edges, all_heard=not missing)
     elif output is None and (as_json or form is Form.JSON):
         print_json(_data(edges, tools))
     else:
@@ -100,23 +99,18 @@ def _graph(
 
 async def _read(
     config: Config, tool: str | None
-) -> tuple[Sequence[Edge], Mapping[str, Ports], Mapping[str, str]]:
-    """Give the edges, the tools, and the servers whose tools are not among them, each with the reason."""
+) -> tuple[Sequence[Edge], Mapping[str, Ports], tuple[list[str], list[str]]]:
+    """Give the edges, the tools, and what is to be said of servers whose tools are not among them or out of reach."""
     async with opened(config) as gateway:
         with working("Working out what feeds what"):
             found = await gateway.graph(behind=False)
-            reasons, listed = gateway.unavailable(), gateway.snapshot.servers
-            unheard = {
-                one.name: reasons.get(one.name, _SILENT)
-                for one in config.servers
-                if not one.disabled and one.name not in listed
-            }
+            missed = unheard(config, gateway)
             if tool is None:
-                return await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools), unheard
+                return await asyncio.to_thread(lambda: list(found.edges())), dict(found.tools), missed
             name = gateway.tool_named(found, tool)
             around = {(edge.source, edge.target): edge for edge in (*found.into(name), *found.out_of(name))}
         names = {name, *(end for pair in around for end in pair)}
-        return list(around.values()), {one: found.tools[one] for one in sorted(names)}, unheard
+        return list(around.values()), {one: found.tools[one] for one in sorted(names)}, missed
 
 
 def _data(edges: Sequence[Edge], tools: Mapping[str, Ports]) -> dict[str, Any]:
@@ -223,17 +217,20 @@ def explain(
 ) -> None:
     """Say why one tool feeds another, or what comes nearest to that and why it is not enough."""
     set_up_logging(verbose=verbose, tells_of_servers=True)
-    told = asyncio.run(_explained(read_config(config), source, target))
+    told, missed = asyncio.run(_explained(read_config(config), source, target))
+    tell(*missed)
     if as_json:
         print_json(told.to_json())
         return
     print_lines(_lines(told))
 
 
-async def _explained(config: Config, source: str, target: str) -> Explanation:
+async def _explained(
+    config: Config, source: str, target: str
+) -> tuple[Explanation, tuple[list[str], list[str]]]:
     async with opened(config) as gateway:
         with working("Working out what feeds what"):
-            return await gateway.explain_edge(source, target, behind=False)
+            return await gateway.explain_edge(source, target, behind=False), unheard(config, gateway)
 
 
 def _lines(told: Explanation) -> list[str]:
@@ -263,7 +260,8 @@ def rebuild(
 ) -> None:
     """Work out anew what feeds what, from what is known now, and keep it in the store."""
     set_up_logging(verbose=verbose, tells_of_servers=True)
-    tools, edges = asyncio.run(_rebuilt(read_config(config)))
+    tools, edges, missed = asyncio.run(_rebuilt(read_config(config)))
+    tell(*missed)
     if as_json:
         print_json({"tools": tools, "edges": edges})
         return
@@ -271,9 +269,9 @@ def rebuild(
     sys.stdout.flush()
 
 
-async def _rebuilt(config: Config) -> tuple[int, int]:
+async def _rebuilt(config: Config) -> tuple[int, int, tuple[list[str], list[str]]]:
     async with opened(config) as gateway:
         with working("Working out what feeds what"):
             found = await gateway.rebuild_graph(behind=False)
             edges = await asyncio.to_thread(lambda: sum(1 for _ in found.edges()))
-            return len(found.tools), edges
+            return len(found.tools), edges, unheard(config, gateway)

@@ -23,6 +23,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
+from halflap.cli.unheard import tell, unheard
 from halflap.cli.wrapping import print_lines
 from halflap.errors import UsageError
 
@@ -72,7 +73,8 @@ def suggest(
     if as_json and program:
         raise UsageError("--json and --program exclude each other: the data has the program in it.")
     words = " ".join(goal or ())
-    found = asyncio.run(_suggested(read_config(config), words, want, have or [], limit))
+    found, missed = asyncio.run(_suggested(read_config(config), words, want, have or [], limit))
+    tell(*missed)
     best = found["suggestions"][0] if found["suggestions"] else None
     if as_json:
         print_json(found)
@@ -89,12 +91,13 @@ def suggest(
 
 async def _suggested(
     config: Config, goal: str, want: str | None, have: Sequence[str], limit: int
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], tuple[list[str], list[str]]]:
     async with opened(config) as gateway:
         with working("Looking for a way"):
             graph = await gateway.graph(behind=False)
             at_hand = _at_hand(have, graph)
-            return await gateway.suggest_workflow(goal or None, at_hand, want, limit, behind=False)
+            found = await gateway.suggest_workflow(goal or None, at_hand, want, limit, behind=False)
+            return found, unheard(config, gateway)
 
 
 def _at_hand(pairs: Sequence[str], graph: Graph) -> dict[str, Any]:

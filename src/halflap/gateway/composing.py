@@ -169,7 +169,9 @@ class Composing(Knowing):
                 f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Give the whole name of one."
             )
         assert self._calls is not None
-        self._calls.policy.admit(self.snapshot.find(name), self.snapshot)
+        servers = [one.name for one in self.config.servers]
+        down = {} if self._listings is None else self._listings.unavailable(self._pool or ())
+        self._calls.policy.admit(self.snapshot.find(name, servers, down), self.snapshot)
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
     async def _meant(self, goal: str, graph: Graph) -> list[Meant]:

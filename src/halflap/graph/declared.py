@@ -42,7 +42,7 @@ _FROM = frozenset(
 _TO = frozenset(("feed", "feeds", "followed", "into", "pass", "passed", "then", "with"))
 _NEVER = frozenset(
     (
-        "avoid", "deprecated", "doesn't", "doesnt", "don't", "dont", "except", "instead", "never", "not", "rather",
+        "avoid", "deprecated", "differ", "different", "differs", "doesn't", "doesnt", "don't", "dont", "except", "instead", "never", "not", "rather",
         "replaces", "unlike", "without",
     )
 )  # fmt: skip
@@ -50,6 +50,10 @@ _USING = frozenset(("call", "invoke", "run", "use"))
 _TO_GET = re.compile(
     r"\W*(?:tool\s+)?(?:first\b|to (?:get|find|obtain|look|discover|list|see|retrieve|fetch|resolve|search))",
     re.IGNORECASE,
+)
+_WHICH = frozenset(("that", "what", "which"))
+_GIVES = re.compile(
+    r"\W*(?:tool\s+)?(?:gave|gives|lists|outputs|produces|provides|returned|returns|yields)\b", re.IGNORECASE
 )
 _TOOL_FOLLOWS = re.compile(r"\s+tools?\b", re.IGNORECASE)
 
@@ -69,6 +73,8 @@ class Mention(NamedTuple):
     names: frozenset[Words] = frozenset()
     """Other names in the same sentence, such as that of the field that is meant."""
     text: str = ""
+    is_told: bool = True
+    """Whether words say which way, rather than where it stands."""
 
     def means(self, name: str) -> bool:
         """Say whether this is the name of that tool."""
@@ -82,6 +88,8 @@ class Relation(NamedTuple):
     slot: Path | None
     names: frozenset[Words]
     text: str
+    is_told: bool = True
+    """Whether its words say that something goes this way, rather than only name the tool."""
 
 
 def related_keys(server: str, kind: Type, direction: Literal["produces", "consumes"]) -> Sequence[str]:
@@ -118,10 +126,10 @@ def relations(
     """Give what the two tools' descriptions say of values that go from the one to the other."""
     for one in mentions_of_source:
         if one.direction == "to" and one.means(target):
-            yield Relation(one.place, None, one.names, one.text)
+            yield Relation(one.place, None, one.names, one.text, one.is_told)
     for one in mentions_of_target:
         if one.direction == "from" and one.means(source):
-            yield Relation(None, one.slot, one.names, one.text)
+            yield Relation(None, one.slot, one.names, one.text, one.is_told)
 
 
 def _read(text: str, default: Direction | None) -> Iterator[Mention]:
@@ -133,25 +141,34 @@ def _read(text: str, default: Direction | None) -> Iterator[Mention]:
         if not found or not _NEVER.isdisjoint(re.findall(r"[\w']+", sentence.casefold())):
             continue
         said = " ".join(sentence.split())[:_LONGEST_SHOWN]
-        names = {words_of(name) for name, _ in found}
-        for name, direction in found:
+        names = {words_of(name) for name, _, _ in found}
+        for name, direction, is_told in found:
             if direction is not None:
-                yield Mention(name, direction, names=frozenset(names - {words_of(name)}), text=said)
+                rest = frozenset(names - {words_of(name)})
+                yield Mention(name, direction, names=rest, text=said, is_told=is_told)
 
 
-def _named(sentence: str, default: Direction | None) -> Iterator[tuple[str, Direction | None]]:
-    """Give the names in a sentence that may be tools', each with the way that the words before it tell."""
-    direction = default
-    using = False
+def _named(sentence: str, default: Direction | None) -> Iterator[tuple[str, Direction | None, bool]]:
+    """Give the names in a sentence that may be tools', each with the way that the words around it tell, and whether they do."""
+    direction, is_told, before = default, False, ""
     for token in _TOKEN.finditer(sentence):
         word = token["name"].rstrip("./:-")
         low = word.casefold()
-        direction = "from" if low in _FROM else "to" if low in _TO else direction
+        if low in _FROM or low in _TO:
+            direction, is_told = "from" if low in _FROM else "to", True
         rest = sentence[token.end() : token.end() + _AHEAD]
         quoted = bool(token["quote"] and token["end"]) or rest.startswith("()")
         if quoted or _COMPOUND.search(word):
-            first = using and default is None and _TO_GET.match(rest)
-            yield word, "from" if first else direction
+            first = before in _USING and default != "to" and _TO_GET.match(rest)
+            if first or (before in _WHICH and default != "to" and _GIVES.match(rest)):
+                yield word, "from", True
+                continue
+            yield word, direction, is_told
+            tool, dot, field = word.partition(".")
+            if dot:
+                # `scan_bay.ref`: a field of what a tool returns.
+                yield tool, direction, is_told
+                yield field.rpartition(".")[2], None, False
         elif _TOOL_FOLLOWS.match(rest):
-            yield word, direction
-        using = low in _USING
+            yield word, direction, is_told
+        before = low

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from halflap.graph.declared import RELATED, related_to, relations
 from halflap.graph.edge import Evidence, path_text
 from halflap.graph.fit import conflict
+from halflap.graph.meant import DECLARED, At, meant
 from halflap.graph.vocabulary import CHOSEN, COMMON_THINGS, IDENTIFYING, KINDS, telling
-from halflap.graph.words import words_in, words_of
+from halflap.graph.words import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from halflap.graph.declared import Relation
     from halflap.graph.edge import EvidenceKind
@@ -30,12 +31,7 @@ _LEADING_FORMAT = 0.35
 _MARKS = "{=#!+" + RELATED
 """What keys begin with that are no names."""
 _MOST_SAID = 8
-_MOST_MEANT = 5_000
-"""So many places and slots are looked at for one relation: a text can be written to mean all of them."""
 _NAME = 0.88
-_DECLARED = 0.8
-_MEANT = 0.75
-"""What a description says, where no name shows which field it means."""
 _SHAPE = 0.55
 _TOLD = 0.62
 _ONE_OF_FEW = Evidence("format", 0.5, "one of the same few values")
@@ -53,12 +49,8 @@ _GUESSED_OF_OTHERS = 0.78
 _ITS_OWN = 0.4
 _CHANGED = 0.5
 _LEFT_OVER = 0.6
-_SILENT = 0.15
-_NEAR = 0.75
 _COMPANION = 0.3
 _FIELD = 0.6
-
-At = tuple[int, int]
 
 
 class Flows(Protocol):
@@ -129,7 +121,10 @@ def _worth(key: str) -> _Worth:
     words = key.split()
     last, things = words[-1], set(words[:-1])
     worth = elsewhere = _NAME * telling(tuple(words))
-    if last in KINDS and last not in IDENTIFYING:
+    if (last in KINDS and last not in IDENTIFYING) or (
+        last == "code" and words[-2:-1] and words[-2] in KINDS
+    ):
+        # As an address is, so is the code of a country: the same wherever it is found.
         elsewhere *= _ANYWHERE
         guessed = elsewhere
     else:
@@ -185,6 +180,9 @@ def candidates(
                 _declared(source, target, one, named, others)
     if seen is not None:
         _seen(source, target, seen, others)
+    if not others:
+        # So it is with nearly all of them.
+        return [_candidate(source, target, at, one, ()) for at, one in named.items() if one.weight >= least]
     return [
         _candidate(source, target, at, named.get(at), others.get(at, ()))
         for at in {**named, **others}
@@ -271,7 +269,7 @@ def _formats(source: Node, target: Node, key: str, weight: float, others: dict[A
 def _same(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]) -> None:
     """Note what is the same within one server: the few values that are possible, or what a tool is for."""
     if key[0] == RELATED:
-        evidence = Evidence("declared", _DECLARED, related_to(key))
+        evidence = Evidence("declared", DECLARED, related_to(key))
     else:
         told = Evidence("entity", _TOLD, f"{source.name} is there to tell it")
         evidence = _ONE_OF_FEW if key[0] == "#" else told
@@ -323,46 +321,14 @@ def _seen(source: Node, target: Node, seen: Flows, others: dict[At, list[Evidenc
 
 
 def _declared(
-    source: Node, target: Node, one: Relation, named: dict[At, _Named], others: dict[At, list[Evidence]]
+    source: Node, target: Node, one: Relation, named: Mapping[At, _Named], others: dict[At, list[Evidence]]
 ) -> None:
-    """Find which places and slots a description means."""
-    meant = islice(_meant(source, target, one), _MOST_MEANT)
-    pairs = [at for at in meant if not conflict(source.place_forms[at[0]], target.slot_forms[at[1]])]
-    best = max((named[at].weight for at in pairs if at in named), default=0.0)
-    weight = _DECLARED
-    chosen = [at for at in pairs if at in named and named[at].weight >= best * _NEAR]
-    if best < _SILENT:
-        chosen = [at for at in pairs if _is_akin(source, target, at, one)]
-        weight = _MEANT
+    """Note what a description says, for the places and slots that it means."""
+    chosen, weight = meant(source, target, one, {at: name.weight for at, name in named.items()})
     for at in chosen:
         known = others.setdefault(at, [])
         if not any(evidence.kind == "declared" for evidence in known):
             known.append(Evidence("declared", weight, one.text))
-
-
-def _meant(source: Node, target: Node, one: Relation) -> Iterator[At]:
-    fields = {at for at, name in enumerate(source.place_names) if name and name in one.names}
-    for at, place in enumerate(source.ports.places):
-        if (one.place is not None and place.path[: len(one.place)] != one.place) or (
-            fields and at not in fields
-        ):
-            continue
-        for to, slot in enumerate(target.ports.slots):
-            if one.slot is None or slot.path[: len(one.slot)] == one.slot:
-                yield at, to
-
-
-def _is_akin(source: Node, target: Node, at: At, one: Relation) -> bool:
-    """Say whether a place may be what a description means, though its name is another."""
-    if source.place_forms[at[0]].kinds & {"object", "boolean"}:
-        return False
-    path = source.ports.places[at[0]].path
-    if not path or path[-1].kind != "key":
-        return True
-    mine, theirs = source.place_names[at[0]], target.slot_names[at[1]]
-    if not mine or not (mine[-1] in IDENTIFYING or mine[-1] in KINDS):
-        return False
-    return mine[-1:] == theirs[-1:] or mine[-1] in words_in(one.text)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -375,7 +341,8 @@ def _candidate(
     source: Node, target: Node, at: At, named: _Named | None, others: Sequence[Evidence]
 ) -> Candidate:
     given, asked = source.place_forms[at[0]], target.slot_forms[at[1]]
-    problem = conflict(given, asked)
+    # Most are the very same: a text where a text is asked for.
+    problem = "" if given is asked and given.kinds else conflict(given, asked)
     if named is None:
         return Candidate(*at, tuple(others), problem)
     weight = named.weight

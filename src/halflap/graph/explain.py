@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.graph.between import LEAST_OPTIONAL
+from halflap.graph.declared import relations
 from halflap.graph.edge import path_text
 from halflap.graph.evidence import LEAST, candidates
+from halflap.graph.fit import conflict
+from halflap.graph.vocabulary import is_secret
 from halflap.graph.words import phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from halflap.graph.edge import Edge, Evidence, Path
     from halflap.graph.evidence import Candidate, Flows
@@ -20,10 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "Near", "Reason", "explain"]
 
 Reason = Literal[
-    "type conflict", "says nothing", "too common", "other server", "optional", "unsure", "unknown tool", "no output",
-    "no input", "nothing alike",
+    "type conflict", "says nothing", "too common", "other server", "optional", "unsure", "unclear", "secret",
+    "unknown tool", "no output", "no input", "nothing alike",
 ]  # fmt: skip
 _MOST = 8
+_SAID = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,12 @@ def _near(source: Node, target: Node, weigh: Callable[[str], float], seen: Flows
             None, None, "nothing alike", "a tool feeds itself by pagination alone, and has no cursor for it"
         )
         return
-    for one in candidates(source, target, weigh, seen):
+    found = candidates(source, target, weigh, seen)
+    for one in found:
         yield _why(source, target, one)
+    if source.server == target.server:
+        known = {proof.detail for one in found for proof in one.evidence if proof.kind == "declared"}
+        yield from _unclear(source, target, known)
     yield from _bare_names(source, target)
 
 
@@ -123,6 +131,29 @@ def _claims(source: Node, target: Node) -> Iterator[Near]:
             )
 
 
+def _unclear(source: Node, target: Node, known: Collection[str]) -> Iterator[Near]:
+    """Give what descriptions say of the two without saying which field is meant."""
+    for one in relations(source.mentions, source.name, target.mentions, target.name):
+        slots = [at for at, slot in enumerate(target.ports.slots) if _is_in(slot.path, one.slot)]
+        if one.text in known or all(is_secret(target.slot_names[at]) for at in slots):
+            continue
+        places = [at for at, place in enumerate(source.ports.places) if _is_in(place.path, one.place)]
+        fitting = any(
+            not conflict(source.place_forms[at], target.slot_forms[to]) for at in places for to in slots
+        )
+        what = "the parameter" if one.place else "the field" if one.slot else "the field and the parameter"
+        detail = f"{one.text!r} says so, but {what} can be several"
+        if not fitting:
+            detail = f"{one.text!r} says so, but no field is of a type that is taken"
+        elif not one.is_told:
+            detail = f"{one.text!r} names it, but not as where something comes from"
+        yield Near(one.place, one.slot, "unclear", detail, _SAID)
+
+
+def _is_in(path: Path, outer: Path | None) -> bool:
+    return outer is None or path[: len(outer)] == outer
+
+
 def _why(source: Node, target: Node, one: Candidate) -> Near:
     place, slot = source.ports.places[one.place].path, target.ports.slots[one.slot]
     strength = one.strength
@@ -145,15 +176,19 @@ def _why(source: Node, target: Node, one: Candidate) -> Near:
 
 
 def _bare_names(source: Node, target: Node) -> Iterator[Near]:
-    """Give names that both have and that are not even compared, since they say nothing: cursors, booleans."""
+    """Give names that both have and that are not even compared: cursors, booleans, secrets."""
     compared = {held.at for found in target.takes.values() for held in found}
     for to, slot in enumerate(target.ports.slots):
         name = target.slot_names[to]
         if not name or to in compared:
             continue
+        reason: Reason = "secret" if is_secret(name) else "says nothing"
+        detail = f"{phrase(name)!r} is each call's own"
+        if reason == "secret":
+            detail = f"{phrase(name)!r} is taken from no result, unless values were seen to go there"
         for at, place in enumerate(source.ports.places):
             if source.place_names[at] == name:
-                yield Near(place.path, slot.path, "says nothing", f"{phrase(name)!r} is each call's own")
+                yield Near(place.path, slot.path, reason, detail)
 
 
 def _nothing(source: Node, target: Node) -> Near:

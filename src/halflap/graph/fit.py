@@ -127,7 +127,7 @@ def conflict(given: Form, asked: Form) -> str:  # noqa: PLR0911 -- one for each 
     if not fitting:
         return f"{_list(given.kinds)} is no {_list(asked.kinds)}"
     if given.values is not None and asked.values is not None:
-        return "" if given.values & asked.values or not given.values else "none of its values is accepted"
+        return _choices(given.values, asked.values)
     if given.values is not None and asked.format in MATCHERS:
         texts = [value for name, value in given.values if name == "str"]
         return "" if _some_match(texts, asked.format) else f"none of its values is a {asked.format}"
@@ -140,6 +140,16 @@ def conflict(given: Form, asked: Form) -> str:  # noqa: PLR0911 -- one for each 
     if fitting == {"string"} == given.kinds:
         return _texts(given, asked)
     return _objects(given, asked) if fitting == {"object"} else ""
+
+
+def _choices(given: frozenset[tuple[str, Any]], asked: frozenset[tuple[str, Any]]) -> str:
+    """Say why one of a few values is not always one of others: a call that is refused now and then is no way."""
+    refused = sorted(repr(value) for _, value in given - asked)
+    if not refused:
+        return ""
+    if given.isdisjoint(asked):
+        return "none of its values is accepted"
+    return f"it may be {refused[0][:80]}, which is not accepted"
 
 
 def _texts(given: Form, asked: Form) -> str:

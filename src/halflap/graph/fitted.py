@@ -22,7 +22,7 @@ __all__ = ["fitted", "read_path"]
 
 _STEP = re.compile(
     r"(?P<each>\[\])|\.?(?P<name>\{key\})|\.?(?P<value>\{\})|\[(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]"
-    r"|\.?(?P<key>\w+)"
+    r"|\.?(?P<key>[^.\[\]{}]+)"
 )
 
 
@@ -41,6 +41,8 @@ def read_path(text: str) -> Path | None:
             except (ValueError, SyntaxError):
                 return None
         elif found["key"] is not None:
+            if not found["key"].isidentifier():
+                return None
             path.append(key(found["key"]))
         else:
             path.append(EACH if found["each"] else NAME if found["name"] else VALUE)

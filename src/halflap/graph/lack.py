@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rapidfuzz.distance import OSA
-
 from halflap.graph.edge import path_text
-from halflap.graph.words import phrase, words_of
+from halflap.graph.effects import seems_to_change
+from halflap.graph.near import MISSPELT, MOST, near_field, near_slot, places_called, tools_called_like
+from halflap.graph.terms import MOST_OPEN
+from halflap.graph.words import words_of
 from halflap.graph.workflow import slot_text
-from halflap.schema import compact
+from halflap.schema import clean, compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from halflap.graph.edge import Path, Slot
-    from halflap.graph.supply import Need, Unit
+    from halflap.graph.edge import Ports
+    from halflap.graph.need import Need, Unit
     from halflap.graph.terms import Flows, Terms
     from halflap.graph.workflow import Target
-    from halflap.schema import Type
 
 __all__ = ["Lack", "lack_of", "lack_of_target"]
 
-_MOST = 5
 _LAST = 100.0
 _TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
 _NOBODY = "No tool is known to return it."
-_MISSPELT = "the name is spelt nearly the same"
-_SPELT_LIKE = 0.6
-"""Two letters of five may be others, or one exchanged with the next."""
 _NEW = "It is the new value: what is there now is not written back. Say it in `have`."
-_PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
+_CHANGES = "it changes something, and is not what is wanted"
+_LACKS_MUCH = f"it lacks more than {MOST_OPEN} values itself"
+_LONGEST_TEXT = 300
+_LONGEST_TYPE = 200
+"""Descriptions are as long as their writers like: who wants the whole inspects the tool."""
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class Lack:
     def to_json(self) -> dict[str, Any]:
         """Give it as it is shown."""
         told: dict[str, Any] = {"tool": self.tool or None, "parameter": self.name}
-        told |= {"type": self.type} if self.type else {}
-        told |= {"description": self.description} if self.description else {}
+        told |= {"type": clean(self.type, _LONGEST_TYPE)} if self.type else {}
+        told |= {"description": clean(self.description, _LONGEST_TEXT)} if self.description else {}
         told |= {"could_provide": list(self.could), "near": list(self.near)}
         return told | ({"note": self.note} if self.note else {})
 
@@ -63,11 +63,19 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
     """Say what is known of a parameter that nothing supplies."""
     tool, unit, have = need.ports.tool, need.open[at], terms.have
     path = unit.path[:-1] if unit.is_array else unit.path
-    could = list(_could(terms, tool, at, unit))
+    could = list(_could(terms, need, at))
     known = {tool, *(one["tool"] for one in could)}
-    near = [one for slot in unit.slots if have.slot(slot) is None for one in _near(terms, slot, known)]
+    near = [
+        one
+        for slot in unit.slots
+        if have.slot(slot) is None
+        for one in near_slot(terms.graph, need.ports, slot, known)
+    ]
     refused = [(found, slot) for slot in unit.slots if (found := have.refused(slot))]
-    notes = [f"{name!r} is at hand, but {compact(slot.type)} is needed." for name, slot in refused]
+    notes = [
+        f"{name!r} is at hand, but {clean(compact(slot.type), _LONGEST_TYPE)} is needed."
+        for name, slot in refused
+    ]
     if at in terms.to_choose(tool):
         notes.append(_TO_ALL)
     if not refused and _is_old(terms, need, unit):
@@ -79,8 +87,8 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
         slot_text(path),
         _type(unit),
         unit.slots[0].description,
-        tuple(could[:_MOST]),
-        tuple(near[:_MOST]),
+        tuple(could[:MOST]),
+        tuple(near[:MOST]),
         " ".join(notes),
     )
 
@@ -99,68 +107,92 @@ def _is_old(terms: Terms, need: Need, unit: Unit) -> bool:
 def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack:
     """Say what is known of something wanted that no tool gives."""
     could = tuple(
-        {"tool": one, "why": "it changes something: want the tool itself to have it called"}
-        for one in refused
+        {"tool": one, "why": _why_refused(graph.tools[one])} for one in refused if one in graph.tools
     )
     if target.kind == "tool":
-        wanted = set(words_of(target.name))
-        ranked = sorted(
-            (
-                (len(wanted & set(words_of(name))), name)
-                for name in graph.tools
-                if wanted & set(words_of(name))
-            ),
-            key=lambda one: (-one[0], one[1]),
-        )
-        near = tuple({"tool": name, "why": "a similar name"} for _, name in ranked[:_MOST])
-        return Lack("", target.name, near=near, note="There is no such tool.")
-    spelt = [] if could else _spelt_like(graph, target.name)
-    known = {*refused, *(one["tool"] for one in spelt)}
-    near = (*spelt, *_told(graph, frozenset(words_of(target.name)), known))[:_MOST]
-    meant = f" Is {spelt[0]['path']} of {spelt[0]['tool']} meant?" if spelt else ""
-    return Lack("", target.name, could=could[:_MOST], near=near, note=f"{_NOBODY}{meant}")
+        return _lack_of_tool(graph, target)
+    meant = tools_called_like(graph, target.name)
+    near = near_field(graph, target.name, {*refused, *(one["tool"] for one in meant)})
+    near = [*meant, *([] if could else near)][:MOST]
+    best = next((one for one in near if one["why"] == MISSPELT and not could), None)
+    note = _NOBODY
+    if best is not None:
+        path = f"{best['path']} of " if best.get("path") else ""
+        note += f" Did you mean {path}{best['tool']}?"
+    return Lack("", target.name, could=could[:MOST], near=tuple(near), note=note)
 
 
-def _spelt_like(graph: Flows, wanted: str) -> list[dict[str, Any]]:
-    """Tell of the tools whose places have a name that is spelt like another, and is not that."""
-    said = {phrase(words_of(wanted)), phrase(words_of(wanted.rpartition(".")[2]))} - {""}
-    ranked: dict[str, float] = {}
-    for text in said:
-        for name in graph.named.all:
-            like = OSA.normalized_similarity(text, phrase(words_of(name)), score_cutoff=_SPELT_LIKE)
-            if _SPELT_LIKE <= like < 1:
-                # What is like all that was said is more than what is like its last word.
-                ranked[name] = max(ranked.get(name, 0.0), like * len(text))
-    told: dict[str, dict[str, Any]] = {}
-    for name in sorted(ranked, key=lambda one: (-ranked[one], one)):
-        for tool in heapq.nsmallest(_MOST, (one for one in graph.named.tools(name) if one in graph.tools)):
-            places = (one for one in graph.tools[tool].places if _last_key(one.path) == name)
-            path = min(path_text(one.path) for one in places)
-            told.setdefault(tool, {"tool": tool, "path": path, "why": _MISSPELT})
-        if len(told) >= _MOST:
-            break
-    return list(told.values())[:_MOST]
+def _why_refused(ports: Ports) -> str:
+    if seems_to_change(ports):
+        return "it changes something: want the tool itself to have it called"
+    return _LACKS_MUCH
 
 
-def _could(terms: Terms, tool: str, at: int, unit: Unit) -> Iterator[dict[str, Any]]:
-    """Give those who would supply it, the surest first, with what each lacks itself."""
-    ranked: list[tuple[float, str, dict[str, Any]]] = []
+def _lack_of_tool(graph: Flows, target: Target) -> Lack:
+    """Say why a tool is in no plan though it is wanted: there is none of that name, or it takes too much."""
+    ports = graph.tools.get(target.name)
+    if ports is not None:
+        return Lack("", target.name, note=_too_much(ports))
+    wanted = set(words_of(target.name))
+    ranked = sorted(
+        (-len(wanted & set(words_of(name))), name) for name in graph.tools if wanted & set(words_of(name))
+    )
+    near = tuple({"tool": name, "why": "a similar name"} for _, name in ranked[:MOST])
+    return Lack("", target.name, near=near, note="There is no such tool.")
+
+
+def _too_much(ports: Ports) -> str:
+    names = sorted(ports.required)
+    more = f", and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return (
+        f"It needs {len(names)} values, and nothing is planned for a tool that lacks more than {MOST_OPEN}. "
+        f"Give them in `have`: {', '.join(clean(one, 40) for one in names[:_MOST_NAMED])}{more}."
+    )
+
+
+def _could(terms: Terms, need: Need, at: int) -> Iterator[dict[str, Any]]:
+    """Give those who would supply it, the surest first, with what each lacks itself; then those that may not, and why."""
+    tool, unit = need.ports.tool, need.open[at]
+    ranked: dict[str, tuple[float, str, dict[str, Any]]] = {}
     for source, made in terms.all_offers(tool).items():
         offer = next((offer for one, offer in made if one == at), None)
         inner = terms.need(source)
         if offer is not None and inner is not None:
             paths = [path_text(one.source) for one in offer.given if one.origin == "step"]
             needs = [slot_text(one.path[:-1] if one.is_array else one.path) for one in inner.open]
-            told = {"tool": source, "path": ", ".join(paths), "needs": needs}
-            ranked.append((offer.cost + len(inner.open), source, told))
+            told = {"tool": source, "path": ", ".join(paths), "needs": needs[:_MOST_NAMED]}
+            ranked[source] = (offer.cost + len(inner.open), source, told)
     slots = {slot.path for slot in unit.slots}
     for edge in terms.graph.into(tool):
         link = next((one for one in edge.links if one.target in slots), None)
-        if link is not None and terms.need(edge.source) is None:
-            why = "it changes something, and is not what is wanted"
+        if link is not None and edge.source not in ranked and edge.source != tool:
+            why = _why_not(terms, edge.source, unit)
             told = {"tool": edge.source, "path": path_text(link.source), "why": why}
-            ranked.append((_LAST, edge.source, told))
-    yield from (told for _, _, told in sorted(ranked, key=lambda one: one[:2]))
+            ranked[edge.source] = (_LAST, edge.source, told)
+    for slot in unit.slots:
+        # What it names is gone when it returns it, so there is no edge: and yet it is what is asked for.
+        for ports, place in places_called(terms.graph, slot, lambda one: _is_refused(terms, one)):
+            if ports.tool not in ranked and ports.tool != tool:
+                told = {"tool": ports.tool, "path": path_text(place.path), "why": _CHANGES}
+                ranked[ports.tool] = (_LAST, ports.tool, told)
+    yield from (told for _, _, told in sorted(ranked.values(), key=lambda one: one[:2]))
+
+
+def _is_refused(terms: Terms, ports: Ports) -> bool:
+    return ports.tool not in terms.wanted and ports.tool not in terms.asked and seems_to_change(ports)
+
+
+def _why_not(terms: Terms, source: str, unit: Unit) -> str:
+    """Say why what a tool has for a parameter is not taken."""
+    if _is_refused(terms, terms.graph.tools[source]):
+        return _CHANGES
+    if terms.need(source) is None:
+        return _LACKS_MUCH
+    if unit.is_held:
+        return "something is at hand for it, which does not fit: nothing else is put in its place"
+    if unit.is_array:
+        return "it has only a part of what is needed"
+    return "the same value goes into another parameter of the call"
 
 
 def _type(unit: Unit) -> str:
@@ -171,40 +203,3 @@ def _type(unit: Unit) -> str:
         f"{slot_text(one.path[size:])}: {compact(one.type)}" for one in unit.slots if len(one.path) > size
     ]
     return f"[{{{', '.join(inner)}}}]" if inner else f"[{compact(unit.slots[0].type)}]"
-
-
-def _near(terms: Terms, slot: Slot, known: set[str]) -> list[dict[str, Any]]:
-    keys = [step.key for step in slot.path if step.kind == "key"]
-    return _told(terms.graph, frozenset(words_of(keys[-1])), known, slot.type)
-
-
-def _told(
-    graph: Flows, wanted: frozenset[str], known: set[str], kind: Type | None = None
-) -> list[dict[str, Any]]:
-    """Tell of the tools whose places have names that share the most words with a name, one place of each."""
-    alike: dict[tuple[int, int], list[str]] = {}
-    for name, _ in graph.named.sharing(wanted):
-        own = set(words_of(name))
-        alike.setdefault((len(wanted - own), len(own - wanted)), []).append(name)
-    told: dict[str, dict[str, Any]] = {}
-    for rank, names in sorted(alike.items()):
-        having = {tool for name in names for tool in graph.named.tools(name)}
-        fitting = (tool for tool in having if tool in graph.tools and tool not in known | told.keys())
-        for tool in heapq.nsmallest(_MOST - len(told), fitting):
-            places = (one for one in graph.tools[tool].places if _last_key(one.path) in names)
-            place = min(places, key=lambda one: path_text(one.path))
-            why = _why(rank == (0, 0), kind, place.type)
-            told[tool] = {"tool": tool, "path": path_text(place.path), "why": why}
-        if len(told) == _MOST:
-            break
-    return list(told.values())
-
-
-def _last_key(path: Path) -> str:
-    return next((step.key for step in reversed(path) if step.kind == "key"), "")
-
-
-def _why(same: bool, kind: Type | None, found: Type) -> str:
-    if kind is not None and {kind.kind, found.kind} <= _PLAIN and kind.kind != found.kind:
-        return f"it is {compact(found)[:80]}, and {compact(kind)[:80]} is needed"
-    return "the name is the same, but says too little" if same else "only a part of the name is the same"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.declared import mentions_of, related_keys
 from halflap.graph.fit import Form, form_of
 from halflap.graph.reading import place_readings, slot_readings, where
 from halflap.graph.subject import Subject, subject_of
-from halflap.graph.vocabulary import CONTAINERS, IDENTIFYING, KINDS, telling
+from halflap.graph.vocabulary import CONTAINERS, IDENTIFYING, KINDS, is_secret, telling
 from halflap.graph.words import Words, phrase, words_in, words_of
 
 if TYPE_CHECKING:
@@ -177,15 +178,14 @@ def _given(
         place.path[: at.into_list] for place, at in zip(ports.places, wheres, strict=True) if at.into_list
     }
     for at, (place, form, seen) in enumerate(zip(ports.places, forms, wheres, strict=True)):
-        if form.kinds == _YES_OR_NO:
+        if form.kinds == _YES_OR_NO or is_secret(seen.own):
             # Of yes and no, one is as good as another: there is nothing to be taken from one tool to another.
             continue
         only = len(lists) == 1 and bool(seen.into_list)
         for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):
             _hold(gives, key, at, weight, own=own)
-        for key in _typed(ports.server, seen, form):
-            _hold(gives, key, at)
-        for key in related_keys(ports.server, place.type, "produces"):
+        related = related_keys(ports.server, place.type, "produces")
+        for key in chain(_typed(ports.server, seen, form), related):
             _hold(gives, key, at)
         if seen.is_named and len(seen.own) == 1 and _is_vague(seen.own[0]):
             if _is_open(seen, subject):
@@ -207,12 +207,14 @@ def _taken(
         own_name = seen.own
         if form.kinds == _YES_OR_NO or not own_name or phrase(own_name) in PAGE_SLOTS:
             continue
+        if is_secret(own_name):
+            # Only that values were seen to go there says that they are meant to.
+            continue
         is_needed = slot.required and slot.parameter in ports.required
         for key, weight, own in slot_readings(slot.path, subject, form.kind, slot.description):
             _hold(takes, key, at, weight, own=own, optional=not is_needed)
-        for key in _typed_slot(ports.server, seen, form, is_needed=is_needed):
-            _hold(takes, key, at)
-        for key in related_keys(ports.server, slot.type, "consumes"):
+        related = related_keys(ports.server, slot.type, "consumes")
+        for key in chain(_typed_slot(ports.server, seen, form, is_needed=is_needed), related):
             _hold(takes, key, at)
         if len(slot.path) <= _OUTERMOST and _is_vague(own_name[-1]):
             for thing in _asked(own_name, subject):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
-    from halflap.graph.supply import Unit
+    from halflap.graph.need import Unit
     from halflap.graph.terms import Flows
 
 __all__ = ["Planned", "plan", "workflow_json"]

@@ -7,6 +7,7 @@ value in `reservations[]` reads `reservation`, and less surely `reservation id`.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.edge import EACH
@@ -19,12 +20,13 @@ from halflap.graph.vocabulary import (
     IDENTIFYING,
     KINDS,
     PERSONS,
+    PREPOSITIONS,
     ROLES,
     SHOWN,
     THINGS,
     telling,
 )
-from halflap.graph.words import Words, phrase, words_in, words_of
+from halflap.graph.words import Words, phrase, words_in, words_of, words_of_text
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Path
@@ -54,6 +56,7 @@ ASKED = "!"
 """Before the key of a bare result that a tool is for."""
 _LENGTH_OF_COLLECTION = 2
 _THING = 0.45
+_LONGEST_SAID = 300
 
 
 class Reading(NamedTuple):
@@ -134,7 +137,7 @@ def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> 
         return tuple(found.values())
     if len(own) == 1 and own[0] in KINDS:
         found[ASKED + own[0]] = Reading(ASKED + own[0], 1.0)
-    _said(found, own, description)
+    _said(found, own, description, creates=subject.creates)
     shortened = _shortened(own)
     if telling(own) < _WEAK or len(own) == 1:
         for words, weight in _things_around(names[:-1], own, subject):
@@ -168,14 +171,24 @@ def _things_around(parents: list[str], own: Words, subject: Subject) -> list[tup
     return found
 
 
-def _said(found: dict[str, Reading], own: Words, description: str) -> None:
-    """Read of what kind a value is, where the description says it and the name does not."""
+def _said(found: dict[str, Reading], own: Words, description: str, *, creates: bool) -> None:
+    """Read of what kind a value is, or of what, where the description says it and the name does not."""
+    if len(own) == 1 and own[0] in IDENTIFYING and not creates:
+        _said_of(found, own[0], description)
     if not description or (telling(own) >= _WEAK and own[-1] not in ADDRESSED):
         return
-    said = words_in(description[:300])
+    said = words_in(description[:_LONGEST_SAID])
     for kind in ("email", "url"):
         if kind in said and kind not in own and (own[-1] in ROLES or own[-1] in ADDRESSED):
             _add(found, (kind,), _SAID)
+
+
+def _said_of(found: dict[str, Reading], own: str, description: str) -> None:
+    """Read of what thing a value is: `An array of entity names`."""
+    text = description[:_LONGEST_SAID]
+    for thing, attribute in pairwise(words_of_text(text)) if own in text.casefold() else ():
+        if attribute == own and thing not in PREPOSITIONS and _is_thing((thing,), "string"):
+            _add(found, (thing, attribute), _SAID)
 
 
 def _named(found: dict[str, Reading], path: Path, subject: Subject, kind: str, *, is_only: bool) -> None:
@@ -268,6 +281,9 @@ def _whole(found: dict[str, Reading], subject: Subject, kind: str, form: str | N
     The text that a tool answers with may as well be a sentence: of `create_invoice` it is no identifier.
     """
     said = subject.phrase
+    if subject.is_many:
+        # The locations of a trial, as one text, are no location.
+        return
     if said and (said[-1] in IDENTIFYING or said[-1] in KINDS):
         _add(found, said, 1.0, own=True)
         for start in range(1, len(said)):

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
-from halflap.graph.supply import FAN_OUT, foreign, need_of, offers
+from halflap.graph.need import need_of
+from halflap.graph.supply import FAN_OUT, foreign, offers
 from halflap.graph.workflow import many
 
 if TYPE_CHECKING:
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Ports
     from halflap.graph.have import Have
     from halflap.graph.named import Named
-    from halflap.graph.supply import Need, Offer
+    from halflap.graph.need import Need
+    from halflap.graph.supply import Offer
 
-__all__ = ["AIMLESS", "CHANGING", "TOOL", "Flows", "Terms"]
+__all__ = ["AIMLESS", "CHANGING", "MOST_OPEN", "TOOL", "Flows", "Terms"]
 
 TOOL = 1.0
 """What a call costs at least."""
@@ -28,6 +30,10 @@ AIMLESS = 1.9
 it to be used, not all that there is to be gone through."""
 CHANGING = 2.0
 """What it costs to change something on the way: two more calls that only read are preferred."""
+
+
+MOST_OPEN = 50
+"""A tool that lacks more values than this is in no plan: neither would anybody read it."""
 
 
 class Flows(Protocol):
@@ -76,14 +82,15 @@ class Terms:
         self._offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {}
 
     def need(self, tool: str) -> Need | None:
-        """Say what a tool needs; None of one that may not be called."""
+        """Say what a tool needs; None of one that may not be called, or that needs too much."""
         if tool not in self._needs:
             ports = self.graph.tools.get(tool)
             may = tool in self.wanted or tool in self.asked
             refused = ports is None or (not may and seems_to_change(ports))
-            self._needs[tool] = (
+            need = (
                 None if ports is None or refused else need_of(ports, self.have, is_wanted=tool in self.wanted)
             )
+            self._needs[tool] = None if need is not None and len(need.open) > MOST_OPEN else need
         return self._needs[tool]
 
     def cost(self, tool: str) -> float:

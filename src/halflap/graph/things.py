@@ -50,7 +50,8 @@ _THINGS = frozenset(
      "year", "zone", "html", "pdf", "csv", "json", "xml", "docx", "xlsx", "excel", "txt", "markdown", "url", "ip", "dns",
      "tld", "sku", "npm", "pypi", "kpi", "gps", "faq", "pgn", "health", "hello", "help", "manual", "docs",
      "status", "info", "air", "sun", "moon", "sunrise", "sunset", "tide", "temperature", "humidity", "wind", "rain",
-     "population", "history", "faculty", "exhibit", "shelter", "tempo", "chroma", "mfcc", "prompt", "svg", "diff"}
+     "population", "history", "faculty", "exhibit", "shelter", "tempo", "chroma", "mfcc", "prompt", "svg", "diff",
+     "screenshot", "screenshots", "snapshot", "snapshots"}
 )  # fmt: skip
 _LIKE = frozenset(
     {"top", "latest", "recent", "current", "all", "my", "our", "your", "best", "worst", "upcoming", "available",

@@ -31,7 +31,8 @@ READING = frozenset(
      "where", "when", "how", "which", "does", "are", "display", "render", "plot", "visualize", "simulate", "solve",
      "compute", "determine", "infer", "analyse", "analyzer", "lint", "think", "guess", "whois", "research", "reader",
      "getter", "searcher", "finder", "viewer", "checker", "validator", "predictor", "calculator", "parser", "exists",
-     "splitter", "lists", "summarise", "recall", "collect", "expect", "assert"}
+     "splitter", "lists", "summarise", "recall", "collect", "expect", "assert", "whoami", "now", "echo", "look", "see",
+     "tell", "evaluate", "rank", "sort", "monitor", "weigh"}
 )  # fmt: skip
 HARMLESS_WITH = {
     "generate": frozenset(

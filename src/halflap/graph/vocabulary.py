@@ -35,6 +35,7 @@ __all__ = [
     "THINGS",
     "UPDATING",
     "VERBS",
+    "is_secret",
     "telling",
 ]
 
@@ -96,7 +97,7 @@ _SAYS = {
 _LITTLE = 0.1
 THINGS = _set(
     "action attribute author category cell class column comment condition config context document entry event field file "
-    "group header image instruction item key label layout line list message note object order page parameter property "
+    "group header image index instruction item key label layout line list message note object order page parameter property "
     "price query question request resource response result role row script section snippet step style tag task template "
     "test theme token topic user version view"
 )
@@ -184,9 +185,32 @@ PREPOSITIONS = _set(
 )
 
 
+_SECRETS = _set(
+    "apikey authorization credential cred passcode passphrase passwd password pwd secret accesskey secretkey privatekey"
+)
+_SECRET_KEYS = _set("access api auth client master private secret service signing ssh")
+_SECRET_TOKENS = _set(
+    "access api app auth authentication authorization bearer bot id jwt oauth personal refresh secret security"
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def is_secret(words: Words) -> bool:
+    """Say whether a name is that of what lets somebody in: no description or name is reason enough to pass such a thing on."""
+    if not words:
+        return False
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in _SECRETS or words == ("token",):
+        return True
+    return (last == "key" and before in _SECRET_KEYS) or (last == "token" and before in _SECRET_TOKENS)
+
+
 @lru_cache(maxsize=1 << 16)
 def telling(words: Words) -> float:
     """Say how much a name tells of what its value is, between 0 and 1."""
+    if len(words) > 1 and words[-2] in KINDS and words[-1] in IDENTIFYING and words[-1] not in KINDS:
+        # A country is a thing, too, where it has a code.
+        return _NAMES_A_THING
     if len(words) > 1 and words[-2] in THINGS:
         return _NAMES_A_THING if words[-1] in IDENTIFYING or words[-1] in KINDS else _OF_A_THING
     silent = 1.0
