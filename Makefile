@@ -62,7 +62,7 @@ test: check $(NODE_READY) $(SUITE)
 	@$(PYTEST) -m "not slow"
 
 test-all: check $(NODE_READY) $(SUITE)
-	@$(PYTEST)
+	@HALFLAP_THOROUGH=1 $(PYTEST)
 	@$(MAKE) --no-print-directory bench
 
 bench: $(READY)

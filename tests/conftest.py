@@ -10,6 +10,8 @@ import hypothesis
 import pytest
 from blockbuster import blockbuster_ctx
 
+from support import examples
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
 # A machine that is busy with other tests is no reason to fail one.
 hypothesis.settings.register_profile(
-    "halflap", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "halflap",
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("halflap")
 

@@ -23,7 +23,14 @@ ROOT = Path(__file__).parent.parent
 SERVERS = ROOT / "tests" / "servers"
 NODE_SERVERS = ROOT / "tests" / "real" / "node_modules" / ".bin"
 SHARED = Path(os.environ.get("HALFLAP_SHARED", ROOT.parent / "shared"))
+THOROUGH = bool(os.environ.get("HALFLAP_THOROUGH"))
+"""Whether there is time: `make test-all` has it."""
 HALFLAP = str(Path(sys.executable).with_name("halflap"))
+
+
+def examples(most: int) -> int:
+    """Say how many examples a law is tried on: a quarter where everything is to be done in minutes."""
+    return most if THOROUGH else max(10, most // 4)
 
 
 def python_server(name: str, script: str, *arguments: str, **settings: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from halflap.backfill.opening import ranges
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.store import ToolKey, open_store
 from store.rows import call
+from support import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -177,7 +178,7 @@ def in_ranges(data: bytes, step: int, start: int = 0, rules: Rules = SHOP) -> Li
 
 
 @given(RUNS, st.integers(1, 600))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_cut_into_ranges_gives_what_one_pass_gives(runs: list[list[tuple[bool, int]]], step: int) -> None:
     data = _log(runs)
     assert in_ranges(data, step) == found_in(data, SHOP, document=False).lineage

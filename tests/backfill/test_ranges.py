@@ -13,6 +13,7 @@ from backfill.logs import SHOP, found_in, lines, trace
 from halflap.backfill.found import NOTHING_FOUND, Found, Tree
 from halflap.backfill.kernel import learn_range
 from halflap.backfill.opening import ranges
+from support import examples
 
 VALUES: Any = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(0, 1), st.text("ab{[", max_size=4)),
@@ -50,7 +51,7 @@ def in_ranges(data: bytes, step: int) -> list[Found]:
 
 
 @given(LOGS, st.integers(1, 400))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_cut_into_ranges_gives_exactly_what_one_pass_gives(data: bytes, step: int) -> None:
     parts = in_ranges(data, step)
     whole = found_in(data, document=False)
@@ -63,7 +64,7 @@ def test_any_cut_into_ranges_gives_exactly_what_one_pass_gives(data: bytes, step
 
 
 @given(LOGS, st.integers(1, 400), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_ranges_are_put_together_in_any_grouping(data: bytes, step: int, chosen: st.DataObject) -> None:
     parts = in_ranges(data, step)
     while len(parts) > 1:

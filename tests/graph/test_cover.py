@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halflap.graph.cover import Choice, cover_of
+from support import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +61,7 @@ def check_told(size: int, offered: Sequence[Tool], found: Choice, missing: Seque
     assert math.isclose(cost, found.cost)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(tools(4, 6), st.none() | st.lists(st.sampled_from([1.0, 4.0, math.inf]), min_size=4, max_size=4))
 def test_of_few_units_the_choice_is_the_cheapest_that_there_is(
     offered: list[Tool], missing: list[float] | None
@@ -80,7 +81,7 @@ def test_of_few_units_the_choice_is_the_cheapest_that_there_is(
     check_told(4, offered, found, missing)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(tools(10, 14), st.none() | st.just([50.0] * 10))
 def test_of_many_units_the_choice_is_one_that_no_tool_less_makes_cheaper(
     offered: list[Tool], missing: list[float] | None

@@ -14,6 +14,7 @@ from halflap.graph.edge import path_text
 from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.workflow import Target
+from support import examples
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Link, Ports
@@ -57,7 +58,7 @@ def worlds(draw: st.DrawFn) -> Made:
     return Made.of(*tools, edges=joined, by_name=False)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(worlds(), st.integers(0, 1))
 def test_a_program_passes_to_every_call_what_the_plan_says(graph: Made, others: int) -> None:
     names = list(graph.tools)

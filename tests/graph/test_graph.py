@@ -11,6 +11,7 @@ from graph.made import ports
 from graph.making import graph_of, pair, tool
 from halflap.graph.fit import conflict, form_of
 from halflap.graph.graph import Graph
+from support import examples
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Ports
@@ -87,7 +88,7 @@ def edges(graph: Graph) -> dict[tuple[str, str], Edge]:
     return {(edge.source, edge.target): edge for edge in graph.edges()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(catalogues(), st.data())
 def test_tools_that_come_and_go_in_any_order_leave_the_same_edges(
     ports: list[Ports], data: st.DataObject
@@ -112,7 +113,7 @@ def test_tools_that_come_and_go_in_any_order_leave_the_same_edges(
     assert graph.tools == anew.tools
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(catalogues())
 def test_an_edge_is_found_from_its_source_from_its_target_and_by_itself(ports: list[Ports]) -> None:
     graph = Graph(ports)
@@ -135,7 +136,7 @@ def test_so_it_is_in_the_judged_catalogues() -> None:
     assert into == {(edge.source, edge.target): edge for edge in alone if edge is not None}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(catalogues())
 def test_a_type_conflict_is_never_an_edge(ports: list[Ports]) -> None:
     by_name = {one.tool: one for one in ports}
@@ -146,7 +147,7 @@ def test_a_type_conflict_is_never_an_edge(ports: list[Ports]) -> None:
             assert not conflict(form_of(places[link.source]), form_of(slots[link.target]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(catalogues())
 def test_renaming_all_tools_changes_nothing_but_names(ports: list[Ports]) -> None:
     renamed = [replace(one, tool=f"zz_{one.tool[::-1]}") for one in ports]
@@ -157,7 +158,7 @@ def test_renaming_all_tools_changes_nothing_but_names(ports: list[Ports]) -> Non
     assert before == {pair: edge.links for pair, edge in edges(Graph(renamed)).items()}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(catalogues())
 def test_coverage_is_what_it_says(ports: list[Ports]) -> None:
     by_name = {one.tool: one for one in ports}
@@ -170,7 +171,7 @@ def test_coverage_is_what_it_says(ports: list[Ports]) -> None:
             assert required <= touched
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(catalogues())
 def test_confidences_are_between_0_and_1_and_edges_are_as_sure_as_their_surest_link(
     ports: list[Ports],
@@ -181,7 +182,7 @@ def test_confidences_are_between_0_and_1_and_edges_are_as_sure_as_their_surest_l
         assert all(0 < one.weight < 1 for link in edge.links for one in link.evidence)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(catalogues())
 def test_every_pair_is_explained(ports: list[Ports]) -> None:
     graph = Graph(ports)

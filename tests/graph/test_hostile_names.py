@@ -24,6 +24,7 @@ from halflap.graph.svg import edges_svg, workflow_svg
 from halflap.graph.want import target_of
 from halflap.graph.workflow import Target, Workflow
 from halflap.schema import Type
+from support import examples
 
 HOSTILE = [
     "class", "__class__", "__import__", "None", "print", "asyncio", "json", "call_tool", "most_calls", "len", "zip",
@@ -73,7 +74,7 @@ def workflow(graph: Made, have: dict[str, Any]) -> Workflow:
     return plan(graph, want=[Target("tool", TARGET)], have=have).suggestions[0]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(TEXT, TEXT, TEXT.filter(lambda one: one not in {"next", "cursor"}), TEXT, TEXT)
 def test_a_program_passes_names_as_they_are(
     tool: str, server: str, field: str, parameter: str, inner: str
@@ -113,7 +114,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(VALUES.filter(lambda one: one is not None))
 def test_a_value_at_hand_arrives_as_it_is(value: Any) -> None:
     one = Ports("mcp__x__t", "x", (), (Slot((key("v"),), Type("any"), required=True),), frozenset({"v"}))
@@ -146,7 +147,7 @@ def test_a_value_that_python_could_not_read_back_is_written_in_another_way(value
     assert type(arguments["v"]) is type(value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(TEXT, TEXT, TEXT, TEXT, TEXT)
 def test_a_picture_shows_names_and_is_nothing_else(
     tool: str, server: str, field: str, parameter: str, inner: str

@@ -17,6 +17,7 @@ from halflap.graph.supply import CROSSING, OTHERS_VALUE
 from halflap.graph.terms import AIMLESS, TOOL, Terms
 from halflap.graph.want import goal_of
 from halflap.graph.workflow import Target
+from support import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,7 +114,7 @@ class Everything:
             yield OPEN, MISSING + (GIVEN_UP if is_offered else 0.0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(graphs(), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
 def test_no_plan_is_cheaper_than_the_first_and_none_without_its_tools_than_the_next(
     graph: Made, held: list[str]
@@ -137,7 +138,7 @@ def test_no_plan_is_cheaper_than_the_first_and_none_without_its_tools_than_the_n
     assert len(whole) == 3 or not any(cost <= least + SLACK - 1e-9 for cost in left.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(graphs(), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
 def test_of_ways_that_may_leave_something_open_the_first_is_the_cheapest(
     graph: Made, held: list[str]
@@ -153,7 +154,7 @@ def test_of_ways_that_may_leave_something_open_the_first_is_the_cheapest(
     assert math.isclose(first.total, min(all_ways.values()), abs_tol=1e-6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(graphs(), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
 def test_every_plan_supplies_every_required_parameter_from_a_step_before_it(
     graph: Made, held: list[str]
@@ -169,7 +170,7 @@ def test_every_plan_supplies_every_required_parameter_from_a_step_before_it(
         assert destructive <= {wanted}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(graphs(), st.permutations(NAMES))
 def test_the_order_of_what_is_at_hand_does_not_matter(graph: Made, names: list[str]) -> None:
     wanted = next(iter(graph.tools))
@@ -179,7 +180,7 @@ def test_the_order_of_what_is_at_hand_does_not_matter(graph: Made, names: list[s
     assert plan(graph, want=target, have=have).to_json() == plan(graph, want=target, have=turned).to_json()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(graphs())
 def test_where_nothing_gets_all_the_way_as_little_as_possible_is_left_open(graph: Made) -> None:
     """Nothing is left open that some tool, called with what is there, would have supplied."""

@@ -17,6 +17,7 @@ from halflap.graph.picture import edges_dot, edges_mermaid, workflow_dot, workfl
 from halflap.graph.plan import plan
 from halflap.graph.svg import edges_svg, workflow_svg
 from halflap.graph.want import target_of
+from support import examples
 
 if TYPE_CHECKING:
     from halflap.graph.workflow import Workflow
@@ -90,7 +91,7 @@ def test_an_svg_shows_every_step_and_every_mapping() -> None:
         assert one in text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.tuples(st.floats(20, 300), st.floats(20, 80)), min_size=1, max_size=9),
     st.lists(

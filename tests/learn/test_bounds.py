@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from halflap.learn import Shape, infer, merge, observer
 from halflap.learn.limits import MOST_PLACES
 from learn.test_infer import places
+from support import examples
 
 pytestmark = pytest.mark.slow
 """It takes long, and runs with `make test-all`."""
@@ -24,7 +25,8 @@ NAMES = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=
 BYTES_OF_A_PLACE = 3_000
 """More than one takes, both while it grows and in the shape that is made of it."""
 LAWS = settings(
-    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(150),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -170,7 +172,7 @@ def test_what_was_made_for_an_object_of_another_kind_is_not_counted() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("small_bounds", "always_looking")
-@settings(LAWS, max_examples=4_000)
+@settings(LAWS, max_examples=examples(4_000))
 @given(OBSERVED, st.randoms(use_true_random=False))
 def test_so_it_is_in_thousands_of_cases(observed: list[tuple[Any, int]], chance: random.Random) -> None:
     assert_order_and_grouping_do_not_matter(observed, chance)

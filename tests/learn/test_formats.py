@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halflap.learn.formats import FORMATS, MATCHERS, bit_of, format_of
+from support import examples
 
 STANDARD = [name for name in FORMATS if not name.endswith("-local")]
 """Those that JSON Schema knows; the others are OpenAPI's."""
@@ -23,7 +24,7 @@ def pattern_of(name: str) -> re.Pattern[str]:
 def test_what_is_taken_for_a_format_is_granted_by_the_validator(name: str) -> None:
     fits = jsonschema_rs.validator_for({"type": "string", "format": name}, validate_formats=True)
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(st.from_regex(pattern_of(name), fullmatch=True))
     def holds(text: str) -> None:
         assert not MATCHERS[name](text) or fits.is_valid(text)
@@ -31,7 +32,7 @@ def test_what_is_taken_for_a_format_is_granted_by_the_validator(name: str) -> No
     holds()
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.one_of(*(st.from_regex(pattern_of(name), fullmatch=True) for name in FORMATS)))
 def test_a_text_has_one_format_at_most(text: str) -> None:
     fitting = [name for name in FORMATS if MATCHERS[name](text)]

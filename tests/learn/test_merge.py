@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from halflap.learn import NOTHING, Shape, infer, merge, observer
 from learn.anything import OBSERVED
+from support import examples
 
 Observed = list[tuple[Any, int]]
 
 LAWS = settings(
-    max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(80),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -57,7 +59,7 @@ def test_so_it_is_where_every_bound_is_met(observed: Observed, chance: random.Ra
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("small_bounds")
-@settings(LAWS, max_examples=3_000)
+@settings(LAWS, max_examples=examples(3_000))
 @given(OBSERVED, st.randoms(use_true_random=False), st.booleans())
 def test_so_it_is_in_thousands_of_cases(observed: Observed, chance: random.Random, values: bool) -> None:
     assert in_any_order_and_grouping(observed, chance, values=values) == seen(observed, values=values)

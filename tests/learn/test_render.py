@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halflap.learn import infer, merge, outcome_of, render
 from learn.anything import OBSERVED, VARIED
-from support import shared_data
+from support import examples, shared_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from halflap.learn import Shape
 
 EXAMPLES = settings(
-    max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -57,7 +58,7 @@ def test_so_it_does_where_every_bound_is_met(observed: list[tuple[Any, int]]) ->
 
 
 @pytest.mark.usefixtures("crowds")
-@settings(EXAMPLES, max_examples=400)
+@settings(EXAMPLES, max_examples=examples(400))
 @given(VARIED, st.sampled_from([1, 3]))
 def test_so_it_does_where_a_variant_has_too_many_keys(observed: list[Any], times: int) -> None:
     fits = validator(infer(observed * times))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from halflap.learn import infer_schema_from_value, merge_schemas
 from learn.anything import ANYTHING
+from support import examples
 
 SOME = st.lists(ANYTHING, min_size=1, max_size=5)
 
@@ -61,14 +62,14 @@ def test_of_two_types_the_more_general_holds(one: Any, other: Any, schema: dict[
     assert merged(other, one) == schema
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(SOME)
 def test_every_value_fits_what_they_were_merged_to(values: list[Any]) -> None:
     schema = merged(*values)
     assert all(jsonschema_rs.is_valid(schema, value) for value in values)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(SOME, st.randoms(use_true_random=False))
 def test_the_order_makes_no_difference(values: list[Any], chance: Any) -> None:
     other = list(values)

@@ -11,6 +11,7 @@ from halflap.calls import Redactor
 from halflap.learn import Unkept, infer, merge, render, to_json, with_unkept
 from halflap.learn.unvalued import without_values
 from learn.anything import OBSERVED
+from support import examples
 
 SECRETS = ("a@b.de", "x y", "2024-01-01")
 REDACT = Redactor(SECRETS)
@@ -20,7 +21,7 @@ def marked(value: Any) -> Any:
     return with_unkept(value, REDACT.value(value))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(OBSERVED)
 def test_secrets_change_nothing_but_the_values_that_are_kept(observed: list[tuple[Any, int]]) -> None:
     values, digests = [value for value, _ in observed], [digest for _, digest in observed]
