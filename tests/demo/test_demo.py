@@ -26,6 +26,7 @@ from halflap.cli.demo.command import demo
 from halflap.cli.demo.playing import FILES
 from halflap.cli.demo.story import GUESSED, NEXT, RIGHT, SCENES, WRONG
 from halflap.cli.output import harmless
+from halflap.demo import contract_sales
 from support import HALFLAP, ROOT, alive, eventually
 
 # A Python that runs everything but one of the demo's servers.
@@ -128,6 +129,8 @@ def test_the_demo_shows_every_step_and_what_to_do_next(done: Done) -> None:
         "'id' is not in an item of the result of",
         "[].doc_id → doc_id: ★ get_doc",
         "Refunds above 5,000 USD need the approval of",
+        "✓ 9 of 9 tools say what they return, before any call.",
+        "OPP-007  Ada Okafor (legal), Bruno Silva (decision maker)",
     ],
 )
 def test_the_demo_tells_its_story(done: Done, shown: str) -> None:
@@ -193,7 +196,7 @@ def test_the_demo_fails_where_the_loop_breaks(place: Path) -> None:
     nameless.write_text(NAMELESS)
     done = broken(place, "doc_retrieval", f"exec {sys.executable} {nameless}")
     assert done.code == 1
-    assert "The demo failed at step 6 of 10, “What came back is learned”." in done.err
+    assert "The demo failed at step 6 of 11, “What came back is learned”." in done.err
     assert "Expected: doc_id to be learned\nCame: content, score, title\n" in done.err
     assert "Traceback" not in done.err
     # What did not hold was not shown.
@@ -222,6 +225,19 @@ def test_what_is_asked_wrongly_is_said_at_once(
     assert ended.value.exit_code == 2
     told = capsys.readouterr()
     assert said in told.out + told.err
+
+
+def test_the_server_of_the_contract_kit_is_the_example_itself() -> None:
+    example = ROOT / "examples" / "sales-server" / "server.py"
+    assert (contract_sales.FOLDER / "server.py").samefile(example)
+
+
+def test_where_links_could_not_be_made_the_server_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contract_sales, "FOLDER", tmp_path / "_contract_sales")
+    with pytest.raises(SystemExit, match=r"run examples/sales-server/server\.py itself\.$"):
+        contract_sales.serve()
 
 
 def children(pid: int) -> list[int]:

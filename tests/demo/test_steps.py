@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from halflap.cli.demo import story
+from halflap.cli.demo.built import Built
 from halflap.cli.demo.composed import Counted, Feeds, Learned, Suggested
 from halflap.cli.demo.known import Connected, Inspected, Searched
 from halflap.cli.demo.playing import play
@@ -83,9 +84,34 @@ def _unseen(feeds: Feeds) -> Feeds:
     return replace(feeds, edges=[replace(one, links=tuple(map(bare, one.links))) for one in feeds.edges])
 
 
-def _said(step: Suggested, **changes: Any) -> Suggested:
-    assert step.suggestion is not None
+def _said(step: Any, **changes: Any) -> Any:
     return replace(step, suggestion={**step.suggestion, **changes})
+
+
+def _linted(step: Built, server: str, **changes: Any) -> Built:
+    return replace(step, reports={**step.reports, server: replace(step.reports[server], **changes)})
+
+
+def _undeclared(step: Built) -> Built:
+    """Take away what the server declares, and leave what names say."""
+
+    def bare(link: Any) -> Any:
+        return replace(link, evidence=tuple(one for one in link.evidence if one.kind != "declared"))
+
+    return replace(step, edges=[replace(one, links=tuple(map(bare, one.links))) for one in step.edges])
+
+
+def _past_the_envelope(step: Built) -> Built:
+    """Let one more way begin beside the data."""
+    edge = step.edges[-1]
+    link = replace(edge.links[0], source=edge.links[0].source[1:])
+    return replace(step, edges=[*step.edges, replace(edge, target="another", links=(link,))])
+
+
+def _failed(step: Built) -> Any:
+    """Let one of the answers be an error."""
+    answers = [{"success": False, "error": {"code": "TIMEOUT"}}, *step.answers[1:]]
+    return _outcome(step, output=json.dumps(answers))
 
 
 def _outcome(step: Any, **changes: Any) -> Any:
@@ -171,6 +197,39 @@ SPOILT: list[tuple[type[Step], Callable[[Any], Step], str]] = [
     (Suggested, lambda one: _outcome(one, output="[]"), "came none"),
     (Suggested, lambda one: replace(one, calls=[]), "documents to be found"),
     (Suggested, lambda one: replace(one, after=one.before), "to be surer than"),
+    (Built, lambda one: replace(one, unavailable={"contract_sales": "it ended"}), "ready, came it ended"),
+    (
+        Built,
+        lambda one: replace(one, reports={"doc_retrieval": one.reports["doc_retrieval"]}),
+        "two servers to be judged, came doc_retrieval",
+    ),
+    (
+        Built,
+        lambda one: _linted(one, "contract_sales", findings=one.reports["doc_retrieval"].findings),
+        "came search_docs does not declare what it returns.",
+    ),
+    (Built, lambda one: _linted(one, "contract_sales", score=20.0), "came 20 and "),
+    (Built, lambda one: _linted(one, "doc_retrieval", fixes=()), "would help doc_retrieval, came nothing"),
+    (Built, lambda one: replace(one, calls_before=1), "before any call, came 1 calls"),
+    (
+        Built,
+        lambda one: replace(one, returns={**one.returns, story.KIT_CONTACTS: ""}),
+        f"to say what it returns, came {story.KIT_CONTACTS}",
+    ),
+    (Built, lambda one: replace(one, returns={}), "came no tool"),
+    (
+        Built,
+        lambda one: replace(one, edges=[edge for edge in one.edges if edge.target != story.KIT_CONTACTS]),
+        "came no such edge",
+    ),
+    (Built, _undeclared, "to be declared, came only name"),
+    (Built, _past_the_envelope, "in the data of the envelope"),
+    (Built, lambda one: replace(one, suggestion=None), "to be suggested, came none"),
+    (Built, lambda one: _said(one, tools=[story.KIT_CONTACTS]), f"came {story.KIT_CONTACTS}"),
+    (Built, lambda one: _said(one, missing=[{"parameter": "stage"}]), "nothing to be missing, came stage"),
+    (Built, lambda one: _outcome(one, outcome="error", text="it failed"), "came it failed"),
+    (Built, lambda one: replace(one, calls=[]), "opportunities in negotiation to be found"),
+    (Built, _failed, "the contacts of OPP-003, OPP-007, OPP-011, came OPP-007, OPP-011"),
     (Counted, lambda one: replace(one, definitions=0), "something to count"),
     (Counted, lambda one: replace(one, runs={"it": (10, 0)}), "to have told something"),
     (Counted, lambda one: replace(one, runs={"it": (10, 11)}), "more than 11 tokens of results"),
@@ -207,7 +266,7 @@ def shown(kind: type[S], step: S | Exception) -> None:
 
 def test_what_does_not_hold_is_not_shown(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     (step,) = [one for one in stage.steps if isinstance(one, Learned)]
-    with pytest.raises(DemoError, match="step 6 of 10, “What came back is learned”"):
+    with pytest.raises(DemoError, match="step 6 of 11, “What came back is learned”"):
         shown(Learned, replace(step, observations=7))
     out = capsys.readouterr().out
     assert story.LEARN.title in out
@@ -225,7 +284,7 @@ def test_what_does_not_hold_is_not_shown(stage: Stage, capsys: pytest.CaptureFix
 def test_whatever_goes_wrong_is_told_with_the_step(error: Exception, said: str) -> None:
     with pytest.raises(DemoError) as caught:
         shown(Ran, error)
-    assert "The demo failed at step 5 of 10" in str(caught.value)
+    assert "The demo failed at step 5 of 11" in str(caught.value)
     assert said in str(caught.value)
 
 

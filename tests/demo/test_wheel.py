@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import sysconfig
+import venv
+from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
@@ -13,15 +15,12 @@ from cli.program import environment
 from halflap.cli.demo.story import SCENES
 from support import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of this tree, unpacked as an installer does."""
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python that has a wheel of this tree, unpacked as an installer does, and the other packages of this one."""
     place = tmp_path_factory.mktemp("wheel")
     built = subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(place), str(ROOT)],
@@ -33,29 +32,32 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if "hatchling" in built.stderr and "No matching distribution" in built.stderr:
         pytest.skip("needs the build backend hatchling, which could not be fetched")
     assert built.returncode == 0, built.stderr
+    # An environment of its own: servers are started without PYTHONPATH, and have to be those of the wheel, too.
+    venv.create(place / "venv", symlinks=True)
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(place / "venv")}))
     (wheel,) = place.glob("*.whl")
     with ZipFile(wheel) as packed:
-        packed.extractall(place / "site")
-    return place
+        packed.extractall(site)
+    (site / "others.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    return place / "venv" / "bin" / "python"
 
 
-def test_the_demo_runs_from_a_wheel_alone(installed: Path) -> None:
-    site = installed / "site"
-    # It has to be this copy that runs, here and in the servers that it starts.
-    variables = {**environment(installed), "PYTHONPATH": str(site)}
-    where = "import halflap, halflap.demo; print(halflap.__file__, halflap.demo.__file__)"
-    found = subprocess.run(
-        [sys.executable, "-P", "-c", where], capture_output=True, text=True, env=variables, check=True
+def test_the_demo_runs_from_a_wheel_alone(python: Path) -> None:
+    home = python.parents[2]
+    variables = {name: value for name, value in environment(home).items() if name != "PYTHONPATH"}
+    where = (
+        "import halflap.demo.contract_sales as one; print(one.__file__, (one.FOLDER / 'server.py').resolve())"
     )
-    assert found.stdout.split() == [
-        str(site / "halflap" / name) for name in ("__init__.py", "demo/__init__.py")
-    ]
+    found = subprocess.run(
+        [python, "-P", "-c", where], capture_output=True, text=True, env=variables, check=True
+    )
+    assert all(Path(one).is_relative_to(python.parents[1].resolve()) for one in found.stdout.split())
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "halflap", "demo"],
+        [python, "-P", "-m", "halflap", "demo"],
         capture_output=True,
         text=True,
         env=variables,
-        cwd=installed,
+        cwd=home,
         timeout=90,
         check=False,
     )

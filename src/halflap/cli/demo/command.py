@@ -31,7 +31,7 @@ def demo(
     pause: Annotated[bool, typer.Option("--pause", help="Wait for Enter after each step.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the whole loop on three bundled servers, in a store of its own that is thrown away.
+    """Show the whole loop on bundled servers, in a store of its own that is thrown away.
 
     Every step asserts what it shows; the exit code is 1 if one does not hold.
     """

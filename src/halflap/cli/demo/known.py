@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from halflap.gateway import Gateway
 
-__all__ = ["Connected", "Inspected", "Searched", "Server", "bare"]
+__all__ = ["Connected", "Inspected", "Searched", "Server", "bare", "make_ready"]
 
 
 def bare(tool: str) -> str:
@@ -29,7 +29,8 @@ def bare(tool: str) -> str:
     return tool.rpartition("__")[2]
 
 
-async def _make_ready(gateway: Gateway) -> None:
+async def make_ready(gateway: Gateway) -> None:
+    """Start what runs and checks programs."""
     programs = await gateway.programs()
     await asyncio.gather(programs.ready(), programs.check_ready())
 
@@ -59,7 +60,7 @@ class Connected(Step):
     async def take(cls, gateway: Gateway) -> Connected:
         """Start all servers at once and wait for each of them; meanwhile, what runs and checks programs."""
         began = perf_counter()
-        await asyncio.gather(gateway.refresh(), _make_ready(gateway))
+        await asyncio.gather(gateway.refresh(), make_ready(gateway))
         seconds = perf_counter() - began
         reports = [(one.status, one) for one in await gateway.reports()]
         servers = [

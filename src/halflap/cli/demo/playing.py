@@ -8,6 +8,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from halflap.cli.demo.built import Built
 from halflap.cli.demo.composed import Counted, Feeds, Learned, Suggested
 from halflap.cli.demo.known import Connected, Inspected, Searched
 from halflap.cli.demo.programs import Guessed, Ran, Refused
@@ -42,6 +43,7 @@ async def play(config: Config, stage: Stage) -> None:
         await stage.show(Guessed, partial(Guessed.take, gateway))
         feeds = await stage.show(Feeds, partial(Feeds.take, gateway, inspected))
         suggested = await stage.show(Suggested, partial(Suggested.take, gateway, feeds))
+        await stage.show(Built, partial(Built.take, gateway))
         await stage.show(Counted, partial(Counted.take, gateway, ran, suggested))
     stage.close(perf_counter() - began)
 

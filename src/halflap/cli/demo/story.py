@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "CONNECT",
+    "CONTRACT",
     "COUNT",
     "FEEDS",
     "GET_DOC",
@@ -14,6 +15,10 @@ __all__ = [
     "GUESS_AGAIN",
     "GUESS_LINE",
     "INSPECT",
+    "KIT_CONTACTS",
+    "KIT_EDGES",
+    "KIT_PIPELINE",
+    "KIT_STAGE",
     "LEARN",
     "MISTAKES",
     "NEXT",
@@ -109,13 +114,19 @@ SUGGEST = Scene(
     "From what is at hand to what is wanted; before the schema was learned, no way led there.",
     "Looking for a way",
 )
+CONTRACT = Scene(
+    "contract",
+    "A server written with the contract kit composes by construction",
+    "What its tools return, how they fail and which ids go where is declared: nothing has to be learned first.",
+    "Starting a server that was written with the kit",
+)
 COUNT = Scene(
     "tokens",
     "What the model did not have to read",
     "Whatever goes through a model's context costs time, money and attention.",
     "Counting",
 )
-SCENES = (CONNECT, SEARCH, INSPECT, REFUSE, RUN, LEARN, GUESS_AGAIN, FEEDS, SUGGEST, COUNT)
+SCENES = (CONNECT, SEARCH, INSPECT, REFUSE, RUN, LEARN, GUESS_AGAIN, FEEDS, SUGGEST, CONTRACT, COUNT)
 
 SEARCHES = {
     "best customers by revenue": TOP_CUSTOMERS,
@@ -170,9 +181,23 @@ print(await mcp__doc_retrieval__get_doc(doc_id=best))
 """The wrong program without its other mistakes: the guess is left."""
 GUESSED_KEY, RIGHT_KEY = "id", "doc_id"
 
+KIT_PIPELINE = "mcp__contract_sales__sales_pipeline"
+KIT_CONTACTS = "mcp__contract_sales__opportunity_contacts"
+KIT_EDGES = {
+    (KIT_PIPELINE, KIT_CONTACTS): "data.opportunities[].opportunity_id → opportunity_id",
+    (
+        "mcp__contract_sales__sales_top_customers",
+        "mcp__contract_sales__order_history",
+    ): "data.customers[].customer_id → customer_id",
+}
+"""Ways that must be known before any call, and what goes along each."""
+KIT_STAGE = "negotiation"
+"""What is asked for: whom to talk to about all that is negotiated."""
+
 NEXT = (
     ("halflap init", "finds the MCP servers that your clients already have, and writes one configuration"),
     ("halflap install claude-code", "puts Halflap into a client; also claude-desktop, cursor, vscode"),
     ("halflap doctor", "says how every server is doing, and what to do about it"),
+    ("halflap lint", "says what keeps the tools of your servers from being composed, and how to mend it"),
     ("docs/tutorial.md", "ten minutes, from nothing to a program over servers of your own"),
 )
