@@ -23,8 +23,9 @@ from halflap.contract.checks import Checks
 from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse
 from halflap.contract.failures import Failures
 from halflap.contract.finite import place_of_endless
-from halflap.contract.invariants import Breach, path_text
+from halflap.contract.invariants import Breach, path_text, placed
 from halflap.contract.output import data_type, encoder_of, envelope_schema, output_schema, undeclared_of
+from halflap.contract.reach import Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -121,10 +122,13 @@ class ContractTool:
             )
         kind = data_type(_without(self.hints["return"], control))
         self.output_schema = envelope_schema(output_schema(kind), self._failures.codes)
+        data = self.output_schema["oneOf"][0]["properties"]["data"]
+        reach = Reach(data, self.output_schema.get("$defs", {}))
+        rules = tuple(placed(one, reach, self.name) for one in invariants)
         self._encode = encoder_of(kind)
         self._as_is = undeclared_of(kind, self.output_schema)
         try:
-            self._checks = Checks(self.output_schema, tuple(invariants))
+            self._checks = Checks(self.output_schema, rules)
         except ValueError as error:
             raise TypeError(
                 f"What the tool {self.name} returns cannot be checked; mend its type: {error}"
