@@ -53,6 +53,14 @@ class Of(msgspec.Struct, Generic[T]):
     value: T
 
 
+class Heavy(msgspec.Struct, tag=True):
+    weight: Kilos
+
+
+class Bought(msgspec.Struct, tag=True):
+    order: Order
+
+
 class Same(msgspec.Struct):
     plain: Kilos
     whole: Annotated[int | None, unit("kg")]
@@ -62,6 +70,7 @@ class Same(msgspec.Struct):
     two: tuple[Kilos, Order]
     listed: list[Order] | None
     choice: Kilos | Order | None
+    tagged: Heavy | Bought | None
     deep: dict[str, list[Kilos | None]]
     unset: Kilos | msgspec.UnsetType
     generic: Of[Kilos]
@@ -102,6 +111,7 @@ def at(schema: dict[str, Any], *path: Any) -> Any:
         (["choice", "anyOf", 0], KILOS),
         (["choice", "anyOf", 1], ORDER),
         (["deep", "additionalProperties", "items", *MAYBE], KILOS),
+        (["tagged", *MAYBE, "anyOf", 1, "properties", "order"], ORDER),
         (["unset"], KILOS),
         (["generic", "properties", "value"], KILOS),
         (["box", "properties", "weight"], KILOS),
@@ -124,6 +134,13 @@ def test_marks_are_told_wherever_they_are_in_a_struct(path: list[Any], said: dic
 def test_a_description_of_pydantic_s_is_one_there_too() -> None:
     weight = at(output_schema(Same), "properties", "box", "properties", "weight")
     assert weight["description"] == "With all in it. Unit: kg."
+
+
+def test_what_is_said_of_a_struct_stands_with_its_own() -> None:
+    root = output_schema(Annotated[Of[Order], Field(description="The root"), produces("thing")])
+    assert root["description"] == "The root. Produces: thing."
+    listed = output_schema(list[Annotated[Of[Order], Field(description="One of many")]])
+    assert listed["items"]["description"] == "One of many"
 
 
 class Model(BaseModel):

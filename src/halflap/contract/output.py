@@ -23,7 +23,6 @@ __all__ = [
     "data_type",
     "encoder_of",
     "envelope_schema",
-    "is_open",
     "marked",
     "output_schema",
     "undeclared_of",
@@ -154,13 +153,13 @@ def undeclared_of(kind: Any, schema: Mapping[str, Any]) -> Callable[[Any], Any] 
     """Give what has values as Python has them, for a type that leaves open what is in it; None for any other."""
     # Structs, too: what msgspec gives back is written by pydantic as what has no type.
     data = {"data": schema["oneOf"][0]["properties"]["data"], **schema.get("$defs", {})}
-    if not has_struct(kind) and not any(is_open(part) for part in _parts({"$defs": data})):
+    if not has_struct(kind) and not any(_is_open(part) for part in _parts({"$defs": data})):
         return None
     dump = _adapter(kind).dump_python
     return lambda value: dump(value, by_alias=True, warnings="none")
 
 
-def is_open(schema: Any) -> bool:
+def _is_open(schema: Any) -> bool:
     """Say whether a schema leaves open what is there: Any, a dict or a list of anything, a model that takes more."""
     if not isinstance(schema, dict):
         return schema is True

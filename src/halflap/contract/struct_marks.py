@@ -15,7 +15,7 @@ from halflap.contract.relations import LintIgnore, Mark
 from halflap.contract.written import DURATION, WRITTEN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["StructMarks"]
 
@@ -26,8 +26,10 @@ _QUALIFIERS = {"Required", "NotRequired", "ReadOnly", "Final"}
 class StructMarks:
     """Goes through annotations and the schemas that msgspec made of them, side by side."""
 
-    def __init__(self, defined: dict[str, Any]) -> None:
+    def __init__(self, defined: dict[str, Any], prefix: str) -> None:
+        """Take what schemas refer to, and what the names of these begin with."""
         self._defined = defined
+        self._prefix = prefix
         self._done: set[str] = set()
 
     def put(self, annotation: Any, schema: Any, given: Mapping[Any, Any] | None = None) -> None:
@@ -56,21 +58,18 @@ class StructMarks:
 
     def _put_choice(self, inside: tuple[Any, ...], schema: dict[str, Any], given: Mapping[Any, Any]) -> None:
         kinds = [one for one in inside if one is not types.NoneType and not _is_unset(one)]
-        branches = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
+        branches = list(_branches(schema))
         if len(kinds) == 1:
             self.put(kinds[0], branches[0] if len(branches) == 1 else schema, given)
             return
         from msgspec.json import schema_components  # noqa: PLC0415 -- whoever has such a type has msgspec
 
         # Which is which is told by what each would be alone; what was merged into one is left as it is.
-        template = next((one["$ref"] for one in branches if "$ref" in one), _REFERENCE)
-        prefix = "msgspec." if template.startswith(f"{_REFERENCE}msgspec.") else ""
+        template = f"{_REFERENCE}{self._prefix}{{name}}"
         for kind in kinds:
             if isinstance(_plain(kind, given), TypeVar):
                 continue
-            (alone,), _ = schema_components(
-                [_plain(kind, given)], ref_template=f"{_REFERENCE}{prefix}{{name}}"
-            )
+            (alone,), _ = schema_components([_plain(kind, given)], ref_template=template)
             for branch in branches:
                 if branch == alone:
                     self.put(kind, branch, given)
@@ -105,6 +104,15 @@ class StructMarks:
         elif schema.get("type") == "object":
             self.put(inside[-1], schema.get("additionalProperties"), given)
             self.put(inside[0], schema.get("propertyNames"), given)
+
+
+def _branches(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give the alternatives of a choice but null; those that a tag tells apart are a choice in the choice."""
+    for one in schema.get("anyOf", ()):
+        if "anyOf" in one:
+            yield from _branches(one)
+        elif one != {"type": "null"}:
+            yield one
 
 
 def _plain(annotation: Any, given: Mapping[Any, Any]) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from pydantic import PlainSerializer, WithJsonSchema
+from pydantic import PlainSerializer
 from typing_inspection.introspection import is_union_origin
 
 from halflap.contract.struct_marks import StructMarks
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["has_struct", "is_struct", "place_of_struct", "standing_in", "struct_schemas", "struct_to_json"]
 
 _PLACE = "x-halflap-struct"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the schema of one of msgspec's types belongs, with what is said of it around that."""
+
+    number: int
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(core_schema), _PLACE: self.number}
 
 
 def is_struct(kind: Any) -> bool:
@@ -51,7 +62,7 @@ def standing_in(annotation: Any, found: list[Any]) -> Any:
     """
     if is_struct(get_origin(annotation) or annotation):
         found.append(annotation)
-        return Annotated[Any, PlainSerializer(_builtins), WithJsonSchema({_PLACE: len(found) - 1})]
+        return Annotated[Any, PlainSerializer(_builtins), _Place(len(found) - 1)]
     if not has_struct(annotation):
         return annotation
     origin, given = get_origin(annotation), get_args(annotation)
@@ -88,7 +99,7 @@ def struct_schemas(
         prefix = "msgspec."
         schemas, found = schema_components(kinds, ref_template=f"#/$defs/{prefix}{{name}}")
     defined = {f"{prefix}{name}": schema for name, schema in found.items()}
-    marks = StructMarks(defined)
+    marks = StructMarks(defined, prefix)
     for kind, schema in zip(kinds, schemas, strict=True):
         marks.put(kind, schema)
     return list(schemas), defined
