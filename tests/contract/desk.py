@@ -23,6 +23,11 @@ class Ticket:
     minutes: Annotated[int, unit("minutes"), Field(description="Time spent")]
 
 
+@dataclass
+class Span:
+    shortest: Annotated[int, unit("minutes"), Field(description="At least")]
+
+
 TICKETS = [Ticket(f"T-{number}", number * 10) for number in range(5)]
 
 
@@ -55,3 +60,27 @@ def register(tool: Decorator, context_type: Any) -> None:
     def thread_name() -> str:
         """Tell in which thread this runs."""
         return threading.current_thread().name
+
+    @tool()
+    def merge_tickets(
+        numbers: list[Annotated[str, consumes("ticket"), Field(description="One of them")]],
+        span: Span,
+        every: Annotated[int, unit("minutes")] = Field(default=5, description="How often"),
+    ) -> int:
+        """Merge tickets."""
+        return len(numbers) + span.shortest + every
+
+
+def told_of_parameters(schema: dict[str, Any]) -> tuple[str, str, str]:
+    """Give the descriptions of what merge_tickets takes, where its marks are."""
+    taken = schema["properties"]
+    span = taken["span"]
+    fields = schema["$defs"]["Span"] if "$ref" in span else span
+    return (
+        taken["numbers"]["items"]["description"],
+        fields["properties"]["shortest"]["description"],
+        taken["every"]["description"],
+    )
+
+
+TOLD = ("One of them. Consumes: ticket.", "At least. Unit: minutes.", "How often. Unit: minutes.")

@@ -245,3 +245,14 @@ def test_what_the_author_has_to_mend_is_told() -> None:
         Cursors(KEY).fetch_after(lambda _, __: ["x" * 5_000, "y"], key=str, cursor=None, size=1, query="q")
     with pytest.raises(TypeError, match="needs `key`"):
         Cursors(KEY).open(None, size=1, query="q", by_key=True).page([1, 2])
+
+
+@pytest.mark.parametrize("key", [None, float("nan"), (1, float("inf"))], ids=str)
+def test_a_key_that_no_page_could_begin_after_is_refused(key: Any) -> None:
+    def fetch(cursor: str | None) -> Page[int]:
+        return Cursors(KEY).fetch_after(
+            lambda _, count: range(count), key=lambda _: key, cursor=cursor, size=2, query="q"
+        )
+
+    with pytest.raises(ValueError, match="key"):
+        fetch(None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contract.desk import CONTRACT, register
+from contract.desk import CONTRACT, TOLD, register, told_of_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -52,6 +52,7 @@ def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run
     assert read.input_schema["properties"]["number"]["description"] == "Which one. Consumes: ticket."
     good, _ = read.output_schema["oneOf"]
     assert good["properties"]["data"]["properties"]["minutes"]["description"] == "Time spent. Unit: minutes."
+    assert told_of_parameters(tools["merge_tickets"].input_schema) == TOLD
 
 
 def test_results_and_errors_are_enveloped(run: Run) -> None:

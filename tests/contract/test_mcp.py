@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import json
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
@@ -21,7 +22,7 @@ from mcp_types import (
     Tool,
 )
 
-from contract.desk import CONTRACT, register
+from contract.desk import CONTRACT, TOLD, register, told_of_parameters
 from halflap.contract import tool_of
 from halflap.contract.mcp import call_result, contract_tools
 
@@ -67,6 +68,9 @@ def test_the_tools_are_listed_with_the_envelope_and_without_the_context(run: Run
     good, bad = read.output_schema["oneOf"]
     assert good["properties"]["data"]["properties"]["minutes"]["description"] == "Time spent. Unit: minutes."
     assert bad["properties"]["success"]["const"] is False
+    merge = tools["merge_tickets"].input_schema
+    assert told_of_parameters(merge) == TOLD
+    assert "Consumes" not in str(tools["list_tickets"].input_schema)
 
 
 def test_results_are_enveloped_text_and_structure_alike(run: Run) -> None:
@@ -172,3 +176,49 @@ def test_the_low_level_server_takes_the_plain_form(run: Run) -> None:
     server = Server("desk", on_list_tools=list_tools, on_call_tool=call_tool)
     assert envelope(run, server, "read_ticket", number="T-3")["data"] == {"ticket_id": "T-3", "minutes": 30}
     assert envelope(run, server, "read_ticket", number=3)["error"]["code"] == "INVALID_QUERY"
+
+
+def test_partials_and_objects_that_are_called_are_tools_too(run: Run) -> None:
+    def search(store: object, query: str, limit: int = 3) -> list[str]:
+        """Search the store."""
+        assert isinstance(store, dict)
+        return [query] * limit
+
+    class Count:
+        """Counts."""
+
+        async def __call__(self, text: str) -> int:
+            """Count letters."""
+            return len(text)
+
+    server: MCPServer[Any] = MCPServer("desk", log_level="CRITICAL")
+    tool = contract_tools(server, CONTRACT)
+    tool()(functools.partial(search, limit=2, store={}))
+    tool("count")(Count())
+    with pytest.raises(ValueError, match="needs a name"):
+        tool()(Count())
+
+    async def listed() -> list[Tool]:
+        async with Client(server) as client:
+            return (await client.list_tools()).tools
+
+    tools = {one.name: one for one in run(listed())}
+    assert tools["search"].description == "Search the store."
+    assert list(tools["search"].input_schema["properties"]) == ["query"]
+    assert tools["count"].description == "Count letters."
+    assert envelope(run, server, "search", query="a")["data"] == ["a", "a"]
+    assert envelope(run, server, "count", text="abc")["data"] == 3
+    definition, call = tool_of(functools.partial(search, {}), CONTRACT)
+    assert list(definition["inputSchema"]["properties"]) == ["query", "limit"]
+    assert run(call({"query": "a", "limit": 1})).structured["data"] == ["a"]
+
+
+def test_without_a_framework_the_same_is_told_of_parameters() -> None:
+    made: dict[str, Any] = {}
+
+    def plain(name: str | None = None, **_: Any) -> Any:
+        return lambda function: made.setdefault(name or function.__name__, function)
+
+    register(plain, Context)
+    definition, _ = tool_of(made["merge_tickets"], CONTRACT)
+    assert told_of_parameters(definition["inputSchema"]) == TOLD

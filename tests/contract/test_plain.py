@@ -5,11 +5,17 @@ import threading
 from typing import Annotated, Any
 
 import pytest
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from halflap.contract import Contract, consumes, tool_of
+from halflap.contract import Contract, NotFound, consumes, tool_of
 
 CONTRACT = Contract(source="crm")
+
+
+def known(name: str) -> str:
+    if name == "gone":
+        raise NotFound("There is no such customer.")
+    return {"a": name}[name]
 
 
 def test_the_definition_is_that_of_a_tool() -> None:
@@ -21,10 +27,13 @@ def test_the_definition_is_that_of_a_tool() -> None:
         """Get the orders."""
         return {"customer_id": customer_id, "total": limit + context}
 
-    definition, call = tool_of(order_history, CONTRACT, context="context", annotations={"readOnlyHint": True})
+    definition, call = tool_of(
+        order_history, CONTRACT, context="context", annotations={"readOnlyHint": True}, meta={"a": 1}
+    )
     assert definition["name"] == "order_history"
     assert definition["description"] == "Get the orders."
     assert definition["annotations"] == {"readOnlyHint": True}
+    assert definition["_meta"] == {"a": 1}
     taken = definition["inputSchema"]["properties"]
     assert list(taken) == ["customer_id", "limit"]
     assert taken["customer_id"]["description"] == "Who. Consumes: customer."
@@ -60,3 +69,29 @@ def test_a_function_that_is_not_async_does_not_hold_up_the_loop() -> None:
 
     _, call = tool_of(tool, CONTRACT)
     assert asyncio.run(call({})).structured["data"] != threading.main_thread().name
+
+
+def test_no_arguments_are_arguments_too() -> None:
+    def tool(limit: int = 3) -> int:
+        return limit
+
+    _, call = tool_of(tool, CONTRACT)
+    assert asyncio.run(call(None)).structured["data"] == 3
+    error = asyncio.run(call([1])).structured["error"]
+    assert error["code"] == "INVALID_QUERY"
+    assert error["details"]["problems"][0]["path"] == "arguments"
+
+
+def test_what_a_validator_of_a_parameter_raises_is_answered_like_any_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def tool(name: Annotated[str, AfterValidator(known)]) -> str:
+        return name
+
+    _, call = tool_of(tool, CONTRACT)
+    assert asyncio.run(call({"name": "a"})).structured["data"] == "a"
+    gone = asyncio.run(call({"name": "gone"})).structured["error"]
+    assert gone == {"code": "NOT_FOUND", "message": "There is no such customer."}
+    assert caplog.text == ""
+    assert asyncio.run(call({"name": "b"})).structured["error"]["code"] == "INTERNAL_ERROR"
+    assert "KeyError" in caplog.text

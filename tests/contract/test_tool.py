@@ -228,7 +228,7 @@ class TestMistakesOfTheAuthor:
             tool_of(tool, CONTRACT)
 
     def test_what_is_no_function_is_told(self) -> None:
-        with pytest.raises(TypeError, match="cannot be read"):
+        with pytest.raises(TypeError, match="is none: it cannot be called"):
             tool_of(object(), CONTRACT, name="t")  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("path", ["", "a..b", "a[0]", "[", "a."])

@@ -90,11 +90,13 @@ async def story() -> dict[str, Any]:
         cursor = first["data"]["pagination"]["next_cursor"]
         seen["foreign"] = await call("order_history", customer_id="CUST-002", cursor=cursor)
         seen["forged"] = await call("order_history", customer_id="CUST-001", cursor=cursor[:-1] + "_")
+        seen["most"] = await call("order_history", customer_id="CUST-001", limit=50)
         seen["report"] = await call("sales_report", period="year")
         seen["pipeline"] = await call("sales_pipeline", stage="proposal")
         one = seen["pipeline"]["data"]["opportunities"][0]["opportunity_id"]
         for name in ("details", "contacts", "activities"):
             seen[name] = await call(f"opportunity_{name}", opportunity_id=one)
+        seen["lint"] = (await gateway.lint(["sales"])).report
         seen["breaches"] = [call for call in await gateway.recent_calls(100) if call.breach]
     return seen
 
@@ -192,6 +194,20 @@ def test_an_opportunity_is_followed(seen: dict[str, Any]) -> None:
     assert one["probability"] == 0.55
     assert seen["contacts"]["data"]["opportunity_id"] == one["opportunity_id"]
     assert seen["activities"]["data"]["pagination"]["has_more"] is False
+
+
+def test_the_linter_finds_nothing_but_what_is_ignored_in_place_with_a_reason(seen: dict[str, Any]) -> None:
+    (server,) = seen["lint"].servers
+    assert [(one.rule, one.tool, one.path) for one in server.findings] == []
+    assert server.score == 100
+    ignored = {one.path: one for one in server.ignored}
+    assert set(ignored) == {"output.data.results[].order_id", "output.data.report_id"}
+    assert all(one.ignored_by == "author" and one.reason for one in ignored.values())
+
+
+def test_a_page_holds_as_many_as_the_limit_says(seen: dict[str, Any]) -> None:
+    assert seen["tools"]["order_history"].parameters["properties"]["limit"]["maximum"] == 50
+    assert seen["most"]["data"]["pagination"]["page_size"] == 50
 
 
 def test_no_answer_breaks_what_is_declared(seen: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from halflap.contract.invariants import Invariant, invariant
 from halflap.contract.output import output_schema
 from halflap.contract.page import Page, Pagination
 from halflap.contract.plain import tool_of
-from halflap.contract.relations import consumes, fraction, produces, unit
+from halflap.contract.relations import consumes, fraction, lint_ignore, produces, unit
 from halflap.contract.tool import Answer, Contract
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "consumes",
     "fraction",
     "invariant",
+    "lint_ignore",
     "output_schema",
     "produces",
     "tool_of",

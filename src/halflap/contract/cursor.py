@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic_core import to_jsonable_python
 
 from halflap.contract.failures import InvalidQuery
+from halflap.contract.finite import place_of_endless
 from halflap.contract.page import Page, Pagination
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Cursors:
     ) -> Page[_T]:
         """Give a page of what `fetch(after, count)` gives: the results after the one with that key; None is the start.
 
-        `key` gives an item's key, which has to be one that JSON can hold. Other than with offsets, results that come
+        `key` gives an item's key, which has to be one that JSON can hold, and not None. Other than with offsets, results that come
         or go meanwhile neither repeat nor hide any other.
         """
         turn = self.open(cursor, size=size, query=query, by_key=True)
@@ -168,6 +169,13 @@ class Turn:
         if has_more:
             if key is not None and self.by_key:
                 position = to_jsonable_python(key(results[-1]))
+                if position is None:
+                    raise ValueError(
+                        "The key of the last result of a page is None, which is where results begin: the next page would "
+                        "be the first again. Take a key that every result has."
+                    )
+                if place_of_endless(position) is not None:
+                    raise ValueError(f"A key has to be one that JSON can hold, and {position!r} is not.")
             else:
                 position = (self.position or 0) + self.size
             cursor = self.cursors._write(position, self.bound)  # noqa: SLF001 -- the other half of the same thing

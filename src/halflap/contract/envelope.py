@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
+from halflap.contract.finite import in_words
 from halflap.contract.structs import is_struct, struct_to_json
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class ErrorDetail:
         """Give it as it is sent: what is not there is left out."""
         sent: dict[str, Any] = {"code": str(self.code), "message": self.message}
         if self.details is not None:
-            sent["details"] = to_jsonable_python(dict(self.details), by_alias=True)
+            sent["details"] = in_words(to_jsonable_python(dict(self.details), by_alias=True))
         if self.retry_after_seconds is not None:
             sent["retry_after_seconds"] = self.retry_after_seconds
         return sent

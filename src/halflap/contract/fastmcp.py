@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.contract.mcp import wrapped
+from halflap.contract.output import marked
 from halflap.contract.tool import ContractTool, F
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def contract_tools(server: Any, contract: Contract) -> Decorator:
     It takes `name`, `description`, `invariants` and `source`, and passes all else on to the server's own `tool`.
     """
     from fastmcp import FastMCP  # noqa: PLC0415 -- not a dependency of ours: whoever has such a server has it
+    from fastmcp.tools import Tool  # noqa: PLC0415
     from mcp.shared.exceptions import MCPError  # noqa: PLC0415
     from mcp_types import InputRequiredResult  # noqa: PLC0415
 
@@ -58,6 +60,10 @@ def contract_tools(server: Any, contract: Contract) -> Decorator:
             server.tool(
                 name=made.name, description=made.description, output_schema=made.output_schema, **settings
             )(wrapped(made))
+            # It makes the schema of the parameters itself and takes none; what it publishes is a field of this.
+            for one in list(server._local_provider._components.values()):  # noqa: SLF001
+                if isinstance(one, Tool) and one.name == made.name:
+                    marked(one.parameters, leave_out="produces")
             return function
 
         return register

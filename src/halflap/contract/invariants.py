@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Breach", "Invariant", "breach_of", "invariant", "path_text"]
+    from halflap.contract.reach import Reach
+
+__all__ = ["Breach", "Invariant", "breach_of", "invariant", "path_text", "placed"]
 
 _STEP = re.compile(r"(?P<key>[^.\[\]]+)|(?P<each>\[\])")
 _PATH = re.compile(r"(?:[^.\[\]]+|\[\])(?:\.[^.\[\]]+|\[\])*")
 _LONGEST_PATH = 200
+_LATER = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
+_SURE = {bool}
 
 
 class Breach(NamedTuple):
@@ -39,7 +45,8 @@ def invariant(path: str, holds: Callable[[Any], bool], says: str = "") -> Invari
     """Say that something holds: `invariant("customers[].customer_id", lambda value: value != "", "is not empty")`.
 
     The path is one into the data as they are sent; `$` is all of them, for what holds between fields. Where it leads
-    nowhere, because a list is empty or an optional key is missing or null, there is nothing to hold.
+    nowhere, because a list is empty or an optional key is missing or null, there is nothing to hold; a path that no data
+    of the tool's type can have is refused when the tool is defined.
     """
     if path != "$" and not _PATH.fullmatch(path):
         raise ValueError(
@@ -47,20 +54,57 @@ def invariant(path: str, holds: Callable[[Any], bool], says: str = "") -> Invari
         )
     if not callable(holds):
         raise TypeError(f"An invariant takes a function of the value, not {holds!r}.")
-    steps = () if path == "$" else tuple(one["key"] or "[]" for one in _STEP.finditer(path))
+    if any(is_kind(one) for one in (holds, _called(holds)) for is_kind in _LATER):
+        raise TypeError(
+            f"The rule of the invariant of {path!r} is async or a generator, and what that gives is always true: give a "
+            "function that says at once whether it holds."
+        )
+    steps = tuple(one["key"] or "[]" for one in _STEP.finditer(path))
+    if steps[0] == "$":
+        steps = steps[1:]
     return Invariant(path, holds, says or f"the invariant of {path}", steps)
+
+
+def placed(rule: Invariant, reach: Reach, tool: str) -> Invariant:
+    """Give a rule whose path leads somewhere in the data of a tool; `data`, as paths in answers have it, may come first."""
+    steps = rule.steps
+    if reach.has(steps):
+        return rule
+    if steps[0] == "data":
+        steps = steps[1:]
+        if reach.has(steps):
+            return replace(rule, steps=steps)
+    raise ValueError(
+        f"The tool {tool} has an invariant of {rule.path!r} that could never be broken: {reach.problem(steps)}"
+    )
 
 
 def breach_of(data: Any, invariants: Sequence[Invariant]) -> Breach | None:
     """Give the first place at which an invariant does not hold, if there is one."""
     for one in invariants:
         try:
-            if all(map(one.holds, _values(data, one.steps))):
+            said = list(map(one.holds, _values(data, one.steps)))
+            if all(said) and (set(map(type, said)) <= _SURE or not _awaited(said)):
                 continue
         except Exception:  # noqa: BLE001, S110 -- which value it was is looked for now
             pass
         return _where(data, one)
     return None
+
+
+def _called(holds: Any) -> Any:
+    """Give the function behind a partial or an object that can be called."""
+    while isinstance(holds, functools.partial):
+        holds = holds.func
+    return holds if inspect.isroutine(holds) or inspect.isclass(holds) else type(holds).__call__
+
+
+def _awaited(said: list[Any]) -> bool:
+    """Say whether any of what a rule gave is still to come; it is not waited for."""
+    for one in said:
+        if inspect.iscoroutine(one):
+            one.close()
+    return any(map(inspect.isawaitable, said))
 
 
 def _values(data: Any, steps: tuple[str, ...]) -> list[Any]:
@@ -78,7 +122,13 @@ def _values(data: Any, steps: tuple[str, ...]) -> list[Any]:
 def _where(data: Any, rule: Invariant) -> Breach:
     for path, value in _placed(data, rule.steps, ()):
         try:
-            if not rule.holds(value):
+            holds: object = rule.holds(value)
+            if inspect.isawaitable(holds):
+                _awaited([holds])
+                return Breach(
+                    path_text(("data", *path)), f"{rule.says}: what the rule gives has to be awaited"
+                )
+            if not holds:
                 return Breach(path_text(("data", *path)), f"{rule.says}: it is {value!r}")
         except Exception as error:  # noqa: BLE001 -- the author's rule: that it fails says that it does not hold
             told = f"{rule.says}: the rule raised {type(error).__name__}: {error}"

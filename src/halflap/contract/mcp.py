@@ -10,6 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
+from halflap.contract.output import marked
 from halflap.contract.tool import Answer, ContractTool, F
 
 if TYPE_CHECKING:
@@ -32,18 +33,20 @@ def wrapped(tool: ContractTool) -> Callable[..., Any]:
     """Give a function of the same signature that answers with the envelope, async if the tool is."""
     if tool.is_async:
 
-        @functools.wraps(tool.function)
+        @functools.wraps(tool.function, updated=())
         async def call(*arguments: Any, **named: Any) -> Any:
             answer = await tool.answer_async(*arguments, **named)
             return call_result(answer) if isinstance(answer, Answer) else answer
 
     else:
 
-        @functools.wraps(tool.function)
+        @functools.wraps(tool.function, updated=())
         def call(*arguments: Any, **named: Any) -> Any:
             answer = tool.answer(*arguments, **named)
             return call_result(answer) if isinstance(answer, Answer) else answer
 
+    # A partial and an object have a name and a docstring of their class, if any.
+    call.__name__, call.__doc__ = tool.name, tool.description
     taken = tool.parameters()
     # Evaluated, and without what the function returns: that is the envelope's content, not the result.
     call.__annotations__ = {
@@ -101,6 +104,7 @@ def contract_tools(server: MCPServer[Any], contract: Contract) -> Decorator:
             if registered is None or registered.fn is not call:
                 raise ValueError(f"The server has a tool {made.name} already: give this one another name.")
             registered.fn_metadata.output_schema = made.output_schema
+            marked(registered.parameters, leave_out="produces")
             return function
 
         return register

@@ -10,15 +10,23 @@ from pydantic import PydanticUserError, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from halflap.contract.envelope import ErrorCode, ToolResponse
-from halflap.contract.page import Page, Pagination
 from halflap.contract.readable import readable
 from halflap.contract.relations import KEYWORD, sentence
-from halflap.contract.structs import has_struct, struct_schema, struct_to_json
+from halflap.contract.structs import has_struct, place_of_struct, standing_in, struct_schemas
+from halflap.contract.written import DURATION, TIME, WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["DIALECT", "data_type", "encoder_of", "envelope_schema", "marked", "output_schema"]
+__all__ = [
+    "DIALECT",
+    "data_type",
+    "encoder_of",
+    "envelope_schema",
+    "marked",
+    "output_schema",
+    "undeclared_of",
+]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = "#/$defs/"
@@ -51,6 +59,16 @@ class _Generator(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         del schema
         return False
+
+    def time_schema(self, schema: Any) -> Any:
+        return self._in_words(super().time_schema(schema), "time", TIME)
+
+    def timedelta_schema(self, schema: Any) -> Any:
+        return self._in_words(super().timedelta_schema(schema), "duration", DURATION)
+
+    @staticmethod
+    def _in_words(schema: dict[str, Any], form: str, told: str) -> dict[str, Any]:
+        return {"type": "string", WRITTEN: told} if schema.get("format") == form else schema
 
 
 def output_schema(kind: Any, *, codes: Iterable[str] = tuple(ErrorCode)) -> dict[str, Any]:
@@ -127,42 +145,44 @@ def envelope_schema(data: Mapping[str, Any], codes: Iterable[str]) -> dict[str, 
 
 def encoder_of(kind: Any) -> Callable[[Any], Any]:
     """Give what makes JSON of values of a type."""
-    inner = _page_item(kind)
-    if inner is not None and has_struct(inner):
-        pagination = TypeAdapter(Pagination)
-
-        def page_of_structs(page: Any) -> Any:
-            return {
-                "results": [struct_to_json(one) for one in page.results],
-                "pagination": pagination.dump_python(page.pagination, **_DUMPED),
-            }
-
-        return page_of_structs
-    if has_struct(kind):
-        from msgspec import to_builtins  # noqa: PLC0415 -- whoever has such a type has msgspec
-
-        return lambda value: to_builtins(value, str_keys=True)
     dump = _adapter(kind).dump_python
     return lambda value: dump(value, **_DUMPED)
 
 
+def undeclared_of(kind: Any, schema: Mapping[str, Any]) -> Callable[[Any], Any] | None:
+    """Give what has values as Python has them, for a type that leaves open what is in it; None for any other."""
+    # Structs, too: what msgspec gives back is written by pydantic as what has no type.
+    data = {"data": schema["oneOf"][0]["properties"]["data"], **schema.get("$defs", {})}
+    if not has_struct(kind) and not any(_is_open(part) for part in _parts({"$defs": data})):
+        return None
+    dump = _adapter(kind).dump_python
+    return lambda value: dump(value, by_alias=True, warnings="none")
+
+
+def _is_open(schema: Any) -> bool:
+    """Say whether a schema leaves open what is there: Any, a dict or a list of anything, a model that takes more."""
+    if not isinstance(schema, dict):
+        return schema is True
+    if schema.get("additionalProperties") is True or schema.get("items") in ({}, True):
+        return True
+    kind = schema.get("type")
+    if kind == "object":
+        return not any(key in schema for key in ("properties", "additionalProperties", "patternProperties"))
+    if kind == "array":
+        return not any(key in schema for key in ("items", "prefixItems"))
+    says = {"$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "$defs"}
+    return kind is None and not says & set(schema)
+
+
 def _schema_of(kind: Any) -> dict[str, Any]:
-    inner = _page_item(kind)
-    if inner is not None and has_struct(inner):
-        items = struct_schema(inner)
-        schema = _generated(Page[dict[str, Any]])
-        schema["properties"]["results"]["items"] = {
-            key: value for key, value in items.items() if key != "$defs"
-        }
-        schema["$defs"] = {**schema["$defs"], **items.get("$defs", {})}
-    elif has_struct(kind):
-        schema = struct_schema(kind)
-    else:
-        schema = _generated(kind)
+    schema = _generated(kind)
     schema = marked(_with_root(schema), leave_out="consumes")
     for part in _parts(schema):
         # What is left out of a value that is made does not matter to whoever gets it whole.
         part.pop("default", None)
+        written = part.pop(WRITTEN, None)
+        if written is not None:
+            part["description"] = _sentences(part.get("description", ""), written)
     for name, part in {"": schema, **schema.get("$defs", {})}.items():
         own = part.get("title")
         if isinstance(own, str) and (own == name or not name):
@@ -186,27 +206,36 @@ def _tell(schema: dict[str, Any], leave_out: str) -> None:
         del schema[KEYWORD]
         return
     schema[KEYWORD] = said
-    text = schema.get("description", "").strip()
-    told = sentence(said)
-    if told not in text:
-        schema["description"] = f"{text}{'' if not text or text[-1] in '.!?:' else '.'} {told}".strip()
+    schema["description"] = _sentences(schema.get("description", ""), sentence(said))
 
 
-def _page_item(kind: Any) -> Any:
-    """Give T of Page[T]; None of anything else."""
-    given = get_args(kind) if get_origin(kind) is Page else ()
-    return given[0] if given else None
+def _sentences(text: str, told: str) -> str:
+    text = text.strip()
+    return text if told in text else f"{text}{'' if not text or text[-1] in '.!?:' else '.'} {told}".strip()
 
 
 def _generated(kind: Any) -> dict[str, Any]:
-    adapter = _adapter(kind)
+    found: list[Any] = []
+    adapter = _adapter(kind, found)
     with _told_of(kind):
-        return adapter.json_schema(by_alias=True, mode="serialization", schema_generator=_Generator)
+        schema = adapter.json_schema(by_alias=True, mode="serialization", schema_generator=_Generator)
+        return _with_structs(schema, found) if found else schema
 
 
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def _with_structs(schema: dict[str, Any], found: list[Any]) -> dict[str, Any]:
+    """Put the schemas of msgspec's types where pydantic has left them a place."""
+    schemas, defined = struct_schemas(found, schema.get("$defs", {}))
+    for part in list(_parts(schema)):
+        place = place_of_struct(part)
+        if place is not None:
+            own = dict(part)
+            part.update({**schemas[place], **own})
+    return {**schema, "$defs": {**schema.get("$defs", {}), **defined}}
+
+
+def _adapter(kind: Any, found: list[Any] | None = None) -> TypeAdapter[Any]:
     with _told_of(kind):
-        return TypeAdapter(readable(kind))
+        return TypeAdapter(readable(standing_in(kind, [] if found is None else found)))
 
 
 @contextmanager

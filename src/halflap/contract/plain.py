@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, ValidationError, create_model
@@ -15,7 +17,7 @@ from halflap.contract.tool import Answer, Contract, ContractTool
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from pydantic import BaseModel
 
@@ -33,6 +35,7 @@ def tool_of(
     name: str | None = None,
     description: str | None = None,
     annotations: Mapping[str, Any] | None = None,
+    meta: Mapping[str, Any] | None = None,
     invariants: Sequence[Invariant] = (),
     source: str | None = None,
     context: str | None = None,
@@ -58,13 +61,18 @@ def tool_of(
         "inputSchema": {"$schema": DIALECT, **schema},
         "outputSchema": tool.output_schema,
         **({"annotations": dict(annotations)} if annotations else {}),
+        **({"_meta": dict(meta)} if meta else {}),
     }
 
-    async def call(arguments: Mapping[str, Any], given: Any = None) -> Answer:
+    async def call(arguments: Mapping[str, Any] | None, given: Any = None) -> Answer:
+        started = time.perf_counter()
         try:
-            read = model.model_validate(dict(arguments))
+            # A call may leave its arguments out, and then the protocol gives None.
+            read = model.model_validate({} if arguments is None else _as_dict(arguments))
         except ValidationError as error:
             return tool.refuse(_refusal(error))
+        except Exception as error:  # noqa: BLE001 -- a validator of the author's: it fails as the function does
+            return tool.failed(error, started)
         named = {one.name: getattr(read, f"a_{one.name}") for one in taken}
         if context is not None:
             named[context] = given
@@ -96,9 +104,13 @@ def _model(name: str, parameters: Sequence[inspect.Parameter]) -> type[BaseModel
     return made
 
 
+def _as_dict(arguments: object) -> object:
+    return dict(arguments) if isinstance(arguments, Mapping) else arguments
+
+
 def _refusal(error: ValidationError) -> ErrorDetail:
     problems = [
-        {"path": path_text(one["loc"]), "problem": one["msg"]}
+        {"path": path_text(one["loc"]) or "arguments", "problem": one["msg"]}
         for one in error.errors(include_url=False, include_context=False, include_input=False)[
             :_MOST_PROBLEMS
         ]

@@ -8,14 +8,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal
 
-__all__ = ["KEYWORD", "Mark", "consumes", "fraction", "marks_in", "produces", "sentence", "unit"]
+__all__ = [
+    "IGNORE_KEYWORD",
+    "KEYWORD",
+    "LintIgnore",
+    "Mark",
+    "consumes",
+    "fraction",
+    "lint_ignore",
+    "produces",
+    "sentence",
+    "unit",
+]
 
 KEYWORD = "x-halflap"
 """The keyword under which a schema has all of it: `{"produces": "customer", "unit": "USD cents"}`."""
 
+IGNORE_KEYWORD = "x-halflap-lint-ignore"
+"""The keyword under which a schema has the rules of the linter that are not for it, each with a reason."""
+
 _LONGEST = 64
+_RULE = re.compile(r"[a-z]+(-[a-z]+)*")
 _ENTITY = re.compile(r"[^\W\d_][\w .-]*")
 _SHARE = "fraction"
 
@@ -30,8 +45,30 @@ class Mark:
     says: str
 
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
-        schema: dict[str, Any] = handler(core_schema)
-        return schema | {KEYWORD: {**schema.get(KEYWORD, {}), self.kind: self.says}}
+        schema: dict[str, Any] = dict(handler(core_schema))
+        self.put(schema)
+        return schema
+
+    def put(self, schema: dict[str, Any]) -> None:
+        """Put it into the schema of the value."""
+        schema[KEYWORD] = {**schema.get(KEYWORD, {}), self.kind: self.says}
+
+
+@dataclass(frozen=True, slots=True)
+class LintIgnore:
+    """A rule of the linter that is not to look at a value, and why."""
+
+    rule: str
+    reason: str
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = dict(handler(core_schema))
+        self.put(schema)
+        return schema
+
+    def put(self, schema: dict[str, Any]) -> None:
+        """Put it into the schema of the value."""
+        schema[IGNORE_KEYWORD] = {**schema.get(IGNORE_KEYWORD, {}), self.rule: self.reason}
 
 
 def produces(entity: str) -> Mark:
@@ -51,6 +88,19 @@ def unit(name: str) -> Mark:
     return Mark("unit", name.strip())
 
 
+def lint_ignore(rule: str, reason: str) -> LintIgnore:
+    """Say that a rule of `halflap lint` is not for a value: `lint_ignore("id-not-accepted", "It is for people.")`."""
+    if not _is_short(rule) or not _RULE.fullmatch(rule):
+        raise ValueError(
+            f"lint_ignore() takes the id of a rule, such as 'id-not-accepted' (docs/lint.md has all), not {rule!r}."
+        )
+    if not str(reason or "").strip():
+        raise ValueError(
+            f"lint_ignore({rule!r}, …) takes a reason, a sentence that says why; not {reason!r}."
+        )
+    return LintIgnore(rule, reason.strip())
+
+
 fraction = Mark("unit", _SHARE)
 """A share as a decimal: 0.15 is 15 %."""
 
@@ -63,14 +113,6 @@ def sentence(said: dict[str, Any]) -> str:
             example = " (0.15 = 15%)" if (kind, said[kind]) == ("unit", _SHARE) else ""
             told.append(f"{word}: {said[kind]}{example}.")
     return " ".join(told)
-
-
-def marks_in(annotation: Any) -> dict[str, str]:
-    """Give what the marks of an annotation say, as it stands under the keyword."""
-    if get_origin(annotation) is None or not hasattr(annotation, "__metadata__"):
-        return {}
-    inner = marks_in(get_args(annotation)[0])
-    return inner | {one.kind: one.says for one in annotation.__metadata__ if isinstance(one, Mark)}
 
 
 def _is_short(text: object) -> bool:

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from halflap.contract.relations import KEYWORD, marks_in
+from pydantic import PlainSerializer
+from typing_inspection.introspection import is_union_origin
 
-__all__ = ["has_struct", "is_struct", "struct_schema", "struct_to_json"]
+from halflap.contract.struct_marks import StructMarks
 
-_REFERENCE = "#/$defs/{name}"
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["has_struct", "is_struct", "place_of_struct", "standing_in", "struct_schemas", "struct_to_json"]
+
+_PLACE = "x-halflap-struct"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the schema of one of msgspec's types belongs, with what is said of it around that."""
+
+    number: int
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(core_schema), _PLACE: self.number}
 
 
 def is_struct(kind: Any) -> bool:
@@ -30,46 +47,59 @@ def struct_to_json(value: Any) -> Any:
     """Give a value of one of msgspec's types as JSON."""
     if not is_struct(type(value)):
         raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
+    return _builtins(value)
+
+
+def _builtins(value: Any) -> Any:
     return sys.modules["msgspec"].to_builtins(value, str_keys=True)
 
 
-def struct_schema(annotation: Any) -> dict[str, Any]:
-    """Give the JSON Schema of an annotation that has msgspec's types in it."""
+def standing_in(annotation: Any, found: list[Any]) -> Any:
+    """Give an annotation as pydantic can read it: msgspec writes the values of its own types, which are put into `found`.
+
+    So lists, unions and pages are written as they are of any other type. The place of each type's schema is kept free;
+    `place_of_struct` finds it.
+    """
+    if is_struct(get_origin(annotation) or annotation):
+        found.append(annotation)
+        return Annotated[Any, PlainSerializer(_builtins), _Place(len(found) - 1)]
+    if not has_struct(annotation):
+        return annotation
+    origin, given = get_origin(annotation), get_args(annotation)
+    if is_union_origin(origin):
+        # What msgspec writes is written whatever it is: of a choice, others are asked first.
+        given = tuple(sorted(given, key=_is_struct_alone))
+    inner = tuple(standing_in(one, found) for one in given)
+    if origin is Annotated:
+        return Annotated[(inner[0], *annotation.__metadata__)]
+    return Union[inner] if is_union_origin(origin) else origin[inner]  # noqa: UP007 -- of a tuple that is made while running
+
+
+def _is_struct_alone(annotation: Any) -> bool:
+    while hasattr(annotation, "__metadata__"):
+        annotation = get_args(annotation)[0]
+    return is_struct(get_origin(annotation) or annotation)
+
+
+def place_of_struct(schema: dict[str, Any]) -> int | None:
+    """Take the mark of a free place out of a schema: which of the types that were found belongs there."""
+    place: int | None = schema.pop(_PLACE, None)
+    return place
+
+
+def struct_schemas(
+    kinds: Sequence[Any], taken: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Give the JSON Schemas of msgspec's types, and what they refer to, under names that are not taken."""
     from msgspec.json import schema_components  # noqa: PLC0415 -- whoever has such a type has msgspec
 
-    (schema,), found = schema_components([annotation], ref_template=_REFERENCE)
-    defined: dict[str, Any] = dict(found)
-    for kind in _structs_in(annotation, {}).values():
-        _mark_fields(kind, defined.get(kind.__name__, {}))
-    return {**schema, "$defs": defined} if defined else dict(schema)
-
-
-def _structs_in(annotation: Any, met: dict[int, type]) -> dict[int, type]:
-    kind = get_origin(annotation) or annotation
-    if is_struct(kind) and id(kind) not in met:
-        met[id(kind)] = kind
-        for hint in get_type_hints(kind, include_extras=True).values():
-            _structs_in(hint, met)
-    for one in get_args(annotation):
-        _structs_in(one, met)
-    return met
-
-
-def _mark_fields(kind: type, schema: dict[str, Any]) -> None:
-    """Put what annotations say of fields into their schemas: msgspec passes over what it does not know."""
-    from msgspec.structs import fields  # noqa: PLC0415
-
-    hints = get_type_hints(kind, include_extras=True)
-    properties = schema.get("properties", {})
-    for field in fields(kind):
-        if field.encode_name in properties:
-            _mark(hints[field.name], properties[field.encode_name])
-
-
-def _mark(annotation: Any, schema: dict[str, Any]) -> None:
-    said = marks_in(annotation)
-    if said:
-        schema[KEYWORD] = said
-    inner = get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
-    if get_origin(inner) in {list, set, frozenset} and isinstance(schema.get("items"), dict):
-        _mark(get_args(inner)[0], schema["items"])
+    schemas, found = schema_components(kinds, ref_template="#/$defs/{name}")
+    prefix = ""
+    if set(found) & set(taken):
+        prefix = "msgspec."
+        schemas, found = schema_components(kinds, ref_template=f"#/$defs/{prefix}{{name}}")
+    defined = {f"{prefix}{name}": schema for name, schema in found.items()}
+    marks = StructMarks(defined, prefix)
+    for kind, schema in zip(kinds, schemas, strict=True):
+        marks.put(kind, schema)
+    return list(schemas), defined

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import time
 from dataclasses import dataclass, field, replace
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
     NamedTuple,
     Protocol,
     TypeVar,
     get_args,
-    get_origin,
     get_type_hints,
 )
 
-from pydantic import Field
-from pydantic.fields import FieldInfo
 from pydantic_core import to_json
 
 from halflap.contract.checks import Checks
 from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse
 from halflap.contract.failures import Failures
-from halflap.contract.output import data_type, encoder_of, envelope_schema, output_schema
-from halflap.contract.relations import marks_in, sentence
+from halflap.contract.finite import place_of_endless
+from halflap.contract.invariants import Breach, path_text, placed
+from halflap.contract.output import data_type, encoder_of, envelope_schema, output_schema, undeclared_of
+from halflap.contract.reach import Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,13 +102,14 @@ class ContractTool:
 
         `passing` are exceptions, and `control` are results, that are the framework's own business.
         """
-        self.name = name or str(getattr(function, "__name__", ""))
-        if not self.name or self.name == "<lambda>":
+        written, self._bound = written_function(function)
+        self.name = name or str(getattr(written, "__name__", ""))
+        if not self.name or self.name in {"<lambda>", "__call__"}:
             raise ValueError("A tool needs a name: give `name`, or a function that has one.")
         self.function = function
-        self.description = inspect.cleandoc(description or function.__doc__ or "")
-        self.is_async = inspect.iscoroutinefunction(function)
-        self.hints = _hints(function, self.name)
+        self.description = inspect.cleandoc(description or written.__doc__ or "")
+        self.is_async = inspect.iscoroutinefunction(written)
+        self.hints = _hints(written, self.name)
         self._failures = contract.failures
         self._source = contract.source if source is None else source
         if not _is_text(self._source):
@@ -122,19 +122,24 @@ class ContractTool:
             )
         kind = data_type(_without(self.hints["return"], control))
         self.output_schema = envelope_schema(output_schema(kind), self._failures.codes)
+        data = self.output_schema["oneOf"][0]["properties"]["data"]
+        reach = Reach(data, self.output_schema.get("$defs", {}))
+        rules = tuple(placed(one, reach, self.name) for one in invariants)
         self._encode = encoder_of(kind)
+        self._as_is = undeclared_of(kind, self.output_schema)
         try:
-            self._checks = Checks(self.output_schema, tuple(invariants))
+            self._checks = Checks(self.output_schema, rules)
         except ValueError as error:
             raise TypeError(
                 f"What the tool {self.name} returns cannot be checked; mend its type: {error}"
             ) from error
 
     def parameters(self) -> list[inspect.Parameter]:
-        """Give the function's parameters, with annotations that tell in words what their marks say."""
+        """Give the function's parameters, with evaluated annotations, and without what a partial has bound."""
         return [
-            one.replace(annotation=_told(self.hints.get(one.name, one.annotation)))
+            one.replace(annotation=self.hints.get(one.name, one.annotation))
             for one in inspect.signature(self.function).parameters.values()
+            if one.name not in self._bound
         ]
 
     def answer(self, *arguments: Any, **named: Any) -> Answer | Any:
@@ -163,6 +168,10 @@ class ContractTool:
         """Answer with an error, without a call."""
         return self._send(ToolResponse[Any].failed(error), None, 0)
 
+    def failed(self, raised: Exception, started: float) -> Answer:
+        """Answer with what an exception stands for that was raised before the function was called."""
+        return self._failed(raised, _since(started))
+
     def _done(self, value: Any, took: int) -> Answer | Any:
         if self._control and isinstance(value, self._control):
             return value
@@ -173,6 +182,17 @@ class ContractTool:
             _log.exception("%s: its result cannot be written as JSON", self.name)
             return self._send(ToolResponse.failed(_broken("data")), None, took)
         return self._send(response, data, took)
+
+    def _endless(self, sent: dict[str, Any], text: bytes, value: Any) -> Breach | None:
+        """Give where a number is that JSON has no word for; the text says fast that there is none."""
+        place = None
+        if b"NaN" in text or b"Infinity" in text:
+            place = place_of_endless(sent)
+        if place is None and self._as_is is not None and sent["success"] and b"null" in text:
+            # Where the type says nothing, pydantic writes null for it.
+            inside = place_of_endless(self._as_is(value))
+            place = None if inside is None else ("data", *inside)
+        return None if place is None else Breach(path_text(place), "it is NaN or infinite")
 
     def _failed(self, raised: BaseException, took: int) -> Answer:
         try:
@@ -193,7 +213,10 @@ class ContractTool:
             sent = _envelope(response, data, metadata)
             breach = self._checks.breach_of(sent)
             if breach is None:
-                return Answer(sent, to_json(sent).decode())
+                text = to_json(sent)
+                breach = self._endless(sent, text, response.data)
+            if breach is None:
+                return Answer(sent, text.decode())
         except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
             _log.exception("%s: its answer cannot be sent", self.name)
             error = _broken("")
@@ -228,12 +251,33 @@ def _broken(path: str) -> ErrorDetail:
     )
 
 
+def written_function(function: Any) -> tuple[Any, frozenset[str]]:
+    """Give the function that somebody wrote, with types and docstring, out of a partial or an object that is called.
+
+    With it come the names that partials have bound: whoever bound them does not want them to be asked for.
+    """
+    bound: set[str] = set()
+    while True:
+        if isinstance(function, functools.partial):
+            bound |= set(function.keywords)
+            function = function.func
+        elif inspect.isroutine(function) or inspect.isclass(function):
+            return function, frozenset(bound)
+        elif callable(function):
+            # Of its class: that is where Python looks for it.
+            function = type(function).__call__
+        else:
+            raise TypeError(
+                f"A tool is made of a function, and {function!r} is none: it cannot be called, and its types cannot be read."
+            )
+
+
 def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
     try:
         return get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
         raise TypeError(
-            f"The types of the tool {name} cannot be read: {error}. With `from __future__ import annotations`, all types "
+            f"The types of the tool {name} cannot be read: {str(error).rstrip('.')}. With `from __future__ import annotations`, all types "
             "of a tool have to be names of its module, imported for running and not only for type checking."
         ) from error
 
@@ -247,20 +291,3 @@ def _without(kind: Any, control: tuple[type, ...]) -> Any:
     for one in left[1:]:
         found |= one
     return found
-
-
-def _told(annotation: Any) -> Any:
-    """Put what the marks of a parameter say into its description."""
-    said = {kind: text for kind, text in marks_in(annotation).items() if kind != "produces"}
-    if not said:
-        return annotation
-    described = [
-        one.description
-        for one in getattr(annotation, "__metadata__", ())
-        if isinstance(one, FieldInfo) and one.description
-    ]
-    text = described[-1].strip() if described else ""
-    text = f"{text}{'' if not text or text[-1] in '.!?:' else '.'} {sentence(said)}".strip()
-    return (
-        Annotated[annotation, Field(description=text)] if get_origin(annotation) is Annotated else annotation
-    )
