@@ -154,13 +154,14 @@ class _Walk:
             words=words_of(name),
             kinds=frozenset(leaf.kinds - {"null"}),
             is_list=leaf is not own,
-            description=next(iter((*own.descriptions, *leaf.descriptions)), ""),
+            # Of a list, what is said of its items is said of it.
+            description=" ".join(dict.fromkeys((*own.descriptions[:1], *leaf.descriptions[:1]))),
             required=name in around.required,
             beside=frozenset(around.properties),
             values=tuple(leaf.values[:_MOST_VALUES]),
             said={**leaf.said, **own.said},
             unit=own.unit or leaf.unit,
-            ignores=own.ignores,
+            ignores={**leaf.ignores, **own.ignores},
             prefix=f".{self._inside}" if self._inside else "",
             is_seen=self._is_seen,
         )
