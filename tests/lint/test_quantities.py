@@ -174,6 +174,8 @@ def test_pixels_go_without_saying_on_a_screen_and_not_on_a_slide() -> None:
         ("departureTime", ""),
         ("fromdate", ""),
         ("date_from", "From when."),
+        ("start_date", "The first isolated day."),
+        ("start_date", "The start date in human resources."),
     ],
 )
 def test_a_date_needs_a_form(name: str, said: str) -> None:

@@ -62,6 +62,8 @@ class Part:
     """The unit that a keyword gives it."""
     ignores: Mapping[str, Any] = field(default_factory=dict)
     """What its author has ignored there, and below."""
+    takes_null: bool = False
+    """Whether it may be null; of a list, whether its items may."""
     prefix: str = ""
     is_seen: bool = False
     """Whether it is only known from results."""
@@ -162,6 +164,7 @@ class _Walk:
             said={**leaf.said, **own.said},
             unit=own.unit or leaf.unit,
             ignores={**leaf.ignores, **own.ignores},
+            takes_null="null" in leaf.kinds,
             prefix=f".{self._inside}" if self._inside else "",
             is_seen=self._is_seen,
         )
