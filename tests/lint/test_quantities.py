@@ -112,7 +112,7 @@ def test_the_unit_of_a_list_may_be_told_of_its_items() -> None:
 )
 def test_a_field_with_another_unit_elsewhere_is_found(name: str, first: Any, second: Any, told: str) -> None:
     tools = [
-        tool(f"get_{at}", None, record(**{name: {"type": "number", **said}}))
+        tool(f"get_{at}", None, {"type": "object", "properties": {name: {"type": "number", **said}}})
         for at, said in enumerate((first, second))
     ]
     (one,) = found("unit-differs", *tools)
