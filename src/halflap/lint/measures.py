@@ -24,7 +24,7 @@ class _Unit(NamedTuple):
     words: str
     """As a pattern: what says it wherever it stands."""
     unsure: str = ""
-    """As a pattern: what may mean something else."""
+    """Words that may mean something else."""
     symbol: str = ""
     """One letter or two, in this case alone."""
     in_names: str = ""
@@ -34,7 +34,7 @@ class _Unit(NamedTuple):
 _UNITS = (
     _Unit("time", "milliseconds", r"ms|msecs?|millis|milli-?seconds?|毫秒|ミリ秒|밀리초"),
     _Unit("time", "seconds", r"secs?|seconds|sekunden?|秒|초", "second", "s", "s"),
-    _Unit("time", "minutes", r"mins|minutes|分钟|分", "minute|min"),
+    _Unit("time", "minutes", r"mins|minutes|分钟|分", "minute min"),
     _Unit("time", "hours", r"hrs?|hours|stunden?|小时|時間|시간", "hour", "h"),
     _Unit("time", "days", r"days|tagen?|天|日数", "day", "d"),
     _Unit("time", "weeks", r"weeks|周", "week"),
@@ -58,8 +58,8 @@ _UNITS = (
     _Unit("money", "wei", r"wei"),
     _Unit("money", "gwei", r"gwei"),
     _Unit("money", "lamports", r"lamports?"),
-    _Unit("money", "credits", "", "credits?"),
-    _Unit("money", "points", "", "points?"),
+    _Unit("money", "credits", "", "credit credits"),
+    _Unit("money", "points", "", "point points"),
     _Unit("share", "percent", r"percent(?:ages?)?|pct|%|per cent|百分比|百分之"),
     _Unit("share", "fraction", r"fraction|decimal|0(?:\.0)? ?(?:-|\u2013|to|and|\uff5e|~|到|至) ?1(?:\.0)?(?![\d.])|0\.\d+ ?="),
     _Unit("share", "basis points", r"bps|basis points?"),
@@ -74,9 +74,9 @@ _UNITS = (
     _Unit("size", "gigabits", r"gbps|gbits?(?:/s)?"),
     _Unit("length", "pixels", r"px|pixels?|像素|ピクセル"),
     _Unit("length", "inches", r"inch(?:es)?|英寸"),
-    _Unit("length", "points", r"pt|pts|磅", "points?"),
+    _Unit("length", "points", r"pt|pts|磅", "point points"),
     _Unit("length", "EMU", r"emus?"),
-    _Unit("length", "em", "", "r?em", in_names="em|rem"),
+    _Unit("length", "em", "", "em rem", in_names="em|rem"),
     _Unit("length", "twips", r"twips?"),
     _Unit("length", "millimetres", r"mm|millimet(?:er|re)s?|毫米"),
     _Unit("length", "centimetres", r"cm|centimet(?:er|re)s?|厘米"),
@@ -130,10 +130,15 @@ _UNITS = (
     ),
     _Unit("angle", "degrees", r"degrees?|deg|°|度"),
     _Unit("angle", "radians", r"rad|radians?"),
-    _Unit("count", "characters", r"chars?|characters?|tokens?|words?|frames?|samples?|bars|beats?|字符", "lines?"),
+    _Unit("count", "characters", r"chars?|characters?|tokens?|words?|frames?|samples?|bars|beats?|字符", "line lines"),
 )  # fmt: skip
 _NO_UNIT_NEXT = r"(?:the|an?|this|that|these|those|each|every|any|one|our|your|its|his|her)\b"
+_WORD = re.compile(r"[^\W\d_]+")
 _NOT_SO = re.compile(r"\b(?:not|never|rather than|instead of)\s+(?:in\s+|as\s+)?[\w$€£%]+", re.IGNORECASE)
+
+
+def _either(words: str) -> str:
+    return "|".join(words.split())
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -153,15 +158,17 @@ _IN_TEXT = tuple(
     (
         (one.dimension, one.name),
         _words(one.words),
-        _where_told(f"(?i:{one.unsure})", behind=r"(?:\w+\s+)?") if one.unsure else None,
-        _where_told(one.symbol, behind="") if one.symbol else None,
+        frozenset(one.unsure.split()),
+        _where_told(f"(?i:{_either(one.unsure)})", behind=r"(?:\w+\s+)?"),
+        one.symbol,
+        _where_told(one.symbol, behind=""),
     )
     for one in _UNITS
 )
 _IN_NAME = tuple(
     (
         (one.dimension, one.name),
-        re.compile("|".join(filter(None, (one.words, one.unsure, one.in_names))), re.IGNORECASE),
+        re.compile("|".join(filter(None, (one.words, _either(one.unsure), one.in_names))), re.IGNORECASE),
     )
     for one in _UNITS
     if one.dimension != "count"
@@ -172,12 +179,15 @@ _IN_NAME = tuple(
 def units_in(text: str) -> Told:
     """Give all units that a text tells."""
     text = _NOT_SO.sub(" ", text)
+    # Most texts have none of the words that have to be looked at closely.
+    as_written = frozenset(_WORD.findall(text))
+    there = frozenset(word.lower() for word in as_written)
     return frozenset(
         about
-        for about, words, unsure, symbol in _IN_TEXT
+        for about, words, unsure, unsure_told, symbol, symbol_told in _IN_TEXT
         if words.search(text)
-        or (unsure is not None and unsure.search(text))
-        or (symbol is not None and symbol.search(text))
+        or (not unsure.isdisjoint(there) and unsure_told.search(text))
+        or (symbol in as_written and symbol_told.search(text))
     )
 
 
