@@ -115,7 +115,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--file binary.json --json", 2, "is not UTF-8: byte 1"),
         ("--file clean.json --suggest", 2, "--suggest and --file exclude each other"),
         ("--file clean.json --fail-on fatal", 2, "fatal"),
-        ("", 2, "No server is configured, so nothing was looked at."),
+        ("", 2, "No server is configured and enabled, so nothing was looked at."),
         ("--json", 2, "`halflap init`"),
         ("nobody", 2, "There is no server named 'nobody'. There are: none."),
     ],

@@ -141,6 +141,7 @@ def test_an_id_is_not_looked_for_where_results_are_not_known() -> None:
         ("Found in the settings of the shop.", False),
         ("Get it with the command `crm list`.", False),
         ("Provided by the person.", False),
+        ("从bing_search返回的结果ID", False),
     ],
 )
 def test_an_id_whose_description_says_where_it_is_from_needs_no_tool(said: str, is_found: bool) -> None:

@@ -62,7 +62,7 @@ def _server(server: ServerReport, console: Console, *, everything: bool) -> None
     for rule in dict.fromkeys(one.rule for one in server.findings):
         _rule([one for one in server.findings if one.rule == rule], console, everything=everything)
     _fixes(server, console)
-    for one in server.unjudged if everything else server.unjudged[:2]:
+    for one in server.unjudged:
         which = "No tool" if one.tools == one.of else f"{one.tools} of {one.of} tools"
         verb = "could be judged" if one.tools == one.of else "could not be judged"
         _line(console, Text(f"{which} {verb} by {', '.join(one.rules)}: {one.why} {one.do}", "dim"), 2)

@@ -35,7 +35,8 @@ _SIGNING_IN = frozenset(
 _WHERE_FROM = re.compile(
     r"\bask(?:ed)?\b|\bfrom (?!which\b|whom\b|where\b)[\w`'\"]|\b(?:provided|given|supplied|entered|chosen|returned|shown|sent) (?:by|in|to)\b"
     r"|\b(?:found|visible|stands?|shown|appears?) (?:in|on|at|under)\b|\b(?:in|of|the) (?:\w+ )?(?:url|link|address bar|qr code)\b"
-    r"|\b(?:get|obtain|copy|take|look|find) (?:it|this|them|one)\b|\buse \W?\w+_\w+\W? to\b|\bsee \w",
+    r"|\b(?:get|obtain|copy|take|look|find) (?:it|this|them|one)\b|\buse \W?\w+_\w+\W? to\b|\bsee \w"
+    r"|从\w|(?:使用|通过)\w",
     re.IGNORECASE,
 )
 """By these, a description says where an id is to be had."""
