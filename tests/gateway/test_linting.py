@@ -46,19 +46,25 @@ def test_what_is_on_record_is_judged_by(run: Run) -> None:
             for number in range(4):
                 for name in ("get_order", "find_order", "track_order"):
                     await gateway.call(f"mcp__shop__{name}", order_id=f"o{number}")
+            await gateway.call("mcp__shop__find_order", order_id="none")
             after = await gateway.lint(["shop"])
             found = told(after)
             assert found["results-break-schema"] == {("get_order", "output.total")}
-            assert found["error-as-text"] == {("track_order", "")}
+            assert found["error-as-text"] == {("track_order", ""), ("find_order", "")}
             assert found["number-without-unit"] == {("find_order", "output.orders[].shipping_cost")}
             assert found["duplicate-name"] == {("track_order", "")}
             assert ("print_order", "") not in found["no-output-schema"]
             (server,) = after.report.servers
+            why = {one.why: one.tools for one in server.unjudged if "id-not-produced" in one.rules}
+            assert why["they return texts, in which there may be anything."] == 1
+            assert sum(why.values()) == 2  # The other one was never called.
             assert [(one.rule, one.reason) for one in server.ignored] == [
                 ("no-output-schema", "It is paper.")
             ]
             drafts = {one.original_name: one for one in drafts_of(after.servers[0])}
-            assert drafts["find_order"].observations == 4
+            assert drafts["find_order"].observations == 5
+            assert not drafts["find_order"].is_wrapped
+            assert "“Error: no such order”" in drafts["find_order"].left_out
             assert "class FindOrderResult(TypedDict)" in drafts["find_order"].python
             assert drafts["print_order"].schema is None
 

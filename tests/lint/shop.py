@@ -29,6 +29,8 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if name == "get_order":
         order = {"order_id": arguments["order_id"], "total": 5}
         return {"content": [{"type": "text", "text": json.dumps(order)}], "structuredContent": order}
+    if name == "find_order" and arguments["order_id"] == "none":
+        return {"content": [{"type": "text", "text": "Error: no such order"}]}
     if name == "find_order":
         found = {"orders": [{"order_id": arguments["order_id"], "shipping_cost": 5}]}
         return {"content": [{"type": "text", "text": json.dumps(found)}]}

@@ -7,7 +7,8 @@ import pytest
 
 from halflap.errors import UsageError
 from halflap.lint import read_definitions
-from halflap.lint.sample import tool
+from halflap.lint.sample import record, tool
+from lint.making import report_of
 
 ONE = tool("get_order")
 
@@ -50,5 +51,14 @@ def test_what_is_none_is_told_with_what_it_should_be(text: str, told: str) -> No
 
 def test_names_that_differ_only_in_odd_characters_are_two_tools() -> None:
     (server,) = read_definitions(json.dumps([tool("a.b"), tool("a/b"), tool("a.b")]), "shop", "tools.json")
-    assert len({one.name for one in server.entries}) == 2
+    assert len({one.name for one in server.entries}) == 3
     assert server.duplicates == ("a.b",)
+
+
+def test_both_of_two_tools_with_one_name_are_looked_at() -> None:
+    first, second = tool("delete_it"), tool("delete_it", record(q={"type": "string"}))
+    report = report_of(first, second)
+    assert len(report.tools) == 2
+    assert len({one.tool for one in report.findings if one.rule == "destructive-not-annotated"}) == 2
+    assert [one.path for one in report.findings if one.rule == "parameter-without-description"] == ["input.q"]
+    assert {one.original_name for one in report.findings} == {"delete_it"}

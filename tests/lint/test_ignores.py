@@ -106,3 +106,16 @@ def test_another_severity_decides_what_fails() -> None:
     ]
     grave = Report((report_of(plain, config=LintConfig(severity={"no-output-schema": "error"})),))
     assert [grave.fails(on) for on in ("error", "warning", "never")] == [True, True, False]
+
+
+def test_what_is_ignored_in_the_items_of_a_list_is_ignored() -> None:
+    items = {"type": "number", IGNORE: {"number-without-unit": "Points of a game."}}
+    prices = {"type": "array", "description": "Prices.", "items": items}
+    report = report_of(tool("do_it", None, record(prices=prices)))
+    assert [(one.rule, one.path) for one in report.ignored] == [("number-without-unit", "output.prices[]")]
+
+
+def test_what_a_parameter_gives_rise_to_may_be_ignored_there() -> None:
+    page = field("integer", "Which.", **{IGNORE: {"paging-without-cursor": "The list never changes."}})
+    report = report_of(tool("list_notes", record(page=page, limit=field("integer", "How many."))))
+    assert [(one.rule, one.path) for one in report.ignored] == [("paging-without-cursor", "input")]

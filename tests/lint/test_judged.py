@@ -31,7 +31,7 @@ RIGHT: dict[str, list[tuple[str, str, str]]] = {
             "getComments and getCommentTree call the story `storyId`",
         ),
         ("entity-named-two-ways", "getStoryWithComments:input.id", "the same"),
-        ("paging-without-cursor", "search:input.page", "`page` and `hitsPerPage`, and no cursor"),
+        ("paging-without-cursor", "search:input", "`page` and `hitsPerPage`, and no cursor"),
     ],
     "airbnb": [
         ("no-output-schema", ALL, "neither has one"),
@@ -118,12 +118,12 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
     "hackernews": [
         ("entity-named-two-ways", "getUser:input.id", "the user is `id` wherever it is taken"),
         ("entity-named-two-ways", "getComment:input.id", "no other tool takes a comment"),
-        ("paging-without-cursor", "getStories:input.limit", "`limit` alone cuts a list, and pages nothing"),
+        ("paging-without-cursor", "getStories:input", "`limit` alone cuts a list, and pages nothing"),
         ("number-without-unit", "search:input.hitsPerPage", "a count"),
     ],
     "airbnb": [
-        ("paging-without-cursor", "airbnb_search:input.cursor", "it has a cursor"),
-        ("cursor-not-given", "airbnb_search:input.cursor", "what it returns is not known"),
+        ("paging-without-cursor", "airbnb_search:input", "it has a cursor"),
+        ("cursor-not-given", "airbnb_search", "what it returns is not known"),
         ("number-without-unit", "airbnb_search:input.adults", "a count"),
         ("id-not-produced", "airbnb_listing_details:input.id", "what the search returns is not known"),
     ],

@@ -20,6 +20,13 @@ MEASURED: list[tuple[str, str, str, dict[str, Any]]] = [
     ("temperature", "number", "How warm it is.", {}),
     ("timestamp", "integer", "When it was.", {}),
     ("weight", "number", "", {}),
+    ("price", "number", "The price of the auction won.", {}),
+    ("price", "number", "Points to the price row.", {}),
+    ("price", "number", "The price in a list of those won.", {}),
+    ("latency", "number", "Latency of the day.", {}),
+    ("latency", "number", "Latency in the last hour.", {}),
+    ("weight", "number", "The weight of a thing.", {}),
+    ("distance", "number", "I'm not sure how far.", {}),
 ]
 CLEAR: list[tuple[str, str, str, dict[str, Any]]] = [
     ("amount", "number", "In USD.", {}),
@@ -49,6 +56,17 @@ CLEAR: list[tuple[str, str, str, dict[str, Any]]] = [
     ("exchange_rate", "number", "", {}),
     ("price_level", "integer", "", {}),
     ("max_results", "integer", "", {}),
+    ("weight", "number", "In g.", {}),
+    ("weight", "number", "Unit: g.", {}),
+    ("weight", "number", "The weight (g)", {}),
+    ("weight", "number", "Up to 500 g.", {}),
+    ("distance", "number", "Distance in m.", {}),
+    ("voltage", "number", "The voltage in V", {}),
+    ("temperature", "number", "Measured in K.", {}),
+    ("price", "number", "The price in won.", {}),
+    ("price", "integer", "The price, in loyalty points.", {}),
+    ("duration", "integer", "Duration in days.", {}),
+    ("latency_s", "number", "", {}),
 ]
 
 
@@ -68,6 +86,56 @@ def test_the_unit_may_be_a_keyword_of_the_schema() -> None:
     for said in ({"x-unit": "USD cents"}, {"x-halflap": {"unit": "USD cents"}}):
         amount = {"type": "integer", **said}
         assert paths("number-without-unit", tool("do_it", record(amount=amount))) == []
+
+
+def test_the_unit_of_a_list_may_be_told_of_its_items() -> None:
+    for said in ({"description": "In USD."}, {"x-halflap": {"unit": "USD"}}):
+        prices = {"type": "array", "description": "Prices.", "items": {"type": "number", **said}}
+        assert paths("number-without-unit", tool("do_it", None, record(prices=prices))) == []
+    bare = {"type": "array", "description": "Prices.", "items": {"type": "number"}}
+    assert paths("number-without-unit", tool("do_it", None, record(prices=bare))) == ["output.prices[]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second", "told"),
+    [
+        ("amount", {"x-halflap": {"unit": "USD"}}, {"x-halflap": {"unit": "USD cents"}}, "USD cents"),
+        ("amount", {"description": "In USD."}, {"description": "In USD cents."}, "USD cents"),
+        ("amount", {"description": "In USD."}, {"description": "In cents."}, "cents"),
+        ("amount", {"description": "In USD, not cents."}, {"description": "In EUR."}, "EUR"),
+        ("weight", {"x-halflap": {"unit": "kg"}}, {"x-halflap": {"unit": "lb"}}, "pounds"),
+        ("weight", {"description": "In kg."}, {"description": "In g."}, "grams"),
+        ("load", {"x-halflap": {"unit": "kg"}}, {"x-halflap": {"unit": "stone"}}, "stone"),
+        ("timeout", {"description": "In seconds."}, {"description": "In ms."}, "milliseconds"),
+        ("tax_rate", {"description": "A fraction."}, {"description": "In percent."}, "percent"),
+    ],
+)
+def test_a_field_with_another_unit_elsewhere_is_found(name: str, first: Any, second: Any, told: str) -> None:
+    tools = [
+        tool(f"get_{at}", None, {"type": "object", "properties": {name: {"type": "number", **said}}})
+        for at, said in enumerate((first, second))
+    ]
+    (one,) = found("unit-differs", *tools)
+    assert (one.tool, one.path) == ("mcp__shop__get_1", f"output.{name}")
+    assert f"{name} is in {told} in get_1" in one.message
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("kg", "kilograms"),
+        ("USD cents", "cents"),
+        ("s", "seconds"),
+        ("percent", "%"),
+        ("items per box", "items  per box"),
+    ],
+)
+def test_one_unit_written_in_two_ways_is_one(first: str, second: str) -> None:
+    tools = [
+        tool(f"get_{at}", None, record(load={"type": "number", "x-halflap": {"unit": unit}}))
+        for at, unit in enumerate((first, second))
+    ]
+    assert found("unit-differs", *tools) == []
 
 
 def test_the_unit_may_stand_in_the_description_of_the_tool() -> None:
@@ -106,6 +174,8 @@ def test_pixels_go_without_saying_on_a_screen_and_not_on_a_slide() -> None:
         ("departureTime", ""),
         ("fromdate", ""),
         ("date_from", "From when."),
+        ("start_date", "The first isolated day."),
+        ("start_date", "The start date in human resources."),
     ],
 )
 def test_a_date_needs_a_form(name: str, said: str) -> None:

@@ -18,9 +18,8 @@ def test_every_rule_finds_its_bad_example_and_not_its_good_one(rule: Rule) -> No
     assert bad
     assert found(rule.id, *rule.good.tools, seen=rule.good.seen) == []
     assert all(one.severity == rule.severity and one.message and one.fix for one in bad)
-    assert {one.tool for one in bad} <= {
-        f"mcp__shop__{re.sub('[^0-9A-Za-z_]', '_', each['name'])}" for each in rule.bad.tools
-    }
+    assert {one.original_name for one in bad} <= {each["name"] for each in rule.bad.tools}
+    assert all(one.tool.startswith("mcp__shop__") for one in bad)
 
 
 def test_the_configuration_knows_the_same_rules_in_the_same_order() -> None:
@@ -35,6 +34,10 @@ def test_the_configuration_knows_the_same_rules_in_the_same_order() -> None:
         ('Valid intervals: "1d", "5d", "1wk"', ["1d", "5d", "1wk"]),
         ("Whether to list local branches ('local') or remote ones ('remote').", ["local", "remote"]),
         ("Either `asc` or `desc`.", ["asc", "desc"]),
+        ("One of: fast, slow, auto.", ["fast", "slow", "auto"]),
+        ("Must be one of fast, slow, auto", ["fast", "slow", "auto"]),
+        ("Mode (fast|slow|auto)", ["fast", "slow", "auto"]),
+        ("How to sort. One of: asc or desc (default: asc).", ["asc", "desc"]),
     ],
 )
 def test_values_that_a_description_lists_can_be_an_enum(said: str, values: list[str]) -> None:
@@ -50,10 +53,21 @@ def test_values_that_a_description_lists_can_be_an_enum(said: str, values: list[
         "Options include 'cafe', 'bar', etc.",
         "Language code.",
         "Must be 'x'.",
+        "One of the tables, views or indexes.",
+        "One of name, email or phone number.",
+        "One of our shops.",
+        "The value (string|null).",
+        "One of: orders, customers, etc.",
     ],
 )
 def test_examples_of_values_are_no_list_of_them(said: str) -> None:
     assert found("enum-in-prose", taking("mode", "string", said)) == []
+
+
+def test_a_parameter_that_may_be_null_may_be_so_after_the_enum() -> None:
+    mode = {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "One of: fast, slow."}
+    (one,) = found("enum-in-prose", tool("do_it", record(mode=mode)))
+    assert one.patch == {"enum": ["fast", "slow", None]}
 
 
 def test_parameters_may_be_described_in_the_description_of_the_tool() -> None:
@@ -89,11 +103,8 @@ IDENTIFIED = field("string", "An id.")
 def test_ids_written_in_another_way_are_found_where_fewer_tools_write_them_so() -> None:
     tools = [tool(name, record(customer_id=IDENTIFIED)) for name in ("get_invoice", "list_orders")]
     (one,) = found("entity-named-two-ways", *tools, tool("send_mail", record(clientId=IDENTIFIED)))
-    assert (one.tool, one.path, one.patch) == (
-        "mcp__shop__send_mail",
-        "input.clientId",
-        {"rename": {"clientId": "customer_id"}},
-    )
+    assert (one.tool, one.path) == ("mcp__shop__send_mail", "input.clientId")
+    assert one.fix == "Rename input.clientId of send_mail to `customer_id`."
 
 
 def test_an_id_alone_is_that_of_what_the_tool_is_about() -> None:
@@ -116,6 +127,50 @@ def test_an_id_is_not_looked_for_where_results_are_not_known() -> None:
     assert paths("id-not-produced", needs, knows, tool("list_customers")) == []
     assert paths("id-not-produced", needs, knows, tool("list_customers", None, {"type": "string"})) == []
     assert paths("id-not-produced", needs) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "is_found"),
+    [
+        ("The customer's id.", True),
+        ("The id of the user.", True),
+        ("The account to transfer it from.", True),
+        ("Ask the user for it.", False),
+        ("From the URL of the page.", False),
+        ("The id in the URL of the customer's page.", False),
+        ("Found in the settings of the shop.", False),
+        ("Get it with the command `crm list`.", False),
+        ("Provided by the person.", False),
+        ("从bing_search返回的结果ID", False),
+    ],
+)
+def test_an_id_whose_description_says_where_it_is_from_needs_no_tool(said: str, is_found: bool) -> None:
+    needs = tool("get_customer", record("customer_id", customer_id=field("string", said)))
+    knows = tool("list_orders", None, record(orders=listed(record(order_id=IDENTIFIED))))
+    assert bool(found("id-not-produced", needs, knows)) is is_found
+
+
+def test_an_id_that_a_tool_took_and_returns_leads_nowhere_and_need_not() -> None:
+    other = tool("list_things", None, record(thing=TEXT))
+    for name in ("order_id", "id"):
+        taken: dict[str, Any] = {name: IDENTIFIED}
+        gives = record(data=record(order_id=IDENTIFIED, name=TEXT))
+        assert found("id-not-accepted", tool("get_order", record(name, **taken), gives), other) == []
+        others = record(customers=listed(record(id=IDENTIFIED)))
+        assert paths("id-not-accepted", tool("get_order", record(name, **taken), others), other) == [
+            "output.customers[].id"
+        ]
+
+
+def test_an_id_in_a_record_of_the_thing_is_joined_and_so_no_other_name() -> None:
+    lists = tool("list_customers", None, record(customers=listed(record(id=IDENTIFIED))))
+    takes = tool(
+        "list_orders",
+        record("customer_id", customer_id=IDENTIFIED),
+        record(count=field("integer", "How many.")),
+    )
+    rules = {one.rule for one in report_of(lists, takes).findings}
+    assert not rules & {"entity-named-two-ways", "id-not-accepted", "id-not-produced"}
 
 
 def test_an_id_that_another_server_returns_is_told_with_the_tool() -> None:
@@ -250,10 +305,44 @@ def test_where_the_name_has_no_verb_the_description_begins_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "hint", [{"destructiveHint": False}, {"readOnlyHint": False}, {"destructiveHint": True}]
+    ("hint", "is_found"),
+    [
+        ({"destructiveHint": False}, False),
+        ({"destructiveHint": True}, False),
+        ({"readOnlyHint": True}, False),
+        ({"readOnlyHint": False}, True),
+        ({"title": "Delete"}, True),
+    ],
 )
-def test_an_annotation_that_says_it_either_way_is_enough(hint: Any) -> None:
-    assert found("destructive-not-annotated", tool("delete_note", annotations=hint)) == []
+def test_an_annotation_that_says_whether_it_destroys_is_enough(hint: Any, is_found: bool) -> None:
+    assert bool(found("destructive-not-annotated", tool("delete_note", annotations=hint))) is is_found
+
+
+@pytest.mark.parametrize(
+    ("said", "takes", "is_found"),
+    [
+        ("Get the logs.", {}, True),
+        ("Get the logs.", {"clear": field("boolean", "Whether to clear logs after retrieval.")}, False),
+        ("Get the logs.", {"after": field("boolean", "Whether to delete them then.")}, False),
+        ("Get the logs.", {"output_path": TEXT}, False),
+        ("Get the logs.", {"path": TEXT, "deleted": field("boolean", "Also those that are deleted.")}, True),
+        ("Download the logs and save them to a file.", {}, False),
+        ("Get the logs. Marks them as read.", {}, False),
+        ("Get the logs of an app store.", {}, True),
+        ("Get the logs.", {"removeTimes": field("boolean", "Remove the times from the text.")}, True),
+        ("Get the logs and send time of a mail.", {}, True),
+    ],
+)
+def test_a_tool_that_can_change_something_is_not_to_be_annotated_as_one_that_reads(
+    said: str, takes: Any, is_found: bool
+) -> None:
+    one = {**tool("get_logs", record(**takes)), "description": said}
+    assert bool(found("read-only-not-annotated", one)) is is_found
+
+
+def test_the_characters_that_are_refused_are_shown_as_such() -> None:
+    (one,) = found("name-characters", tool("a.b c"))
+    assert one.message == "The name a.b c has characters that clients refuse: `.` a space."
 
 
 def test_limits_are_told_and_can_be_moved() -> None:

@@ -1,22 +1,25 @@
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.config import LintConfig
-from halflap.lint import RULES
+from halflap.lint import RULES, Breach, Seen
 from halflap.lint.report import Finding, make_report
-from halflap.lint.sample import TEXT, field, record, tool
+from halflap.lint.sample import TEXT, field, listed, record, tool
 from halflap.lint.score import share_of
 from lint.making import report_of
 
-TOOLS = ["a", "b", "c"]
+TOOLS = {"a": "a", "b": "b", "c": "c"}
 COSTS = {rule.id: share_of(rule.severity, rule.weight) for rule in RULES}
 FINDINGS = st.lists(
     st.builds(
-        lambda rule, tool: Finding(rule.id, rule.severity, "s", tool, "", "It is wrong.", "Mend it."),
+        lambda rule, tool, path: Finding(rule.id, rule.severity, "s", tool, path, "It is wrong.", "Mend it."),
         st.sampled_from(RULES),
-        st.sampled_from(TOOLS),
+        st.sampled_from(list(TOOLS)),
+        st.sampled_from(["", "input.a", "output", "output.a"]),
     ),
     max_size=40,
 )
@@ -77,6 +80,28 @@ def test_to_declare_what_is_returned_raises_the_score_though_more_is_looked_at()
     assert before is not None
     assert after is not None
     assert after > before
+
+
+FIELDS = st.dictionaries(
+    st.sampled_from(["amount", "placed_at", "order_id", "id", "price", "timeout", "name", "due_date"]),
+    st.builds(field, st.sampled_from(["string", "number", "integer"]), st.sampled_from(["", "What it is."])),
+    min_size=1,
+)
+
+
+@given(FIELDS, FIELDS)
+def test_to_declare_a_schema_never_lowers_the_score(taken: Any, given: Any) -> None:
+    takes = record(**taken, cursor=TEXT)
+    other = tool("list_orders", record(page=field("integer", "Which.")), record(orders=listed(TEXT)))
+    before = report_of(tool("get_order", takes), other).tools["mcp__shop__get_order"]
+    after = report_of(tool("get_order", takes, record(**given)), other)
+    assert after.tools["mcp__shop__get_order"] >= before
+
+
+def test_a_schema_that_is_broken_by_results_is_worth_less_than_none() -> None:
+    one = tool("get_order", None, record(total=field("string", "What it costs.")))
+    broken = {"get_order": Seen(observations=3, breaches=(Breach("total", "string", 3), Breach("x", "y", 1)))}
+    assert (report_of(one, seen=broken).score or 0) < (report_of(tool("get_order")).score or 0)
 
 
 def test_another_severity_counts_otherwise() -> None:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from halflap.lint import Draft
 
 
-def draft(*values: Any, name: str = "get_order") -> Draft:
+def draft(*values: Any, name: str = "get_order", **seen_else: Any) -> Draft:
     shape = infer(values, list(range(len(values))))
     schema = render(shape, notes=False)
-    seen = Seen(observations=len(values), confidence=0.5, type=read_type(schema), schema=schema)
+    seen = Seen(observations=len(values), confidence=0.5, type=read_type(schema), schema=schema, **seen_else)
     (one,) = drafts_of(server_of("shop", [tool(name)], {name: seen}))
     return one
 
@@ -41,6 +41,26 @@ def test_a_draft_is_a_schema_that_results_fit_and_types_that_python_reads() -> N
     assert set(names["GetOrderResultItems"].__annotations__) == {"sku", "price"}
     assert names["GetOrderResult"].__optional_keys__ == {"paid"}
     assert not one.is_wrapped
+
+
+def test_errors_told_as_text_are_left_out_and_that_is_said() -> None:
+    failed: dict[str, Any] = {"failures": ("Error: no such order",), "failed_texts": 1}
+    one = draft(*[ORDER] * 6, "Error: no such order", **failed)
+    assert not one.is_wrapped
+    assert one.schema is not None
+    assert set(one.schema["properties"]) == set(ORDER)
+    assert one.schema["type"] == "object"
+    assert one.left_out.startswith("1 result that told of an error as text (“Error: no such order”)")
+    assert one.to_json()["leftOut"] == one.left_out
+    mixed = draft(*[ORDER] * 6, "Error: no such order", "No orders yet.", **failed, texts=1)
+    assert mixed.is_wrapped
+    assert not mixed.left_out
+
+
+def test_the_types_of_python_say_which_texts_are_dates() -> None:
+    one = draft(*[{"orders": [{"placed_at": f"2026-01-0{day}T00:00:00Z"}]} for day in range(1, 6)])
+    assert "# orders[].placed_at: date-time\n" in one.python
+    ast.parse(one.python)
 
 
 @pytest.mark.parametrize("value", [[ORDER], "text", 5, [[1]]])
@@ -69,6 +89,7 @@ def test_where_too_little_is_known_it_is_said_what_to_do() -> None:
     assert drafts[0].to_json() == {
         "server": "shop",
         "tool": "mcp__shop__one",
+        "originalName": "one",
         "observations": 0,
         "confidence": 0.0,
         "why": drafts[0].why,

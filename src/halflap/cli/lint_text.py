@@ -62,7 +62,7 @@ def _server(server: ServerReport, console: Console, *, everything: bool) -> None
     for rule in dict.fromkeys(one.rule for one in server.findings):
         _rule([one for one in server.findings if one.rule == rule], console, everything=everything)
     _fixes(server, console)
-    for one in server.unjudged if everything else server.unjudged[:2]:
+    for one in server.unjudged:
         which = "No tool" if one.tools == one.of else f"{one.tools} of {one.of} tools"
         verb = "could be judged" if one.tools == one.of else "could not be judged"
         _line(console, Text(f"{which} {verb} by {', '.join(one.rules)}: {one.why} {one.do}", "dim"), 2)
@@ -82,7 +82,7 @@ def _rule(found: Sequence[Finding], console: Console, *, everything: bool) -> No
         if everything or one is first:
             _line(console, Text(f"→ {one_line(one.fix, _LONGEST)}", "dim"), 6)
     if len(found) > len(shown):
-        tools = _names({one.tool for one in found[len(shown) :]})
+        tools = _names([one.original_name or one.tool for one in found[len(shown) :]])
         _line(console, Text(f"… and {len(found) - len(shown)} more, in {tools}; --all shows them.", "dim"), 4)
 
 
@@ -91,8 +91,8 @@ def _said(one: Finding) -> str:
     return f"{one_line(one.message, _LONGEST)}{where}"
 
 
-def _names(tools: set[str]) -> str:
-    listed = sorted(tools)
+def _names(tools: Sequence[str]) -> str:
+    listed = [one_line(name, 80) for name in sorted(set(tools))]
     return ", ".join(listed[:_MOST]) + (
         f" and {len(listed) - _MOST} other tools" if len(listed) > _MOST else ""
     )
@@ -103,7 +103,7 @@ def _fixes(server: ServerReport, console: Console) -> None:
 
     best = [one for one in server.fixes[:_MOST_FIXES] if one.gain > 0]
     if best:
-        told = ", ".join(f"{one.rule} in {_count(one.tools, 'tool')} +{one.gain:.1f}" for one in best)
+        told = ", ".join(f"{one.rule} in {_count(one.tools, 'tool')} up to +{one.gain:.1f}" for one in best)
         _line(console, Text(f"The score would rise most by mending: {told}.", "green"), 2)
 
 
@@ -146,6 +146,8 @@ def _draft(one: Draft) -> Iterator[str]:
     yield f"# {one.tool}: from {results}, confidence {one.confidence:.2f}"
     if one.is_wrapped:
         yield "# Its results are no objects: return them under `result`, as the protocol wants an object."
+    if one.left_out:
+        yield f"# Left out: {one_line(one.left_out, 400)}"
     yield ""
     yield one.python
     yield ""

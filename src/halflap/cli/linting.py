@@ -75,6 +75,7 @@ def lint(
     """Say what keeps the tools of servers from being composed, and how to mend it.
 
     The exit code is 0 if there is no error, 1 if there is one, or a server could not be asked; --fail-on makes it stricter.
+    It is 2 if there is nothing to look at.
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
     if file is not None and suggest:
@@ -87,6 +88,11 @@ def lint(
         report, read = _from_file(file, servers or [], settings)
     else:
         report, read, unavailable = asyncio.run(_live(settings, servers or []))
+    if not report.servers and not unavailable:
+        raise UsageError(
+            "No server is configured and enabled, so nothing was looked at. Pass a file of definitions with --file, take over the servers "
+            "of your clients with `halflap init`, or add some to the configuration: see docs/configuration.md."
+        )
     if suggest:
         _suggest(read, as_json=as_json)
     elif as_json:
@@ -95,10 +101,6 @@ def lint(
         show_report(report, data_console(), everything=everything, ignored=show_ignored)
     for name, reason in sorted(unavailable.items()):
         note(f"Server {name!r} is not available: {reason}")
-    if not report.servers and not unavailable:
-        note(
-            "No server is configured yet. Pass a file of definitions with --file, or name servers; see docs/configuration.md."
-        )
     if unavailable or (not suggest and report.fails(fail_on or settings.lint.fail_on)):
         raise typer.Exit(1)
 

@@ -119,9 +119,9 @@ def _seen_of(
     from halflap.lint import Breach as Broken  # noqa: PLC0415 -- see the top of `parts`
     from halflap.lint import Seen  # noqa: PLC0415 -- as above
 
-    told: dict[tuple[str, str, str], list[str | None]] = {}
+    told: dict[tuple[str, str, str], list[_Told]] = {}
     for call in calls:
-        told.setdefault((call.server, call.tool, call.definition_hash), []).append(_failure(call))
+        told.setdefault((call.server, call.tool, call.definition_hash), []).append(_told(call))
     broken: dict[tuple[str, str, str], list[Broken]] = {}
     for one in breaches:
         key = (one.server, one.tool, one.definition_hash)
@@ -129,7 +129,8 @@ def _seen_of(
     seen = {}
     for tool in tools:
         key, learned = (tool.server, tool.original_name, tool.hash), known.get(tool.name)
-        failures = tuple(dict.fromkeys(text for text in told.get(key, ()) if text is not None))
+        results = told.get(key, ())
+        failures = tuple(dict.fromkeys(one.failure for one in results if one.failure is not None))
         is_said = learned is not None and learned.type is not None
         seen[tool.name] = Seen(
             observations=0 if learned is None else learned.observations,
@@ -137,35 +138,48 @@ def _seen_of(
             type=None if learned is None else learned.type,
             schema=learned.schema if learned is not None and is_said else None,
             breaches=tuple(broken.get(key, ())),
-            calls=len(told.get(key, ())),
+            calls=len(results),
             failures=failures[:_MOST_FAILURES],
+            failed_texts=sum(one.is_text and one.failure is not None for one in results),
+            texts=sum(one.is_text and one.failure is None for one in results),
         )
     return seen
 
 
-def _failure(call: CallRecord) -> str | None:
-    """Give the text by which a result tells of a failure, though it is not marked as one."""
+class _Told(NamedTuple):
+    """What a recorded result is, as far as the linter asks."""
+
+    failure: str | None
+    """The text by which it tells of a failure, though it is not marked as one."""
+    is_text: bool
+    """Whether it is a text, and no more."""
+
+
+_NOTHING = _Told(None, is_text=False)
+
+
+def _told(call: CallRecord) -> _Told:
     from halflap.lint import tells_of_failure  # noqa: PLC0415 -- see the top of `parts`
 
     try:
         raw = json.loads(call.result or "")
         result = Result.from_wire(raw) if isinstance(raw, dict) else Result(is_error=True)
     except (ValueError, RecursionError):
-        return None
+        return _NOTHING
     if result.is_error:
-        return None
-    text = result.text
-    value = result.structured_content
-    if value is None and text.lstrip().startswith("{"):
+        return _NOTHING
+    value: Any = result.structured_content
+    if value is None:
         try:
-            value = json.loads(text)
+            value = json.loads(result.text)
         except (ValueError, RecursionError):
-            value = None
+            value = result.text
     if isinstance(value, dict) and list(value) == ["result"]:
         value = value["result"]
     if isinstance(value, dict):
         error = value.get("error")
         # One that says `success: false` beside it can be branched on.
-        return error if list(value) == ["error"] and isinstance(error, str) else None
-    text = value if isinstance(value, str) else text
-    return text if tells_of_failure(text) else None
+        says = list(value) == ["error"] and isinstance(error, str)
+        return _Told(error if says else None, is_text=False)
+    text = value if isinstance(value, str) else result.text
+    return _Told(text if tells_of_failure(text) else None, is_text=isinstance(value, str))

@@ -37,7 +37,8 @@ def _signs(kind: Type) -> Iterator[Sign]:
     tells = any(one in _MESSAGE or one in _ERROR for one in names.values())
     for name, said in names.items():
         kinds = {one.kind for one in _parts(fields[name])}
-        values = {value for one in _parts(fields[name]) for value in one.values}
+        # A list: a value may be one that no set takes.
+        values = [value for one in _parts(fields[name]) for value in one.values]
         texts = {value.lower() for value in values if isinstance(value, str)}
         if said in _SUCCESS and (
             kinds == {"boolean"} or (values and all(isinstance(v, bool) for v in values))

@@ -57,15 +57,15 @@ _NO_INSTANT = frozenset({"format", "range", "type", "field", "zone", "column", "
 _ISO_DAY = re.compile(
     r"y{4}-m{2}-d{2}(?!['\"]?\s*[tT ]\s*h)|\biso[ -]?(?:8601)? date\b(?!.?time)", re.IGNORECASE
 )
-_ISO_TIME = re.compile(r"iso[ -]?8601|\biso\b|rfc[ -]?3339|y{4}-m{2}-d{2}['\"]?\s*t", re.IGNORECASE)
+_ISO_TIME = re.compile(r"\biso[ -]?8601|\biso\b|rfc[ -]?3339|y{4}-m{2}-d{2}['\"]?\s*t", re.IGNORECASE)
 _TOLD = re.compile(
-    r"y{2,4}\W?m{1,2}|m{2}\W?d{2}|d{2}\W?m{2}|h{2}\W?m{2}|iso|rfc|unix|epoch|\d{4}\W\d{1,2}|\d{8}|\d{1,2}:\d{2}|年|格式|strftime|"
-    r"seconds|milliseconds",
+    r"y{2,4}\W?m{1,2}|m{2}\W?d{2}|d{2}\W?m{2}|h{2}\W?m{2}|\biso\b|\biso[ -]?8601|\brfc[ -]?\d|\bunix|\bepoch\b|\d{4}\W\d{1,2}|\d{8}|\d{1,2}:\d{2}|年|格式|strftime|"
+    r"\b(?:milli)?seconds since\b|\bin (?:milli)?seconds\b",
     re.IGNORECASE,
 )
 _FREE = re.compile(
-    r"relative|natural|today|yesterday|tomorrow|\bago\b|last week|\"\d+[dwmh]\"|'\d+[dwmh]'|\bor\b.*\b(?:year|month)\b|"
-    r"human",
+    r"\brelative\b|\bnatural(?:[ -]language)?\b|today|yesterday|tomorrow|\bago\b|last week|\"\d+[dwmh]\"|'\d+[dwmh]'|\bor\b.*\b(?:year|month)\b|"
+    r"\bhuman[- ](?:readable|friendly)",
     re.IGNORECASE,
 )
 

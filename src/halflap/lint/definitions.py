@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog.naming import choose_name
@@ -31,7 +32,7 @@ def read_definitions(text: str, name: str, source: str) -> list[Server]:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{source} cannot be read as JSON: {visible(str(error), 200)}") from None
     found = _servers(data, name)
-    if found is None:
+    if not found:
         raise UsageError(f"{source} has no tools in a form that is known. It may be {FORMS}.")
     return [server_of(server, tools, source=source) for server, tools in found.items()]
 
@@ -68,10 +69,10 @@ def server_of(
     source: str = "The list",
 ) -> Server:
     """Read the definitions of one server's tools; `seen` is by the names that the server gave them."""
-    tools: dict[str, Tool] = {}
+    tools: list[Tool] = []
     raw: dict[str, Mapping[str, Any]] = {}
     names: dict[str, tuple[str, str]] = {}
-    duplicates: list[str] = []
+    times: Counter[str] = Counter()
     for at, definition in enumerate(definitions):
         original = definition.get("name") if isinstance(definition, dict) else None
         if not isinstance(original, str):
@@ -79,15 +80,17 @@ def server_of(
                 f"{source}: tool {at + 1} of {visible(server, _LONGEST)} has no `name`. Each tool is an object with `name`, "
                 "`description` and `inputSchema`."
             )
-        if original in tools:
-            duplicates.append(original)
-            continue
-        name = choose_name(server, original, names)
-        names[name] = (server, original)
-        tools[original] = _tool(server, original, name, definition)
+        times[original] += 1
+        # Another one of the same name is looked at, too: it gets a name of its own here.
+        own = original if times[original] == 1 else f"{original} ({times[original]})"
+        name = choose_name(server, own, names)
+        names[name] = (server, own)
+        tools.append(_tool(server, original, name, definition))
         raw[name] = definition
-    known = {tools[original].name: one for original, one in (seen or {}).items() if original in tools}
-    return read_server(server, tools.values(), known, duplicates=dict.fromkeys(duplicates), definitions=raw)  # type: ignore[arg-type]
+    first = {tool.original_name: tool.name for tool in reversed(tools)}
+    known = {first[original]: one for original, one in (seen or {}).items() if original in first}
+    duplicates = [original for original, number in times.items() if number > 1]
+    return read_server(server, tools, known, duplicates=duplicates, definitions=raw)
 
 
 def _tool(server: str, original: str, name: str, definition: Mapping[str, Any]) -> Tool:

@@ -54,7 +54,11 @@ def why_ignored(
 ) -> tuple[str, str] | None:
     """Say who has a finding ignored, `author` or `configuration`, and why; None where nobody has."""
     for one in own:
-        if one.rule == rule and one.reason and _covers(one.where, found.path):
+        if (
+            one.rule == rule
+            and one.reason
+            and (_covers(one.where, found.path) or (found.about and _covers(one.where, found.about)))
+        ):
             return "author", one.reason
     for each in configured:
         if fnmatchcase(rule, each.rule) and fnmatchcase(found.tool, each.tools):
@@ -64,5 +68,6 @@ def why_ignored(
 
 def _covers(where: str, path: str) -> bool:
     """Say whether a place is one, or is within it."""
-    where = where.removesuffix("[]")
+    while where.endswith("[]"):
+        where = where.removesuffix("[]")
     return not where or path == where or path.startswith((f"{where}.", f"{where}["))

@@ -56,10 +56,11 @@ def _report(server: Server, rules: Sequence[Rule], config: LintConfig) -> Server
                 found.patch,
                 by,
                 reason,
+                server.by_name[found.tool].tool.original_name,
             )
             (ignored if by else findings).append(one)
     costs = {rule.id: share_of(severities[rule.id], rule.weight) for rule in rules}
-    names = list(server.by_name)
+    names = {one.name: one.tool.original_name for one in server.entries}
     unjudged = list(_unjudged(server, rules))
     return make_report(server.name, names, findings, ignored=ignored, unjudged=unjudged, costs=costs)
 
@@ -67,13 +68,24 @@ def _report(server: Server, rules: Sequence[Rule], config: LintConfig) -> Server
 def _unjudged(server: Server, rules: Sequence[Rule]) -> Iterator[Unjudged]:
     """Say what could not be judged: nobody should take silence for praise."""
     count = len(server.entries)
+    judging = tuple(rule.id for rule in rules if rule.needs == "outputs")
     unknown = [one for one in server.entries if not one.knows_fields]
-    if unknown:
-        judging = tuple(rule.id for rule in rules if rule.needs == "outputs")
+    texts = [one for one in unknown if one.returns_text]
+    others = [one for one in unknown if not one.returns_text]
+    seldom = [one for one in others if one.seen.observations and one.seen.type is None]
+    never = [one for one in others if one not in seldom]
+    if never:
         why = (
             "it is not known which fields they return: they do not declare it, and nothing was learned of it."
         )
-        yield Unjudged(judging, len(unknown), count, why, _HOW_TO_SEE)
+        yield Unjudged(judging, len(never), count, why, _HOW_TO_SEE)
+    if seldom:
+        why = "they do not declare which fields they return, and what was seen of it is too little."
+        yield Unjudged(judging, len(seldom), count, why, "Call them with other arguments, too.")
+    if texts:
+        why = "they return texts, in which there may be anything."
+        do = "Return objects with named fields, where others should go on with what is in them."
+        yield Unjudged(judging, len(texts), count, why, do)
     unseen = [one for one in server.entries if not one.seen.observations and not one.seen.calls]
     if unseen:
         judging = tuple(rule.id for rule in rules if rule.needs == "results")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.lint.parts import IGNORE
 from halflap.lint.rules import RULES
-from halflap.lint.score import SHARES, share_of
+from halflap.lint.score import SHARES, most_for_results, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +127,7 @@ _HEAD = (
     "",
     (
         "The exit code is 0 if there is no finding that counts, 1 if there is one or a server could not be asked, and 2 if it was asked "
-        "wrongly: so it can stand in CI."
+        "wrongly or there was no server to look at: so it can stand in CI."
     ),
     "",
     (
@@ -149,12 +149,19 @@ _SCORE = (
         "costs nothing. A finding less never lowers a score."
     ),
     "",
+    (
+        "What is found in the fields of results (at `output.…`) counts by itself, and takes no more than "
+        f"{most_for_results({rule.id: share_of(rule.severity, rule.weight) for rule in RULES}):.0%} in all, less than it costs to "
+        "declare nothing. A schema that is empty, not valid, or broken "
+        "by results is spared nothing."
+    ),
+    "",
 )
 _TAIL = (
     (
         "What a fix is worth is worked out by taking the finding away and scoring again: for each finding (`gain`, of the tool and of "
-        "the server), and for all findings of a rule in a server (`fixes`, the best first). A schema that is declared anew is looked at, too, "
-        "and may have findings of its own."
+        "the server), and for all findings of a rule in a server (`fixes`, the best first). It is worth up to that: a schema that is "
+        "declared anew is looked at, too, and may have findings of its own."
     ),
     "",
     "## Other severities, and what is ignored",
@@ -198,18 +205,21 @@ _TAIL = (
     "|---|---|",
     "| `server`, `score` | Its name and its score, from 0 to 100; null without tools. |",
     "| `counts` | How many findings of each severity count. |",
-    "| `tools` | Each tool's `name` and `score`. |",
+    "| `tools` | Each tool's `name` in the catalogue, its `originalName` at its server, and its `score`. |",
     (
-        "| `findings` | Each with `rule`, `severity`, `tool`, `path`, `message`, `fix`, `gain` (`tool`, `server`), and `patch`, the JSON to put "
-        "there, where that is known. `path` is `input.…` or `output.…`, or empty for the tool itself. |"
+        "| `findings` | Each with `rule`, `severity`, `tool` and its `originalName`, `path`, `message`, `fix`, `gain` (`tool`, "
+        "`server`), and `patch`, where that is known. `path` is `input` or `output` for a schema, `input.…` or `output.…` for the schema of "
+        "a field in it (`[]` for that of a list's items), and empty for the tool's definition; `patch` is a JSON merge patch (RFC 7386) "
+        "of what is there. Of two tools of one name, the second has a `tool` with a suffix. |"
     ),
     "| `ignored` | The same without `gain`, with `ignoredBy` (`author` or `configuration`) and `reason`. |",
-    "| `fixes` | For each rule, `severity`, `findings`, `tools`, and `gain`: by how much the server's score would rise. |",
+    "| `fixes` | For each rule, `severity`, `findings`, `tools`, and `gain`: by how much the server's score would rise at most. |",
     "| `unjudged` | `rules` that could not judge so many `tools` `of` all, `why`, and what to `do` about it. |",
     "",
     (
-        'With `--suggest` it is `{"suggestions": […]}`, each with `server`, `tool`, `observations`, `confidence`, and either `patch`, '
-        "`python` and `wrapped` (the results are no objects, and go under `result`), or `why` there is none."
+        'With `--suggest` it is `{"suggestions": […]}`, each with `server`, `tool`, `originalName`, `observations`, `confidence`, and '
+        "either `patch`, `python` and `wrapped` (the results are no objects, and go under `result`), or `why` there is none. Results that told "
+        "of an error as text are left out of a draft where no other result was a text; `leftOut` says so."
     ),
     "",
     "## Every rule",

@@ -49,7 +49,8 @@ class Part:
     words: Words
     kinds: frozenset[str]
     """What it may be; of a list, what its items may be. Empty where that is not said."""
-    is_list: bool
+    lists: int
+    """In how many lists its values are: 0 where it is none."""
     description: str
     required: bool
     beside: frozenset[str]
@@ -62,14 +63,21 @@ class Part:
     """The unit that a keyword gives it."""
     ignores: Mapping[str, Any] = field(default_factory=dict)
     """What its author has ignored there, and below."""
+    takes_null: bool = False
+    """Whether it may be null; of a list, whether its items may."""
     prefix: str = ""
     is_seen: bool = False
     """Whether it is only known from results."""
 
     @property
+    def is_list(self) -> bool:
+        """Whether it is a list of such values."""
+        return self.lists > 0
+
+    @property
     def where(self) -> str:
         """Its place, as people read it: `output.orders[].total`."""
-        text = path_text(self.path) + ("[]" if self.is_list else "")
+        text = path_text(self.path) + "[]" * self.lists
         joint = "" if text.startswith("[") else "."
         return visible(f"{self.side}{self.prefix}{joint}{text}", 300)
 
@@ -146,21 +154,23 @@ class _Walk:
 
     def _part(self, name: str, schemas: list[Any], path: Path, around: _Layers, met: frozenset[int]) -> Part:
         own, inner = self._layers(schemas, met)
-        _, leaf, _ = self._through_lists((), own, inner)
+        within, leaf, _ = self._through_lists((), own, inner)
         return Part(
             side=self._side,
             path=(*path, key(name)),
             name=name,
             words=words_of(name),
             kinds=frozenset(leaf.kinds - {"null"}),
-            is_list=leaf is not own,
-            description=next(iter((*own.descriptions, *leaf.descriptions)), ""),
+            lists=len(within),
+            # Of a list, what is said of its items is said of it.
+            description=" ".join(dict.fromkeys((*own.descriptions[:1], *leaf.descriptions[:1]))),
             required=name in around.required,
             beside=frozenset(around.properties),
             values=tuple(leaf.values[:_MOST_VALUES]),
             said={**leaf.said, **own.said},
             unit=own.unit or leaf.unit,
-            ignores=own.ignores,
+            ignores={**leaf.ignores, **own.ignores},
+            takes_null="null" in leaf.kinds,
             prefix=f".{self._inside}" if self._inside else "",
             is_seen=self._is_seen,
         )

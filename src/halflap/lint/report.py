@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.lint.rule import SEVERITIES
-from halflap.lint.score import Costs, server_score, tool_score
+from halflap.lint.score import WORSE_THAN_NONE, Costs, Kind, server_score, tool_score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +32,13 @@ class Finding:
     ignored_by: str = ""
     """`author` or `configuration`; empty where it counts."""
     reason: str = ""
+    original_name: str = ""
+    """What its server calls the tool."""
+
+    @property
+    def is_of_result(self) -> bool:
+        """Whether it is about what is declared of results, or seen of them, and not worse than to declare nothing."""
+        return self.path.startswith("output") and self.rule not in WORSE_THAN_NONE
 
     def to_json(self) -> dict[str, Any]:
         """Give it as `--json` has it, without what it would gain."""
@@ -39,6 +46,7 @@ class Finding:
             "rule": self.rule,
             "severity": self.severity,
             "tool": self.tool,
+            "originalName": self.original_name,
             "path": self.path,
             "message": self.message,
             "fix": self.fix,
@@ -59,7 +67,7 @@ class Fix:
     findings: int
     tools: int
     gain: float
-    """By how much the server's score would rise."""
+    """By how much the server's score would rise, if nothing new is found in what takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +93,12 @@ class ServerReport:
     findings: tuple[Finding, ...]
     ignored: tuple[Finding, ...]
     gains: tuple[tuple[float, float], ...]
-    """For each finding, by how much the tool's and the server's score would rise without it."""
+    """For each finding, by how much the tool's and the server's score would rise without it, and without a new one."""
     fixes: tuple[Fix, ...]
     """The best first."""
     unjudged: tuple[Unjudged, ...] = ()
+    original_names: Mapping[str, str] = field(default_factory=dict)
+    """What the server calls each tool, by its name."""
 
     def counts(self) -> dict[str, int]:
         """Count the findings by severity."""
@@ -101,7 +111,10 @@ class ServerReport:
             "server": self.server,
             "score": self.score,
             "counts": self.counts(),
-            "tools": [{"name": name, "score": score} for name, score in self.tools.items()],
+            "tools": [
+                {"name": name, "originalName": self.original_names.get(name, name), "score": score}
+                for name, score in self.tools.items()
+            ],
             "findings": [
                 {**one.to_json(), "gain": {"tool": tool, "server": server}}
                 for one, (tool, server) in zip(self.findings, self.gains, strict=True)
@@ -144,42 +157,48 @@ class Report:
 
 def make_report(
     server: str,
-    tools: Sequence[str],
+    tools: Mapping[str, str],
     findings: Sequence[Finding],
     *,
     ignored: Sequence[Finding],
     unjudged: Sequence[Unjudged],
     costs: Costs,
 ) -> ServerReport:
-    """Score what was found, and say what each fix would be worth: by scoring again without it."""
+    """Score what was found, and say what each fix would be worth: by scoring again without it.
+
+    `tools` are what the server calls each, by its name.
+    """
     by_tool: dict[str, list[Finding]] = {name: [] for name in tools}
     for one in findings:
         by_tool[one.tool].append(one)
-    counted = {name: Counter(one.rule for one in found) for name, found in by_tool.items()}
+    counted = {
+        name: Counter((one.rule, one.is_of_result) for one in found) for name, found in by_tool.items()
+    }
     scores = {name: tool_score(counts, costs) for name, counts in counted.items()}
     total = server_score(scores)
 
-    def without(rule: str, tool: str | None) -> tuple[dict[str, float], float]:
-        """Score again without one finding of a tool, or without all that a rule found."""
-        changed = dict(scores)
-        for name in [tool] if tool is not None else [name for name in tools if counted[name][rule]]:
-            counts = counted[name].copy()
-            counts[rule] = counts[rule] - 1 if tool is not None else 0
-            changed[name] = tool_score(counts, costs)
-        return changed, server_score(changed) or 0.0
+    def without(changed: Mapping[str, Counter[Kind]]) -> tuple[dict[str, float], float]:
+        """Score again with other findings in some tools."""
+        scored = {**scores, **{name: tool_score(counts, costs) for name, counts in changed.items()}}
+        return scored, server_score(scored) or 0.0
 
-    gained: dict[tuple[str, str], tuple[float, float]] = {}
+    gained: dict[tuple[str, Kind], tuple[float, float]] = {}
     for one in findings:
-        if (one.rule, one.tool) not in gained:
-            changed, score = without(one.rule, one.tool)
-            gained[one.rule, one.tool] = (
+        key = one.tool, (one.rule, one.is_of_result)
+        if key not in gained:
+            changed, score = without({one.tool: counted[one.tool] - Counter([key[1]])})
+            gained[key] = (
                 round(changed[one.tool] - scores[one.tool], 2),
                 round(score - (total or 0.0), 2),
             )
     fixes = []
     for rule in dict.fromkeys(one.rule for one in findings):
         same = [one for one in findings if one.rule == rule]
-        gain = round(without(rule, None)[1] - (total or 0.0), 2)
+        left = {
+            name: Counter({kind: number for kind, number in counted[name].items() if kind[0] != rule})
+            for name in {one.tool for one in same}
+        }
+        gain = round(without(left)[1] - (total or 0.0), 2)
         fixes.append(Fix(rule, same[0].severity, len(same), len({one.tool for one in same}), gain))
     return ServerReport(
         server=server,
@@ -187,7 +206,8 @@ def make_report(
         tools={name: round(score, 1) for name, score in scores.items()},
         findings=tuple(findings),
         ignored=tuple(ignored),
-        gains=tuple(gained[one.rule, one.tool] for one in findings),
+        gains=tuple(gained[one.tool, (one.rule, one.is_of_result)] for one in findings),
         fixes=tuple(sorted(fixes, key=lambda one: -one.gain)),
         unjudged=tuple(unjudged),
+        original_names=dict(tools),
     )

@@ -38,7 +38,9 @@ class Found:
     fix: str
     """What to do about this one: the tool, the place, and the text or the schema to put there."""
     patch: Mapping[str, Any] | None = None
-    """The JSON to put there, where that is known."""
+    """What to put there, as a JSON merge patch (RFC 7386) of what is at `path`, where that is known."""
+    about: str = ""
+    """The field that gave rise to it, where that is at another place: what is ignored there is ignored."""
 
 
 @dataclass(frozen=True, slots=True)

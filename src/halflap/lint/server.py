@@ -52,6 +52,10 @@ class Seen:
     """Recorded results that were looked at."""
     failures: tuple[str, ...] = ()
     """Texts of results that tell of a failure, and are not marked as one."""
+    failed_texts: int = 0
+    """How many of the results on record were no more than such a text."""
+    texts: int = 0
+    """How many were another text."""
 
 
 UNSEEN = Seen()
@@ -94,6 +98,15 @@ class Entry:
         kind = self.schema.output_type or self.seen.type
         plain = kind is not None and all(one.kind in _PLAIN for one in (kind.members or (kind,)))
         return bool(self.outputs) or plain
+
+    @property
+    def returns_text(self) -> bool:
+        """Whether its results are known to be texts, or lists of them."""
+        kind = self.schema.output_type or self.seen.type
+        while kind is not None and kind.kind == "array" and kind.items is not None:
+            kind = kind.items
+        members = () if kind is None else kind.members or (kind,)
+        return any(one.kind == "string" for one in members)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

@@ -1,12 +1,12 @@
-"""Quantities and units: which numbers need a unit to be understood, and which unit a name or a text gives them."""
+"""Quantities: which numbers need a unit to be understood, and whether anything gives them one."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from halflap.graph.words import pieces_of
+from halflap.lint.measures import named_unit, one_unit, units_in
 
 if TYPE_CHECKING:
     from halflap.lint.parts import Part
@@ -74,61 +74,8 @@ _MODELS = _set("model prompt messages top_p topP max_tokens maxTokens")
 """Beside these, a temperature is that of a language model."""
 _LONGEST = 2_000
 """Of a longer description, the rest is not read."""
+_LONGEST_UNIT = 60
 _CURRENCY = re.compile(r"currenc", re.IGNORECASE)
-
-_UNITS: tuple[tuple[str, str, str], ...] = (
-    ("time", "milliseconds", r"ms|msecs?|millis|milli-?seconds?|毫秒|ミリ秒|밀리초"),
-    ("time", "seconds", r"secs?|seconds?|sekunden?|秒|초"),
-    ("time", "minutes", r"mins|minutes?|分钟|分"),
-    ("time", "hours", r"hrs?|hours?|stunden?|小时|時間|시간"),
-    ("time", "days", r"days?|tagen?|天|日数"),
-    ("time", "weeks", r"weeks?|周"),
-    ("time", "months", r"months?|个月"),
-    ("time", "years", r"years?|年"),
-    ("time", "nanoseconds", r"ns|nano-?seconds?"),
-    ("time", "microseconds", r"µs|micro-?seconds?|微秒"),
-    ("time", "unix", r"unix|epoch"),
-    ("money", "cents", r"cents?|pence"),
-    ("money", "USD", r"usd|us ?dollars?|dollars?|\$"),
-    ("money", "EUR", r"eur|euros?|€"),
-    ("money", "GBP", r"gbp|pounds? sterling|£"),
-    ("money", "JPY", r"jpy|yen|円"),
-    ("money", "CNY", r"cny|rmb|yuan|元|人民币|¥"),
-    ("money", "KRW", r"krw|won|원"),
-    ("money", "other", r"chf|inr|cad|aud|btc|eth|satoshis?|wei|gwei|lamports?|credits?|points?"),
-    ("share", "percent", r"percent(?:ages?)?|pct|%|per cent|百分比|百分之"),
-    ("share", "fraction", r"fraction|decimal|0(?:\.0)? ?(?:-|\u2013|to|and|\uff5e|~|到|至) ?1(?:\.0)?(?![\d.])|0\.\d+ ?="),
-    ("share", "basis points", r"bps|basis points?"),
-    ("size", "bytes", r"bytes?|octets?|字节|バイト"),
-    ("size", "kilobytes", r"kb|kib|kilobytes?"),
-    ("size", "megabytes", r"mb|mib|megabytes?"),
-    ("size", "gigabytes", r"gb|gib|gigabytes?|tb|tib|terabytes?"),
-    ("size", "bits", r"bits?|bit/s|[kmg]bps|[kmg]bit(?:/s)?"),
-    ("length", "pixels", r"px|pixels?|像素|ピクセル"),
-    ("length", "inches", r"inch(?:es)?|英寸"),
-    ("length", "points", r"pt|pts|points?|磅"),
-    ("length", "EMU", r"emus?|em|rem|twips?"),
-    ("length", "millimetres", r"mm|millimet(?:er|re)s?|毫米"),
-    ("length", "centimetres", r"cm|centimet(?:er|re)s?|厘米"),
-    ("length", "metres", r"met(?:er|re)s?|(?<=\d )m|米|미터"),
-    ("length", "kilometres", r"km|kilomet(?:er|re)s?|公里|千米"),
-    ("length", "miles", r"miles?|mi"),
-    ("length", "feet", r"feet|foot|ft|yards?|yd"),
-    ("length", "nanometres", r"nm|nanomet(?:er|re)s?|bp|base pairs?"),
-    ("mass", "grams", r"g|grams?|mg|milligrams?|克"),
-    ("mass", "kilograms", r"kg|kilos?|kilograms?|tonnes?|公斤|千克"),
-    ("mass", "pounds", r"lbs?|pounds?|oz|ounces?"),
-    ("temperature", "Celsius", r"celsius|°c|℃|摄氏"),
-    ("temperature", "Fahrenheit", r"fahrenheit|°f|℉"),
-    ("temperature", "Kelvin", r"kelvin|k"),
-    ("speed", "per time", r"km/?h|kph|mph|m/s|knots?|rpm|fps|bpm|per (?:second|minute|hour|day)|/ ?s"),
-    ("physics", "SI", r"kwh?|mw|watts?|w|volts?|v|amps?|amperes?|a|[kmg]?hz|hertz|h?pa|pascals?|bar|psi|mmhg|joules?|j|kcal|calories?|nm"),
-    ("angle", "degrees", r"degrees?|deg|°|度"),
-    ("angle", "radians", r"rad|radians?"),
-    ("count", "characters", r"chars?|characters?|tokens?|words?|lines?|frames?|samples?|bars?|beats?|字符"),
-)  # fmt: skip
-_ONLY_IN_NAMES = _set("a v w j k g m mi em rem")
-"""Too short to be looked for in a text: `a` is a word."""
 _ABOUT = {
     "instant": {"time"},
     "share": {"share", "count"},
@@ -139,17 +86,6 @@ _ABOUT = {
     "time": {"time", "count"},
 }
 """The units that a quantity may have beside those of its own name: distances are driven in minutes, too."""
-
-
-def _any(pattern: str) -> re.Pattern[str]:
-    words = "|".join(one for one in pattern.split("|") if one not in _ONLY_IN_NAMES)
-    return re.compile(rf"(?<![a-z])(?:{words or '(?!)'})(?![a-z])", re.IGNORECASE)
-
-
-_IN_TEXT = tuple((dimension, unit, _any(pattern)) for dimension, unit, pattern in _UNITS)
-_IN_NAME = tuple(
-    (dimension, unit, re.compile(rf"(?:{pattern})", re.IGNORECASE)) for dimension, unit, pattern in _UNITS
-)
 
 
 def quantity_of(part: Part, about: frozenset[str]) -> str | None:
@@ -188,42 +124,28 @@ def _is_plain(measure: str, part: Part, about: frozenset[str]) -> bool:
 
 def tells_unit(part: Part, described: str, dimension: str) -> bool:
     """Say whether anything tells the unit: a keyword, the name, the description, or a field beside it."""
-    if part.unit or _named(part.name) is not None:
+    if part.unit or named_unit(part.name) is not None:
         return True
     if any(_is_unit_field(name, dimension) for name in part.beside if name != part.name):
         return True
     if dimension == "money" and _CURRENCY.search(described[:_LONGEST]):
         return True
     wanted = {dimension, *_ABOUT.get(dimension, ())}
-    return any(about in wanted for about, _ in _described(described))
+    return any(about in wanted for about, _ in units_in(described[:_LONGEST]))
 
 
-def unit_of(part: Part, described: str, dimension: str) -> str | None:
-    """Give the unit of a number, where exactly one is told."""
-    named = _named(part.name)
+def unit_of(part: Part, described: str, dimension: str | None) -> str | None:
+    """Give the unit of a number, where exactly one is told; what a keyword declares is one, known or not."""
+    if part.unit:
+        declared = " ".join(part.unit[:_LONGEST_UNIT].split())
+        return one_unit(units_in(declared), declared)
+    named = named_unit(part.name)
     if named is not None:
         return named[1]
+    if dimension is None:
+        return None
     wanted = {dimension, *_ABOUT.get(dimension, ())} - {"count"}
-    told = _described(part.unit) if part.unit else _described(described)
-    found = {unit for about, unit in told if about in wanted}
-    return found.pop() if len(found) == 1 else None
-
-
-@lru_cache(maxsize=1 << 12)
-def _named(name: str) -> tuple[str, str] | None:
-    """Give the unit that a name ends with, or has in it: `timeout_ms`, `widthPx`, `price_usd_cents`."""
-    pieces = pieces_of(name)
-    for piece in reversed(pieces[1:]):
-        for dimension, unit, pattern in _IN_NAME:
-            if dimension != "count" and pattern.fullmatch(piece):
-                return dimension, unit
-    return None
-
-
-@lru_cache(maxsize=1 << 12)
-def _described(text: str) -> frozenset[tuple[str, str]]:
-    text = text[:_LONGEST]
-    return frozenset((dimension, unit) for dimension, unit, pattern in _IN_TEXT if pattern.search(text))
+    return one_unit(frozenset(one for one in units_in(described[:_LONGEST]) if one[0] in wanted))
 
 
 def _is_unit_field(name: str, dimension: str) -> bool:

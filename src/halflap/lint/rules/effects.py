@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
-from halflap.graph.words import pieces_of, words_of_text
+from halflap.graph.words import phrase, pieces_of, words_of_text
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import TEXT, example, record, tool
 
@@ -43,6 +44,34 @@ _BEGINNINGS = [
     for verb in ("get", "list", "show", "search", "find", "fetch", "retrieve", "read", "return", "describe")
 ]
 _NO_READING = frozenset(["and", "or", "then"])
+_SHAPED = frozenset(["append", "insert", "mark", "move", "remove", "rename", "truncate"])
+"""What a parameter may ask for that is done to the result alone: `removeScripts` of a page that is read."""
+_ACTS = _SHAPED | {
+    "acknowledge", "archive", "clear", "consume", "create", "delete", "dismiss", "erase", "flush", "install", "overwrite",
+    "persist", "publish", "purge", "reset", "save", "send", "store", "submit", "update", "upload", "write",
+}  # fmt: skip
+
+
+def _doing(verbs: frozenset[str]) -> re.Pattern[str]:
+    """Find verbs as what is done, and not as what is told of: `Get the store`, `orders to send`."""
+    any_form = "|".join(
+        rf"{one.removesuffix('e')}(?:e?s|ing|e)?" if one.endswith("e") else rf"{one}(?:s|es|ing)?"
+        for one in sorted(verbs)
+    )
+    return re.compile(
+        rf"(?:^|[.!;:]\s+|\b(?:and|then|also|optionally|automatically)\s+)(?:{any_form})\s+(?!by\b|to\b|date|time)\w"
+        rf"|\b(?:whether|if (?:true|set))\W+(?:to\s+)?(?:also\s+)?(?:{any_form})\b",
+        re.IGNORECASE,
+    )
+
+
+_TOOL_DOES, _SWITCH_DOES = _doing(_ACTS), _doing(_ACTS - _SHAPED)
+_WRITTEN_TO = frozenset(
+    ["save path", "save to", "output path", "output file", "output dir", "output directory", "output folder", "download path",
+     "download dir", "download directory", "save dir", "save directory", "destination path", "target path"]
+)  # fmt: skip
+"""What parameters are called that say where a result is written."""
+_LONGEST = 2_000
 
 
 def _read_only_not_annotated(server: Server, _: Limits) -> Iterator[Found]:
@@ -67,16 +96,31 @@ def _only_reads(one: Entry) -> bool:
         words.pop(0)
     if not words or not _NO_READING.isdisjoint(words):
         return False
+    if _can_change(one):
+        return False
     if words[0] in _READING or words[-1] in _READING_LAST:
         return True
     # `git_log`: where the name has no verb, the description begins with it.
     return words_of_text(one.tool.description.strip()[:_BEGINNING])[:1] in _BEGINNINGS
 
 
+def _can_change(one: Entry) -> bool:
+    """Say whether a parameter or a description says that something is changed on the way: `clear`, `and save it`."""
+    if _TOOL_DOES.search(one.tool.description[:_LONGEST]):
+        return True
+    for part in one.inputs:
+        is_switch = part.kinds == {"boolean"} and bool(part.words) and part.words[0] in _ACTS - _SHAPED
+        if is_switch or phrase(part.words) in _WRITTEN_TO:
+            return True
+        if part.kinds == {"boolean"} and _SWITCH_DOES.search(one.description_of(part)[:_LONGEST]):
+            return True
+    return False
+
+
 def _destructive_not_annotated(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
         said = one.tool.annotations
-        if said.destructive is None and said.read_only is None and seems_to_destroy(one.ports):
+        if said.destructive is None and said.read_only is not True and seems_to_destroy(one.ports):
             yield Found(
                 one.name,
                 "",
@@ -111,13 +155,18 @@ RULES = (
         "Add `readOnlyHint: true` to its annotations.",
         _read_only_not_annotated,
         bad=example(tool("get_note", _ID)),
-        good=example(tool("get_note", _ID, annotations={"readOnlyHint": True}), tool("append_note", _ID)),
+        good=example(
+            tool("get_note", _ID, annotations={"readOnlyHint": True}),
+            tool("append_note", _ID),
+            {**tool("fetch_page"), "description": "Download a page and save it to a file."},
+        ),
     ),
     Rule(
         "destructive-not-annotated",
         "warning",
         "A tool that destroys something is not annotated so.",
-        "A client that trusts annotations cannot tell it from one that adds something; a person should be asked before.",
+        "A client that trusts annotations cannot tell it from one that adds something; a person should be asked before. "
+        "`readOnlyHint: false` alone says only that it changes something.",
         "Add `destructiveHint` to its annotations, true or false.",
         _destructive_not_annotated,
         bad=example(tool("delete_note", _ID)),

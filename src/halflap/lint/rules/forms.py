@@ -117,7 +117,7 @@ def _invalid_schema(server: Server, _: Limits) -> Iterator[Found]:
                     f'The `inputSchema` of {one.shown} has no `"type": "object"`.',
                     f'Add `"type": "object"` to the `inputSchema` of {one.shown}: the protocol asks for it, and clients refuse the tool '
                     "without.",
-                    {"inputSchema": {"type": "object"}},
+                    {"type": "object"},
                 )
 
 

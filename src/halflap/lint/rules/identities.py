@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,16 @@ _SIGNING_IN = frozenset(
     {"client_secret", "clientSecret", "redirect_uri", "redirectUri", "grant_type", "grantType"}
 )
 """Beside these, a client is a program that signs in."""
+_WHERE_FROM = re.compile(
+    r"\bask(?:ed)?\b|\bfrom (?!which\b|whom\b|where\b)[\w`'\"]|\b(?:provided|given|supplied|entered|chosen|returned|shown|sent) (?:by|in|to)\b"
+    r"|\b(?:found|visible|stands?|shown|appears?) (?:in|on|at|under)\b|\b(?:in|of|the) (?:\w+ )?(?:url|link|address bar|qr code)\b"
+    r"|\b(?:get|obtain|copy|take|look|find) (?:it|this|them|one)\b|\buse \W?\w+_\w+\W? to\b|\bsee \w"
+    r"|从\w|(?:使用|通过)\w",
+    re.IGNORECASE,
+)
+"""By these, a description says where an id is to be had."""
+_LONGEST_READ = 1_000
+_HOLDERS = {words_of(name) for name in ("data", "result", "results", "item", "items", "record", "records")}
 _SURE = 0.3
 _MOST_NAMED = 3
 _LONGEST = 80
@@ -52,15 +63,17 @@ def _id_not_produced(server: Server, _: Limits) -> Iterator[Found]:
             sources = {
                 source for source, link in _into(server, one) if link.target[: len(part.path)] == part.path
             }
-            if sources & server.by_name.keys():
+            if sources & server.by_name.keys() or _WHERE_FROM.search(
+                one.description_of(part)[:_LONGEST_READ]
+            ):
                 continue
             yield Found(
                 one.name,
                 part.where,
                 f"{one.shown} needs {part.shown}, and no other tool of this server returns one."
                 + _elsewhere(sources),
-                f"Let a tool that lists or finds them return `{part.shown}`, or say in the description of {part.where} where "
-                "to get it.",
+                f"Let a tool that lists or finds them return `{part.shown}`, or say in the description of {part.where} where it is "
+                "to be had from.",
             )
 
 
@@ -70,7 +83,12 @@ def _id_not_accepted(server: Server, _: Limits) -> Iterator[Found]:
             # Of what is gone, the id leads nowhere.
             continue
         for part in one.outputs:
-            if not _is_id(part) or len(server.entries) == 1 or part.words[0] in _OUR_OWN:
+            if (
+                not _is_id(part)
+                or len(server.entries) == 1
+                or part.words[0] in _OUR_OWN
+                or _is_echo(one, part)
+            ):
                 continue
             targets = {
                 target for target, link in _out_of(server, one) if link.source[: len(part.path)] == part.path
@@ -111,9 +129,17 @@ def _whole_name(one: Entry, part: Part) -> str:
     return "_".join((*_thing(one, part), *part.words)) or part.shown
 
 
+def _is_echo(one: Entry, part: Part) -> bool:
+    """Say whether a tool returns the id that it took: who calls it has it already."""
+    whole = words_of(_whole_name(one, part))
+    return any(_is_id(each) and words_of(_whole_name(one, each)) == whole for each in one.inputs)
+
+
 def _thing(one: Entry, part: Part) -> Words:
-    around = [step.key for step in part.path[:-1] if step.kind == "key"]
-    return words_of(around[-1]) if around else subject_of(one.tool.original_name, one.tool.server).thing
+    around = [words_of(step.key) for step in part.path[:-1] if step.kind == "key"]
+    # `data` and `result` hold the thing, and are not what it is called.
+    around = [words for words in around if words not in _HOLDERS]
+    return around[-1] if around else subject_of(one.tool.original_name, one.tool.server).thing
 
 
 def _entity_named_two_ways(server: Server, _: Limits) -> Iterator[Found]:
@@ -137,7 +163,6 @@ def _entity_named_two_ways(server: Server, _: Limits) -> Iterator[Found]:
                     part.where,
                     f"{one.shown} calls {part.shown} what is `{kept}` in {example_tool}.",
                     f"Rename {part.where} of {one.shown} to `{kept}`.",
-                    {"rename": {part.name: best}},
                 )
 
 
@@ -174,7 +199,8 @@ RULES = (
         "info",
         "A tool needs an id that no other tool of the server returns.",
         "There is no way to it from what the server offers: it has to come from the person, or from a guess.",
-        "Return it from a tool that lists or finds the things, under the same name; or say in its description where to get it.",
+        "Return it from a tool that lists or finds the things, under the same name; or say in its description where "
+        "it is to be had from: “from the URL of the page”, “ask the user for it”.",
         _id_not_produced,
         bad=example(
             tool("list_orders", None, _ORDERS),
@@ -183,6 +209,9 @@ RULES = (
         good=example(
             tool("list_customers", None, _CUSTOMERS),
             tool("get_customer", record("customer_id", customer_id=_TEXT), _ORDERS),
+            tool(
+                "get_shop", record("shop_id", shop_id=field("string", "From the URL of the shop.")), _ORDERS
+            ),
         ),
         needs="outputs",
     ),
@@ -201,6 +230,7 @@ RULES = (
         good=example(
             tool("list_orders", None, _ORDERS),
             tool("get_order", record("order_id", order_id=_TEXT), {"type": "string"}),
+            tool("get_bill", record("bill_id", bill_id=_TEXT), record(bill_id=_TEXT)),
         ),
         needs="outputs",
     ),
@@ -208,7 +238,9 @@ RULES = (
         "entity-named-two-ways",
         "warning",
         "The id of one thing has different names in tools of one server.",
-        "Whoever goes from one tool to the next has to know that `customerId` is `customer_id`; models and programs get it wrong.",
+        "Whoever goes from one tool to the next has to know that `customerId` is `customer_id`; models and programs get it wrong. "
+        "An `id` in a record of the thing (`customers[].id`) is no other name for `customer_id`: what the record is says what it is "
+        "of, and Halflap joins the two.",
         "Use one name for it everywhere.",
         _entity_named_two_ways,
         bad=example(

@@ -26,13 +26,16 @@ def _name_characters(server: Server, _: Limits) -> Iterator[Found]:
         odd = dict.fromkeys(_ODD.findall(one.tool.original_name))
         if odd or not one.tool.original_name:
             shown = " ".join(
-                visible(letter, 20) if letter.strip() else "(space)" for letter in list(odd)[:_MOST_SHOWN]
+                f"`{visible(letter, 20)}`" if letter.strip() else "a space"
+                for letter in list(odd)[:_MOST_SHOWN]
             )
             better = _ODD.sub("_", one.tool.original_name)[:64] or "a_name"
             yield Found(
                 one.name,
                 "",
-                f"The name {one.shown} has characters that clients refuse: {shown or 'it is empty'}.",
+                f"The name {one.shown} has characters that clients refuse: {shown}."
+                if odd
+                else "A tool has an empty name, which clients refuse.",
                 f"Rename it to `{better}`: letters A to Z, digits, `_` and `-`.",
                 {"name": better},
             )

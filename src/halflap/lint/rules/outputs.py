@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halflap.lint.patch import patch_to
 from halflap.lint.rule import Example, Found, Limits, Rule
 from halflap.lint.sample import TEXT, example, field, record, tool
 from halflap.lint.server import Breach, Seen
+from halflap.lint.suggest import drafted_schema
 from halflap.schema import visible
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def _no_output_schema(server: Server, _: Limits) -> Iterator[Found]:
                 "",
                 f"{one.shown} does not declare what it returns.",
                 f"Add `outputSchema` to {one.shown}. {_draft(one)}",
-                _drafted(one),
+                None if (drafted := drafted_schema(one)) is None else {"outputSchema": drafted.schema},
             )
 
 
@@ -39,7 +41,9 @@ def _empty_output_schema(server: Server, _: Limits) -> Iterator[Found]:
                 "output",
                 f"The output schema of {one.shown} names no field and no type.",
                 f"Name the fields in the `outputSchema` of {one.shown}, under `properties`. {_draft(one)}",
-                _drafted(one),
+                None
+                if (drafted := drafted_schema(one)) is None
+                else patch_to(one.tool.output_schema, drafted.schema),
             )
 
 
@@ -50,10 +54,6 @@ def _draft(one: Entry) -> str:
         f"What {one.seen.observations} results showed is drafted by `halflap lint --suggest`: "
         f"confidence {one.seen.confidence:.2f}."
     )
-
-
-def _drafted(one: Entry) -> dict[str, object] | None:
-    return None if one.seen.schema is None else {"outputSchema": dict(one.seen.schema)}
 
 
 def _results_break_schema(server: Server, _: Limits) -> Iterator[Found]:

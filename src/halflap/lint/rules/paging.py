@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.graph.words import phrase
 from halflap.lint.rule import Found, Limits, Rule
@@ -103,21 +103,23 @@ def _gives(one: Entry, names: frozenset[str]) -> bool:
     return any(phrase(part.words) in names for part in one.outputs)
 
 
+def _declared(one: Entry, **fields: Any) -> dict[str, Any] | None:
+    """Give what declares fields of a result beside those that are declared; nothing where none are."""
+    return {"properties": fields} if one.declares_output else None
+
+
 def _paging_without_cursor(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
         part = _turning(one)
         if part is not None and _cursor(one) is None:
             yield Found(
                 one.name,
-                part.where,
+                "input",
                 f"{one.shown} is paged by {part.shown}, and has no cursor.",
                 f"Add a parameter `cursor` to {one.shown}, and return `pagination: {{has_more, next_cursor}}`; {part.shown} may stay "
                 "beside it.",
-                {
-                    "inputSchema": {
-                        "properties": {"cursor": field("string", "`next_cursor` of the page before.")}
-                    }
-                },
+                {"properties": {"cursor": field("string", "`next_cursor` of the page before.")}},
+                about=part.where,
             )
 
 
@@ -127,10 +129,13 @@ def _cursor_not_given(server: Server, _: Limits) -> Iterator[Found]:
         if part is not None and one.knows_fields and not _gives(one, _CURSORS):
             yield Found(
                 one.name,
-                part.where,
+                "output",
                 f"{one.shown} takes {part.shown}, and its result has none.",
                 f"Return `next_cursor` from {one.shown}, null on the last page, and say in its description that it is for {part.shown}.",
-                {"outputSchema": {"properties": {"next_cursor": {"type": ["string", "null"]}}}},
+                _declared(
+                    one, next_cursor={**_NEXT, "description": f"For `{part.shown}`; null on the last page."}
+                ),
+                about=part.where,
             )
 
 
@@ -144,7 +149,8 @@ def _paging_without_has_more(server: Server, _: Limits) -> Iterator[Found]:
             "output",
             f"{one.shown} is paged by {part.shown}, and its result does not say whether there is more.",
             f"Return `has_more` (true or false) from {one.shown}, beside the items or under `pagination`.",
-            {"outputSchema": {"properties": {"has_more": field("boolean", "Whether another page follows.")}}},
+            _declared(one, has_more=_HAS_MORE),
+            about=part.where,
         )
 
 

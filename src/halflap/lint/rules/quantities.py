@@ -58,11 +58,18 @@ def _number_without_unit(server: Server, _: Limits) -> Iterator[Found]:
 
 def _unit_differs(server: Server, _: Limits) -> Iterator[Found]:
     units: dict[str, list[tuple[Entry, Part, str]]] = {}
-    for one, part, dimension, described in _measured(server):
-        unit = unit_of(part, described, dimension)
-        if unit is not None:
-            units.setdefault(part.name, []).append((one, part, unit))
-    for name, uses in units.items():
+    measured = {(one.name, part.where): dimension for one, part, dimension, _ in _measured(server)}
+    for one in server.entries:
+        for part in one.parts:
+            # What declares a unit measures something, whatever it is called.
+            dimension = measured.get((one.name, part.where))
+            if dimension is None and not (part.unit and part.kinds & {"number", "integer"}):
+                continue
+            unit = unit_of(part, one.all_said_of(part), dimension)
+            if unit is not None:
+                units.setdefault(part.name, []).append((one, part, unit))
+    for name, told in units.items():
+        uses = _with_currency(told)
         counts = Counter(unit for _, _, unit in uses)
         if len(counts) == 1:
             continue
@@ -76,6 +83,13 @@ def _unit_differs(server: Server, _: Limits) -> Iterator[Found]:
                     f"{part.shown} is in {unit} in {one.shown}, and in {best} in {example_tool}.",
                     f"Give {part.where} of {one.shown} in {best}, as elsewhere, or another name: `{name}_{unit.replace(' ', '_')}`.",
                 )
+
+
+def _with_currency(uses: list[tuple[Entry, Part, str]]) -> list[tuple[Entry, Part, str]]:
+    """Take `cents` for those of the only currency that is named: one says less than the other, and nothing else."""
+    of = {unit for _, _, unit in uses if unit.endswith(" cents")}
+    whole = next(iter(of)) if len(of) == 1 else "cents"
+    return [(one, part, whole if unit == "cents" else unit) for one, part, unit in uses]
 
 
 def _date_without_format(server: Server, _: Limits) -> Iterator[Found]:
@@ -141,10 +155,14 @@ RULES = (
         bad=example(
             tool("run_job", record(timeout=field("integer", "In seconds."))),
             tool("run_query", record(timeout=field("integer", "In ms."))),
+            tool("get_invoice", None, record(amount=field("number", "In USD."))),
+            tool("get_bill", None, record(amount=field("integer", "In USD cents."))),
         ),
         good=example(
             tool("run_job", record(timeout=field("integer", "In seconds."))),
             tool("run_query", record(timeout=field("integer", "In seconds."))),
+            tool("get_invoice", None, record(amount=field("integer", "In USD cents."))),
+            tool("get_bill", None, record(amount=field("integer", "In cents."))),
         ),
     ),
     Rule(

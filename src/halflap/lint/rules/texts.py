@@ -22,6 +22,36 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 _EACH = re.compile(r"\(\s*['\"`]([\w.+/-]{1,30})['\"`]\s*\)")
+_VALUE = r"[\w+][\w.+-]{0,29}(?<!\.)"
+_NEXT_VALUE = rf"(?:\s*[,|/;]\s*(?:or\s+|and\s+)?|\s+or\s+){_VALUE}"
+_BARE = re.compile(
+    # Words without quotes are values where nothing but a list of them can stand.
+    rf"\b(?:one of|(?:possible|allowed|valid|accepted) values(?: are)?|choices|options)(?P<colon>\s*[:\uff1a])?\s+"
+    rf"(?P<list>{_VALUE}(?:{_NEXT_VALUE}){{1,40}})\s*(?:[.;()\n]|$)",
+    re.IGNORECASE,
+)
+_BARS = re.compile(rf"[(\[:]\s*(?P<list>{_VALUE}(?:\s*\|\s*{_VALUE}){{1,40}})\s*(?:[)\].]|$)")
+_BETWEEN = re.compile(r"\s*[,|/;]\s*(?:(?:or|and)\s+)?|\s+or\s+", re.IGNORECASE)
+_KINDS = frozenset(
+    [
+        "string",
+        "str",
+        "int",
+        "integer",
+        "float",
+        "number",
+        "bool",
+        "boolean",
+        "null",
+        "none",
+        "array",
+        "list",
+        "object",
+        "dict",
+        "undefined",
+    ]
+)
+"""What a value may be, rather than which."""
 _QUOTED = re.compile(r"['\"`]([\w.+/-]{1,30})['\"`]")
 _EXAMPLES = re.compile(
     r"e\.?g\.|for example|such as|for instance|例如|比如|\betc\b|\.\.\.|…|like ['\"`]", re.IGNORECASE
@@ -102,7 +132,7 @@ def _enum_in_prose(server: Server, _: Limits) -> Iterator[Found]:
                     part.where,
                     f"{one.shown}: the values of {part.shown} are listed in its description alone.",
                     f'Add `"enum": [{visible(shown, 300)}]` to {part.where} of {one.shown}.',
-                    {"enum": list(values)},
+                    {"enum": [*values, None] if part.takes_null else list(values)},
                 )
 
 
@@ -113,8 +143,14 @@ def _values_in(text: str) -> tuple[str, ...]:
     if _EXAMPLES.search(text):
         return ()
     found = _LISTED.search(text)
-    values = _QUOTED.findall(found["list"]) if found else _EACH.findall(text)
+    values = _QUOTED.findall(found["list"]) if found else _EACH.findall(text) or _bare_values(text)
     return tuple(dict.fromkeys(values)) if len(set(values)) >= _FEWEST else ()
+
+
+def _bare_values(text: str) -> list[str]:
+    found = _BARE.search(text) or _BARS.search(text)
+    values = _BETWEEN.split(found["list"]) if found else []
+    return [] if _KINDS.issuperset(one.lower() for one in values) else values
 
 
 _CITY = record("city", city=field("string", "The city, as in `Berlin`."))
