@@ -3,31 +3,60 @@
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx2
+import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from halflap.errors import UpstreamError
+from halflap.schema import visible
+from halflap.upstream.wire import CLOSED, LOST, NOT_SENT, REFUSED
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.upstream.log import ServerLog
+    from halflap.upstream.status import Trouble
     from halflap.upstream.wire import Wire
 
-__all__ = ["explain", "explain_timeout"]
+__all__ = ["Reason", "explain", "explain_timeout", "is_answer"]
+
+_LONGEST_SHOWN = 500
 
 
-def explain(error: BaseException, server: ServerConfig, wire: Wire, log: ServerLog) -> str:
+class Reason(NamedTuple):
+    """What kind of trouble it is, and the words for it."""
+
+    trouble: Trouble
+    words: str
+
+
+def explain(error: BaseException, server: ServerConfig, wire: Wire, log: ServerLog) -> Reason:
     """Find the telling one among what was raised, and put it into words."""
     leaf = _leaf(error)
     if isinstance(leaf, UpstreamError):
-        return leaf.reason
+        return Reason(wire.kind or "not-reached", leaf.reason)
     # It was its answer, and not that its process ended: that came after, and was our doing.
-    answered = isinstance(leaf, ValueError | RuntimeError | TypeError | LookupError)
-    words = _explain_leaf(leaf) if answered else wire.trouble or _explain_leaf(leaf)
-    return words + _last_words(server, log)
+    if is_answer(leaf):
+        assert isinstance(leaf, MCPError)
+        what = "did not list its tools" if wire.greeted else "did not agree to talk"
+        words = f"it {what}: {visible(leaf.message, _LONGEST_SHOWN).rstrip('.')} (code {leaf.code})."
+        return Reason("answered-an-error", words + _last_words(server, log, silent=""))
+    if isinstance(leaf, ValueError | RuntimeError | TypeError | LookupError):
+        return Reason("not-mcp", _explain_leaf(leaf) + _last_words(server, log))
+    kind = wire.kind or ("process-ended" if server.command is not None else "not-reached")
+    # Where it is told what the server wrote, nothing has to be told of what it did not write.
+    silent = "" if kind == "not-mcp" else _SILENT
+    return Reason(kind, (wire.trouble or _explain_leaf(leaf)) + _last_words(server, log, silent=silent))
+
+
+def is_answer(error: BaseException) -> bool:
+    """Say whether it is an error that the server itself answered, and not one that stands for no answer."""
+    if not isinstance(error, MCPError) or error.code in {NOT_SENT, LOST, REFUSED}:
+        return False
+    # The library's code for a closed connection is one that servers use for errors of their own.
+    return not (error.code == types.CONNECTION_CLOSED and error.message.startswith(CLOSED))
 
 
 def _explain_leaf(leaf: BaseException) -> str:
@@ -46,19 +75,30 @@ def _explain_leaf(leaf: BaseException) -> str:
     return f"{_words(leaf)}."
 
 
-def explain_timeout(server: ServerConfig, log: ServerLog) -> str:
-    """Say that it took too long to start."""
-    return (
+def explain_timeout(server: ServerConfig, wire: Wire, log: ServerLog) -> Reason:
+    """Say that it took too long to start, or that it will never be ready."""
+    if wire.noise and not wire.heard:
+        shown = " | ".join(wire.noise)
+        return Reason(
+            "not-mcp",
+            f"it does not seem to speak MCP over stdio: within {server.start_timeout_seconds:g} s it answered "
+            f"nothing, and wrote to its stdout: {shown}",
+        )
+    return Reason(
+        "start-timeout",
         f"it did not get ready within {server.start_timeout_seconds:g} s. If it needs longer, "
-        f"set `start_timeout_seconds` for it.{_last_words(server, log)}"
+        f"set `start_timeout_seconds` for it.{_last_words(server, log)}",
     )
 
 
-def _last_words(server: ServerConfig, log: ServerLog) -> str:
+_SILENT = " It said nothing on stderr."
+
+
+def _last_words(server: ServerConfig, log: ServerLog, *, silent: str = _SILENT) -> str:
     if server.command is None:
         return ""
     lines = [line for line in log.tail(8) if line.strip()]
-    return f" Its last words: {' | '.join(lines[-3:])}" if lines else " It said nothing on stderr."
+    return f" Its last words: {' | '.join(lines[-3:])}" if lines else silent
 
 
 def _words(error: BaseException) -> str:

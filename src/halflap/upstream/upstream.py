@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.upstream.guardian import Guardian
     from halflap.upstream.log import ServerLog
-    from halflap.upstream.status import State
+    from halflap.upstream.status import State, Trouble
     from halflap.values import CallContext, Listing
 
 __all__ = ["Upstream"]
@@ -68,6 +68,7 @@ class Upstream:
         self.config = config
         self.log = log
         self.reason: str | None = None
+        self._trouble: Trouble | None = None
         self._guardian = guardian
         self._version = version
         self._list_roots = list_roots
@@ -101,6 +102,7 @@ class Upstream:
             name=self.name,
             state=self._state,
             reason=self.reason,
+            trouble=self._trouble,
             start_seconds=self._start_seconds,
             protocol_version=listing.protocol_version if listing else self._spoke,
             server_info=listing.server_info if listing else None,
@@ -126,7 +128,7 @@ class Upstream:
             ) from None
         except Exception as error:
             reason = explain(error, self.config, session.wire, self.log)
-            raise UpstreamUnavailableError(self.name, reason) from error
+            raise UpstreamUnavailableError(self.name, reason.words) from error
         await self._take(listing)
         return listing
 
@@ -284,9 +286,9 @@ class Upstream:
         self._pid = None
         self._wants_sign_in = wire.wants_sign_in
         if failure is not None:
-            self.reason = explain(failure, self.config, wire, self.log)
+            self._trouble, self.reason = explain(failure, self.config, wire, self.log)
         elif ready_at is None and scope.cancelled_caught:
-            self.reason = explain_timeout(self.config, self.log)
+            self._trouble, self.reason = explain_timeout(self.config, wire, self.log)
         elif ready_at is not None and not self._stop.is_set():
             self.reason = wire.trouble or "the connection was lost."
         if (
@@ -304,7 +306,7 @@ class Upstream:
         self._state = "ready"
         session.wire.ready = True
         self._failures = 0
-        self.reason = None
+        self.reason = self._trouble = None
         self._start_seconds = seconds
         self._spoke = session.client.protocol_version
         self._pid = session.wire.pid
@@ -348,6 +350,7 @@ class Upstream:
                 )
             )
             await agree(session.client, self.config.protocol, self._spoke)
+            wire.greeted = True
             yield session
 
     async def _attend(self, session: Session) -> None:
