@@ -11,7 +11,7 @@ from blockbuster import blockbuster_ctx
 
 from cli.program import PLAIN, SWIFT, definitions
 from halflap import Config, Gateway
-from halflap.errors import UsageError
+from halflap.errors import ToolFailedError, UsageError
 from halflap.gateway.findings import findings, summary
 from support import answering, python_server
 
@@ -187,6 +187,25 @@ def test_only_the_servers_that_are_named_are_started(run: Run) -> None:
 
     examined = run(story())
     assert (examined["healthy"], examined["summary"]) == (True, "The server is well")
+
+
+def test_what_servers_say_is_shown_without_the_secrets_of_the_configuration(run: Run) -> None:
+    secret = {"env": {"MYAPI_KEY": "supersecretvalue99"}, "protocol": "legacy"}
+    servers = [python_server(kind, "unwilling.py", kind, **secret) for kind in ("bad-key", "leaky")]
+
+    async def story() -> None:
+        async with Gateway.open({"servers": servers}) as gateway:
+            examined = await gateway.examine()
+            with pytest.raises(ToolFailedError, match=r"refused \[redacted\]"):
+                await gateway.call("mcp__leaky__use")
+        assert row(examined, "bad-key")["lastError"] == (
+            "it did not agree to talk: [redacted] is not a key (code -32603). "
+            "Its last words: bad key [redacted], password=[redacted]"
+        )
+        assert row(examined, "leaky")["log"] == ["bad key [redacted], password=[redacted]"]
+        assert not any(word in json.dumps(examined) for word in ("supersecret", "hunter2"))
+
+    run(story())
 
 
 def test_what_is_stopped_gives_at_once_what_is_known(run: Run) -> None:

@@ -1,6 +1,7 @@
 """A server that says no: to its greeting or its list of tools, with words of its own; or that is no MCP server at all."""
 
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -9,6 +10,8 @@ KIND = sys.argv[1]
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
+    if request["method"] == "initialize" and KIND == "bad-key":
+        return {"error": {"code": -32603, "message": f"{os.environ['MYAPI_KEY']} is not a key"}}
     if request["method"] == "initialize" and KIND != "greeting":
         return {
             "result": {
@@ -19,6 +22,10 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         }
     if request["method"] == "initialize":
         return {"error": {"code": -32603, "message": "API key missing: set FOO_API_KEY"}}
+    if KIND == "leaky" and request["method"] == "tools/list":
+        return {"result": {"tools": [{"name": "use", "inputSchema": {"type": "object"}}]}}
+    if request["method"] == "tools/call":
+        return {"error": {"code": -32603, "message": f"refused {os.environ['MYAPI_KEY']}"}}
     if request["method"] == "tools/list":
         # The code that the library has for a closed connection.
         return {"error": {"code": -32000, "message": "upstream 500"}}
@@ -26,6 +33,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    if KIND in {"leaky", "bad-key"}:
+        sys.stderr.write(f"bad key {os.environ['MYAPI_KEY']}, password=hunter2hunter2\n")
+        sys.stderr.flush()
     if KIND == "text":
         sys.stdout.write("Welcome!\nlistening on 3000\n")
         sys.stdout.flush()

@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from halflap.errors import UpstreamError
+from halflap.errors import UpstreamError, UpstreamLostError, UpstreamUnavailableError
 from halflap.schema import visible
 from halflap.upstream.wire import CLOSED, LOST, NOT_SENT, REFUSED
 
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from halflap.upstream.status import Trouble
     from halflap.upstream.wire import Wire
 
-__all__ = ["Reason", "explain", "explain_timeout", "is_answer"]
+__all__ = ["Reason", "explain", "explain_timeout", "is_answer", "lost"]
 
 _LONGEST_SHOWN = 500
+_LONGEST_NAME = 200
+_LONGEST_READ = 8_000
 
 
 class Reason(NamedTuple):
@@ -41,7 +43,9 @@ def explain(error: BaseException, server: ServerConfig, wire: Wire, log: ServerL
     if is_answer(leaf):
         assert isinstance(leaf, MCPError)
         what = "did not list its tools" if wire.greeted else "did not agree to talk"
-        words = f"it {what}: {visible(leaf.message, _LONGEST_SHOWN).rstrip('.')} (code {leaf.code})."
+        # Redacted before it is cut: half of a secret would not be known for one.
+        said = visible(log.redact(leaf.message[:_LONGEST_READ]), _LONGEST_SHOWN).rstrip(".")
+        words = f"it {what}: {said} (code {leaf.code})."
         return Reason("answered-an-error", words + _last_words(server, log, silent=""))
     if isinstance(leaf, ValueError | RuntimeError | TypeError | LookupError):
         return Reason("not-mcp", _explain_leaf(leaf) + _last_words(server, log))
@@ -88,6 +92,18 @@ def explain_timeout(server: ServerConfig, wire: Wire, log: ServerLog) -> Reason:
         "start-timeout",
         f"it did not get ready within {server.start_timeout_seconds:g} s. If it needs longer, "
         f"set `start_timeout_seconds` for it.{_last_words(server, log)}",
+    )
+
+
+def lost(server: str, tool: str, why: str, *, sent: bool) -> UpstreamError:
+    """Say that a call got no answer, and whether it may have taken effect."""
+    why, tool = why.rstrip("."), visible(tool, _LONGEST_NAME)
+    if not sent:
+        return UpstreamUnavailableError(server, f"{why}. The call of {tool!r} was not sent.")
+    return UpstreamLostError(
+        server,
+        f"the connection was lost during the call of {tool!r} ({why}). It may have taken effect; it was "
+        "not repeated, because the tool is not known to be read-only or idempotent.",
     )
 
 

@@ -45,6 +45,7 @@ _OURS = frozenset({"initialize", "server/discover", "tools/list", "tools/call"})
 """What only a client asks: a server that does is one that gives back whatever it gets."""
 _NOISE_LINES = 3
 _LONGEST_SHOWN = 200
+_LONGEST_READ = 8_000
 
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 
@@ -156,8 +157,9 @@ async def _stop(process: GuardedProcess, pipes: _Pipes, grace_seconds: float) ->
         await pipes.log_ended.wait()
 
 
-def _shown(line: bytes) -> str:
-    return visible(line.decode(errors="replace").strip(), _LONGEST_SHOWN)
+def _shown(line: bytes, log: ServerLog) -> str:
+    # Redacted before it is cut: half of a secret would not be known for one.
+    return visible(log.redact(line[:_LONGEST_READ].decode(errors="replace").strip()), _LONGEST_SHOWN)
 
 
 def _how(code: int | None) -> str:
@@ -192,12 +194,12 @@ async def _read_messages(
                 # Not ours to refuse: many servers print a greeting. It belongs with their stderr.
                 await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
                 if len(wire.noise) < _NOISE_LINES:
-                    wire.noise.append(_shown(line))
+                    wire.noise.append(_shown(line, log))
                 continue
             if isinstance(message, types.JSONRPCRequest) and message.method in _OURS:
                 wire.kind = "not-mcp"
                 wire.trouble = (
-                    f"it does not speak MCP over stdio: it sent back what it was sent ({_shown(line)})."
+                    f"it does not speak MCP over stdio: it sent back what it was sent ({_shown(line, log)})."
                 )
                 break
             wire.heard = True
