@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
+import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -12,8 +14,10 @@ from blockbuster import blockbuster_ctx
 from cli.program import PLAIN, SWIFT, definitions
 from halflap import Config, Gateway
 from halflap.errors import ToolFailedError, UsageError
-from halflap.gateway.findings import findings, summary
-from support import answering, python_server
+from halflap.gateway import findings as findings_module
+from halflap.gateway.findings import ABOUT, Code, findings, summary
+from halflap.upstream.status import Trouble
+from support import ROOT, answering, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -109,7 +113,10 @@ def test_a_header_whose_variable_is_empty_is_what_has_to_be_mended(examined: dic
 
 def test_an_empty_variable_is_named_where_a_server_does_not_start(examined: dict[str, Any]) -> None:
     ((_, what, todo),) = found(examined, "server", "missing")
-    assert what.startswith("The command 'no-such-program' was not found.")
+    assert what.startswith("The command 'no-such-program' was not found. Install it, or give its full path")
+    assert f"The PATH here is {os.environ['PATH'][:50]!r}"[:-1] in what
+    assert "`command -v no-such-program`" in todo
+    assert "in a terminal to see more" not in todo
     assert todo.startswith("env.KEY (${NOTHING}) has nothing in it, which may be why.")
 
 
@@ -291,6 +298,25 @@ def test_what_is_a_problem_and_what_a_hint(
     told = findings(healthy(**changes), config)
     assert [one["severity"] for one in told] == severities
     assert all(one["what"] and one["todo"] for one in told)
+
+
+def test_every_finding_has_its_row_in_the_docs_and_every_trouble_is_a_finding() -> None:
+    rows = re.findall(
+        r"^\| `([a-z-]+)` \| (?:problem|hint)[^|]* \| `([a-z-]+)` \| [^|]+ \| [^|]+ \|$",
+        (ROOT / "docs" / "doctor.md").read_text(),
+        re.MULTILINE,
+    )
+    assert dict(rows) == ABOUT
+    assert len(rows) == len(ABOUT)
+    assert set(get_args(Code)) == ABOUT.keys()
+    assert set(get_args(Trouble)) <= ABOUT.keys()
+
+
+def test_every_kind_of_finding_is_made_somewhere() -> None:
+    source = inspect.getsource(findings_module)
+    made = source[source.index("def findings") :]
+    by_upstream = set(get_args(Trouble))
+    assert {code for code in ABOUT if f'"{code}"' not in made} <= by_upstream
 
 
 def test_the_summary_counts_besides_servers() -> None:

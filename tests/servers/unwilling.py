@@ -9,32 +9,29 @@ from typing import Any
 KIND = sys.argv[1]
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
-    if request["method"] == "initialize" and KIND == "bad-key":
-        return {"error": {"code": -32603, "message": f"{os.environ['MYAPI_KEY']} is not a key"}}
-    if request["method"] == "initialize" and KIND != "greeting":
-        return {
-            "result": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "unwilling", "version": "1"},
-            }
-        }
-    if request["method"] == "initialize":
-        return {"error": {"code": -32603, "message": "API key missing: set FOO_API_KEY"}}
-    if KIND == "leaky" and request["method"] == "tools/list":
-        return {"result": {"tools": [{"name": "use", "inputSchema": {"type": "object"}}]}}
-    if request["method"] == "tools/call":
-        return {"error": {"code": -32603, "message": f"refused {os.environ['MYAPI_KEY']}"}}
-    if request["method"] == "tools/list":
-        # The code that the library has for a closed connection.
-        return {"error": {"code": -32000, "message": "upstream 500"}}
-    return {"error": {"code": -32601, "message": "Method not found"}}
+GREETED = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "unwilling", "version": "1"},
+}
+KEY = os.environ.get("MYAPI_KEY")
+TOOL = {"name": "use", "inputSchema": {"type": "object"}}
+ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
+    ("greeting", "initialize"): {"error": {"code": -32603, "message": "API key missing: set FOO_API_KEY"}},
+    ("bad-key", "initialize"): {"error": {"code": -32603, "message": f"{KEY} is not a key"}},
+    ("list", "initialize"): {"result": GREETED},
+    # The code that the library has for a closed connection.
+    ("list", "tools/list"): {"error": {"code": -32000, "message": "upstream 500"}},
+    ("leaky", "initialize"): {"result": GREETED},
+    ("leaky", "tools/list"): {"result": {"tools": [TOOL]}},
+    ("leaky", "tools/call"): {"error": {"code": -32603, "message": f"refused {KEY}"}},
+}
+UNKNOWN = {"error": {"code": -32601, "message": "Method not found"}}
 
 
 def main() -> None:
     if KIND in {"leaky", "bad-key"}:
-        sys.stderr.write(f"bad key {os.environ['MYAPI_KEY']}, password=hunter2hunter2\n")
+        sys.stderr.write(f"bad key {KEY}, password=hunter2hunter2\n")
         sys.stderr.flush()
     if KIND == "text":
         sys.stdout.write("Welcome!\nlistening on 3000\n")
@@ -45,7 +42,8 @@ def main() -> None:
         if KIND == "echo":
             sys.stdout.write(line)
         elif "id" in request:
-            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer(request)}) + "\n")
+            answer = ANSWERS.get((KIND, request["method"]), UNKNOWN)
+            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}) + "\n")
         sys.stdout.flush()
 
 

@@ -83,7 +83,8 @@ class _Page:
         self.gap()
         mark, style = ("✗", "red") if finding["severity"] == "problem" else ("!", "yellow")
         about = f"{one_line(finding['server'])}: " if finding["server"] else ""
-        told = Text.assemble((about, "bold"), one_line(finding["what"], _LONGEST))
+        what = one_line(finding["what"], _LONGEST)
+        told = Text.assemble((about, "bold"), what, (f" [{finding['code']}]", "dim"))
         self.line(told, first=self._told(Text(f"{mark} ", style=style)))
         self.line(Text(one_line(finding["todo"], _LONGEST)), first=self._told(Text("  → ", style="dim")))
 

@@ -25,6 +25,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.errors import UsageError
+from halflap.gateway import NO_SERVER_TODO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +98,7 @@ def lint(
         note(f"Server {name!r} is not available: {reason}")
     if not report.servers and not unavailable:
         note(
-            "No server is configured yet. Pass a file of definitions with --file, or name servers; see docs/configuration.md."
+            f"No server is configured yet. {NO_SERVER_TODO} A file of definitions can be passed with --file."
         )
     if unavailable or (not suggest and report.fails(fail_on or settings.lint.fail_on)):
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,16 +16,33 @@ from halflap.schema import visible
 from halflap.upstream.wire import CLOSED, LOST, NOT_SENT, REFUSED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from halflap.config import ServerConfig
     from halflap.upstream.log import ServerLog
     from halflap.upstream.status import Trouble
     from halflap.upstream.wire import Wire
 
-__all__ = ["Reason", "explain", "explain_timeout", "is_answer", "lost"]
+__all__ = ["Reason", "explain", "explain_timeout", "is_answer", "lost", "telling"]
 
 _LONGEST_SHOWN = 500
 _LONGEST_NAME = 200
 _LONGEST_READ = 8_000
+_LINES_SHOWN = 3
+_LINES_READ = 60
+_BESIDE = re.compile(
+    r"^npm (?:notice|warn\b)|^npm (?:error|ERR!)(?: [A-Z0-9]+)?\s*$|A complete log of this run"
+    r"|Note that you can also install from|tarball, folder, http url|^\s*(?:at .*:\d+:\d+\)?|[\^~]+|[{}]|Node\.js v\S+)\s*$",
+    re.IGNORECASE,
+)
+"""What stands in nearly every log, and says nothing of why: notices, stacks, where more can be read."""
+_NPM = re.compile(r"^npm (?:error|ERR!)\s*")
+"""It stands before every line of npm's, and is no sign of one that tells."""
+_FAILURE = re.compile(
+    r"error|exception|\bfail|\bfatal|\bpanic|not found|\b40[134]\b|no such|denied|refused|cannot|can't|unable|missing"
+    r"|\binvalid|\brequired|is not\b|must be",
+    re.IGNORECASE,
+)
 
 
 class Reason(NamedTuple):
@@ -113,8 +131,21 @@ _SILENT = " It said nothing on stderr."
 def _last_words(server: ServerConfig, log: ServerLog, *, silent: str = _SILENT) -> str:
     if server.command is None:
         return ""
-    lines = [line for line in log.tail(8) if line.strip()]
-    return f" Its last words: {' | '.join(lines[-3:])}" if lines else silent
+    lines = telling(log.tail(_LINES_READ))
+    return f" Its last words: {' | '.join(lines)}" if lines else silent
+
+
+def telling(lines: Sequence[str]) -> list[str]:
+    """Choose the few lines that say most of why it ended: first those that name a failure, then the last ones."""
+    said = [line for line in lines if line.strip()]
+    if len(said) <= _LINES_SHOWN:
+        return said
+    matter = [number for number, line in enumerate(said) if not _BESIDE.search(line)]
+    failures = [number for number in matter if _FAILURE.search(_NPM.sub("", said[number]))]
+    chosen = failures[-_LINES_SHOWN:]
+    others = [number for number in matter if number not in failures]
+    chosen += others[len(others) - max(0, _LINES_SHOWN - len(chosen)) :]
+    return [said[number] for number in sorted(chosen)] or said[-_LINES_SHOWN:]
 
 
 def _words(error: BaseException) -> str:

@@ -46,6 +46,7 @@ _OURS = frozenset({"initialize", "server/discover", "tools/list", "tools/call"})
 _NOISE_LINES = 3
 _LONGEST_SHOWN = 200
 _LONGEST_READ = 8_000
+_LONGEST_PATH = 400
 
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 
@@ -102,13 +103,22 @@ async def _started(guardian: Guardian, server: ServerConfig, wire: Wire) -> Guar
             split = " What follows its first word belongs into `args`." if " " in server.command else ""
             reason = (
                 f"the command {server.command!r} was not found. Install it, "
-                f"or give its full path as `command` in the configuration.{split}"
+                f"or give its full path as `command` in the configuration.{split}{_looked(server)}"
             )
         elif isinstance(error, PermissionError):
             reason = f"the command {server.command!r} may not be run ({error.strerror}). Make it executable."
         else:
             reason = f"the command {server.command!r} could not be started: {error}."
         raise UpstreamUnavailableError(server.name, reason) from error
+
+
+def _looked(server: ServerConfig) -> str:
+    """Say where a command was looked for: what starts Halflap often has fewer places than a terminal."""
+    assert server.command is not None
+    if "/" in server.command:
+        return ""
+    path = {**minimal_environment(), **server.env}.get("PATH", os.defpath)
+    return f" The PATH here is {visible(path, _LONGEST_PATH)!r}."
 
 
 class _Pipes:
