@@ -218,3 +218,13 @@ def test_without_any_server_it_says_what_to_do(done: dict[str, Done]) -> None:
 @pytest.mark.parametrize("asked", [("search", "mail"), ("call", "x"), ("inspect", "x"), ("lint",)])
 def test_every_command_that_finds_no_server_names_the_one_that_helps(asked: tuple[str, ...]) -> None:
     assert "`halflap init` takes in" in CliRunner().invoke(app, asked).output
+
+
+@pytest.mark.parametrize("asked", [(), ("schema",), ("scripts",), ("graph",)])
+def test_help_says_what_each_command_does_and_cuts_nothing(asked: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, [*asked, "--help"])
+    commands = done.output.partition("\nCommands:\n")[2]
+    assert done.exit_code == 0
+    assert commands.count("\n") >= 2
+    assert "..." not in commands
+    assert max(map(len, commands.splitlines())) <= 80
