@@ -273,6 +273,33 @@ def test_without_a_tokenizer_nothing_is_called_a_count(
     assert "counted with" not in page
 
 
+def test_words_agree_with_their_numbers(sick: Done, capsys: pytest.CaptureFixture[str]) -> None:
+    examined = {**sick.json, "tools": 1, "callable": 1}
+    examined["store"] = {**examined["store"], "runs": 1, "calls": 1, "learnedTools": 1}
+    examined["edges"] = {**examined["edges"], "total": 1}
+    for counted in (None, "o200k_base"):
+        size = {"tools": 1, "tokens": 30, "characters": 99}
+        examined["tokens"] = {
+            "tokenizer": counted, "toCount": "how", "definitions": size, "exposed": {**size, "tools": 5}
+        }  # fmt: skip
+        show_page(examined, log=False)
+    page = capsys.readouterr().out
+    assert "1 run, 1 call, 1 learned definition\n" in page
+    assert "Tools      1, callable\n" in page
+    assert "30 for 1 definition\n" in page
+    assert "99 characters in 1 definition, 99 in the 5 that" in page
+    assert not re.search(r"\b1 \w{2,}s\b", page.partition("\nTools")[2])
+
+
+def test_what_does_not_fit_beside_a_server_stands_below_it_or_is_named(done: dict[str, Done]) -> None:
+    narrow = " ".join(" ".join(page_of(done["narrow"])).split())
+    assert re.search(
+        r"✓ plain +ready 5 tools · output of 1 of 5 known · ready in [\d.]+ s · \d+ tokens · protocol 20",
+        narrow,
+    )
+    assert "Not shown for want of width: protocol. --json has all." in " ".join(page_of(done["usual"]))
+
+
 @pytest.mark.parametrize("key", sorted(KEYS | SERVER_KEYS | FINDING_KEYS))
 def test_every_key_is_documented(key: str) -> None:
     assert f"`{key}`" in (ROOT / "docs" / "doctor.md").read_text()

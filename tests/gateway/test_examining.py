@@ -326,3 +326,11 @@ def test_the_summary_counts_besides_servers() -> None:
     hint = {"severity": "hint", "server": None}
     told = summary(healthy(servers=[server]), [problem, besides, hint])
     assert told == "1 of 1 server needs you; 1 problem besides; 1 hint"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(1, "The server is well"), (2, "Both servers are well"), (3, "All 3 servers are well")],
+)
+def test_the_summary_agrees_with_the_number_of_servers(count: int, told: str) -> None:
+    assert summary(healthy(servers=[{"name": "x", "state": "ready"}] * count), []) == told

@@ -128,7 +128,9 @@ def summary(examined: Mapping[str, Any], found: list[dict[str, Any]]) -> str:
     elif not servers:
         told = "No server is configured yet" if not examined["servers"] else "Every server is disabled"
     else:
-        told = "The server is well" if len(servers) == 1 else f"All {len(servers)} servers are well"
+        told = {1: "The server is well", 2: "Both servers are well"}.get(
+            len(servers), f"All {len(servers)} servers are well"
+        )
     if others:
         told += (
             f"; {_number(others, 'problem')} besides"
