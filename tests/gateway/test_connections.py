@@ -117,6 +117,7 @@ def test_a_server_that_dies_at_start_is_reported_with_its_exit_code_and_last_wor
         ("greeting", "auto", "it did not agree to talk: API key missing: set FOO_API_KEY (code -32603)."),
         ("greeting", "legacy", "it did not agree to talk: API key missing: set FOO_API_KEY (code -32603)."),
         ("list", "legacy", "it did not list its tools: upstream 500 (code -32000)."),
+        ("old", "legacy", "its answer cannot be used: Unsupported protocol version from the server: 1999-01-01."),
         ("echo", "auto", 'it does not speak MCP over stdio: it sent back what it was sent ({"jsonrpc":'),
         ("text", "auto", "it does not seem to speak MCP over stdio: within 1 s it answered nothing, and wrote"),
     ],

@@ -334,3 +334,25 @@ def test_the_summary_counts_besides_servers() -> None:
 )
 def test_the_summary_agrees_with_the_number_of_servers(count: int, told: str) -> None:
     assert summary(healthy(servers=[{"name": "x", "state": "ready"}] * count), []) == told
+
+
+@pytest.mark.parametrize(
+    ("trouble", "todo"),
+    [
+        ("command-not-found", "Where `command -v npx` finds it in your terminal, give that full path"),
+        ("not-mcp", "the option that starts it for stdio"),
+        ("answer-unusable", "Take a newer version of it"),
+        ("answered-an-error", "look in its manual for what it needs"),
+        ("process-ended", "Run its command in a terminal to see more than this."),
+        (None, "Run its command in a terminal to see more than this."),
+    ],
+)
+def test_what_to_do_fits_what_is_wrong(trouble: str | None, todo: str) -> None:
+    server: dict[str, Any] = {
+        "name": "x", "state": "failed", "transport": "stdio", "trouble": trouble, "lastError": "it is so.",
+        "unfilled": [], "held": [], "changed": [], "warnings": [], "tools": 0,
+    }  # fmt: skip
+    config = Config.from_mapping({"servers": [{"name": "x", "command": "npx -y thing"}]})
+    (told,) = findings(healthy(servers=[server]), config)
+    assert (told["code"], told["what"]) == (trouble or "not-ready", "It is so.")
+    assert todo in told["todo"]

@@ -8,12 +8,12 @@ from halflap.upstream.reason import telling
 
 NPX = """\
 npm error code E404
-npm error 404 Not Found - GET https://registry.npmjs.org/@nope%2fdoes-not-exist-zzz - Not found
+npm error 404 Not Found - GET https://registry.npmjs.org/@nope%2fdoes-not-exist-zzz
 npm error 404
-npm error 404  '@nope/does-not-exist-zzz@*' is not in this registry.
+npm error 404  The requested resource '@nope/does-not-exist-zzz@*' could not be found or you do not have permission.
 npm error 404
 npm error 404 Note that you can also install from a
-npm error 404 tarball, folder, http url, or git folder.
+npm error 404 tarball, folder, http url, or git url.
 npm notice
 npm notice New major version of npm available! 10.9.3 -> 11.6.2
 npm notice Changelog: https://github.com/npm/cli/releases/tag/v11.6.2
@@ -45,7 +45,7 @@ Node.js v20.19.0"""
 @pytest.mark.parametrize(
     ("log", "shown"),
     [
-        (NPX, ["404 Not Found - GET https://registry.npmjs.org", "is not in this registry."]),
+        (NPX, ["404 Not Found - GET https://registry.npmjs.org", "could not be found or you"]),
         (PYTHON, ["ModuleNotFoundError: No module named 'bar'"]),
         (NODE, ["Error: Cannot find module '/srv/index.js'"]),
         ("one\ntwo\n\nthree\nfour", ["two", "three", "four"]),

@@ -25,6 +25,7 @@ Code = Literal[
     "process-ended",
     "answered-an-error",
     "not-mcp",
+    "answer-unusable",
     "start-timeout",
     "not-reached",
     "not-ready",
@@ -55,6 +56,7 @@ ABOUT: dict[Code, str] = {
     "process-ended": "server",
     "answered-an-error": "server",
     "not-mcp": "server",
+    "answer-unusable": "server",
     "start-timeout": "server",
     "not-reached": "server",
     "not-ready": "server",
@@ -256,17 +258,20 @@ def _of_server(row: Mapping[str, Any], config: Config, *, interrupted: bool) -> 
 def _remedy(row: Mapping[str, Any], command: str) -> str:
     """Say what to do about a server that did not get ready."""
     if row["trouble"] == "command-not-found":
+        program = next(iter(command.split()), command)
         return (
-            f"Where `command -v {shlex.quote(command)}` finds it in your terminal, give that full path as `command`: "
+            f"Where `command -v {shlex.quote(program)}` finds it in your terminal, give that full path as `command`: "
             "what starts Halflap may have another PATH. Where it does not, install it."
         )
     if row["trouble"] == "command-not-run":
         return "Mend what the message names."
-    if row["trouble"] == "not-mcp" and row["transport"] == "stdio":
+    if row["trouble"] == "not-mcp":
         return (
             "Look in its manual for the command or the option that starts it for stdio; if it listens at an address, "
             "give that as `url` in place of `command`."
         )
+    if row["trouble"] == "answer-unusable":
+        return "Take a newer version of it, or tell whoever wrote it."
     if row["trouble"] == "answered-an-error":
         return "These are the server's own words: look in its manual for what it needs, often a variable under `env`."
     look = "Run its command in a terminal" if row["transport"] == "stdio" else "Try its address yourself"

@@ -66,7 +66,7 @@ def explain(error: BaseException, server: ServerConfig, wire: Wire, log: ServerL
         words = f"it {what}: {said} (code {leaf.code})."
         return Reason("answered-an-error", words + _last_words(server, log, silent=""))
     if isinstance(leaf, ValueError | RuntimeError | TypeError | LookupError):
-        return Reason("not-mcp", _explain_leaf(leaf) + _last_words(server, log))
+        return Reason("answer-unusable", _explain_leaf(leaf) + _last_words(server, log))
     kind = wire.kind or ("process-ended" if server.command is not None else "not-reached")
     # Where it is told what the server wrote, nothing has to be told of what it did not write.
     silent = "" if kind == "not-mcp" else _SILENT

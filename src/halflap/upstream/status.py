@@ -14,6 +14,7 @@ Trouble = Literal[
     "process-ended",
     "answered-an-error",
     "not-mcp",
+    "answer-unusable",
     "start-timeout",
     "not-reached",
 ]
