@@ -297,6 +297,7 @@ def test_what_does_not_fit_beside_a_server_stands_below_it_or_is_named(done: dic
         r"✓ plain +ready 5 tools · output of 1 of 5 known · ready in [\d.]+ s · \d+ tokens · protocol 20",
         narrow,
     )
+    assert " 0 tokens" not in narrow
     assert "Not shown for want of width: protocol. --json has all." in " ".join(page_of(done["usual"]))
 
 

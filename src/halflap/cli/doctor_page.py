@@ -117,8 +117,12 @@ class _Page:
             cells = _cells(row)
             told = Text.assemble(cells["Server"].plain.ljust(widest), "  ", cells["State"])
             self.line(self._told(told), first=self._told(Text.assemble(cells[""], " ")))
-            parts = [_counted(row["tools"], "tool")] if row["tools"] else []
-            parts += [words.format(cells[head].plain) for head, words in _IN_WORDS if cells[head].plain]
+            parts = [_counted(row["tools"], "tool")] if row["tools"] or row["state"] == "ready" else []
+            parts += [
+                words.format(cells[head].plain)
+                for head, words in _IN_WORDS
+                if cells[head].plain and (row["tools"] or head != "Tokens")
+            ]
             if parts:
                 self.line(self._told(Text(" · ".join(parts), style="dim")), indent=2)
 
