@@ -207,6 +207,7 @@ class ToolNotFoundError(ToolError):
         available: Sequence[str] = (),
         of_server: Sequence[str] = (),
         unavailable_reason: str | None = None,
+        none_known: bool = False,
     ) -> None:
         self.name = name
         self.server = server
@@ -215,6 +216,11 @@ class ToolNotFoundError(ToolError):
         self.of_server = tuple(of_server)
         self.unavailable_reason = unavailable_reason
         lines = [f"There is no tool named {_quoted(name)}."]
+        if none_known and server is None:
+            lines.append(
+                "No tool is known at all: `halflap init` takes in the servers of your clients, `halflap doctor` says how "
+                "those are that are configured."
+            )
         if unavailable_reason is not None:
             lines = [f"Whether there is a tool {_quoted(name)} is not known."]
         if self.suggestions:

@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 from cli.program import PLAIN, at_once, configure, halflap
+from halflap.cli.app import app
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -210,4 +212,19 @@ def test_a_blocked_tool_is_said_to_be_with_the_rule(done: dict[str, Done]) -> No
 
 
 def test_without_any_server_it_says_what_to_do(done: dict[str, Done]) -> None:
-    assert "No server is configured yet." in done["nothing configured"].err
+    assert "No server is configured yet. `halflap init` takes in" in done["nothing configured"].err
+
+
+@pytest.mark.parametrize("asked", [("search", "mail"), ("call", "x"), ("inspect", "x"), ("lint",)])
+def test_every_command_that_finds_no_server_names_the_one_that_helps(asked: tuple[str, ...]) -> None:
+    assert "`halflap init` takes in" in CliRunner().invoke(app, asked).output
+
+
+@pytest.mark.parametrize("asked", [(), ("schema",), ("scripts",), ("graph",)])
+def test_help_says_what_each_command_does_and_cuts_nothing(asked: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, [*asked, "--help"])
+    commands = done.output.partition("\nCommands:\n")[2]
+    assert done.exit_code == 0
+    assert commands.count("\n") >= 2
+    assert "..." not in commands
+    assert max(map(len, commands.splitlines())) <= 80

@@ -39,9 +39,9 @@ KEYS = {
 }  # fmt: skip
 SERVER_KEYS = {
     "name", "transport", "state", "healthy", "signIn", "startSeconds", "protocolVersion", "serverInfo", "tools",
-    "outputs", "blocked", "held", "changed", "unfilled", "lastError", "warnings", "log", "tokens",
+    "outputs", "blocked", "held", "changed", "unfilled", "trouble", "lastError", "warnings", "log", "tokens",
 }  # fmt: skip
-FINDING_KEYS = {"severity", "about", "server", "what", "todo"}
+FINDING_KEYS = {"severity", "code", "about", "server", "what", "todo"}
 
 
 @pytest.fixture(scope="module")
@@ -94,22 +94,31 @@ def test_all_that_is_said_is_in_the_json_under_the_documented_keys(sick: Done) -
 
 
 @pytest.mark.parametrize(
-    ("name", "error"),
+    ("name", "code", "error"),
     [
-        ("dies", "its process ended with exit code 7. Its last words: dies_at_start: the licence file"),
-        ("hangs", "it did not get ready within 1 s. If it needs longer, set `start_timeout_seconds`"),
-        ("missing", "the command 'no-such-program' was not found. Install it"),
-        ("away", "it cannot be reached"),
+        (
+            "dies",
+            "process-ended",
+            "its process ended with exit code 7. Its last words: dies_at_start: the licence file",
+        ),
+        (
+            "hangs",
+            "start-timeout",
+            "it did not get ready within 1 s. If it needs longer, set `start_timeout_seconds`",
+        ),
+        ("missing", "command-not-found", "the command 'no-such-program' was not found. Install it"),
+        ("away", "not-reached", "it cannot be reached"),
     ],
 )
 def test_a_sick_server_has_its_last_error_and_what_to_do(
-    place: Path, sick: Done, name: str, error: str
+    place: Path, sick: Done, name: str, code: str, error: str
 ) -> None:
     server = next(one for one in sick.json["servers"] if one["name"] == name)
     assert (server["state"], server["healthy"]) == ("failed", False)
     assert server["lastError"].startswith(error)
     (finding,) = (one for one in sick.json["findings"] if one["server"] == name)
     assert finding["what"][1:] == server["lastError"][1:]
+    assert finding["code"] == server["trouble"] == code
     assert finding["todo"].endswith(f"Its entry is in {place / 'halflap-test.json'}.")
 
 
@@ -186,7 +195,7 @@ def test_a_hint_is_no_failure(done: dict[str, Done]) -> None:
     assert done["healthy"].code == 0
     lines = done["healthy"].out.splitlines()
     assert lines[0] == "The server is well; 1 hint"
-    assert "! old: a tool without a name was left out" in lines
+    assert "! old: a tool without a name was left out [definition-left-out]" in lines
     assert "Tools      3, 3 of them callable" in lines
     assert any(line.startswith("Outputs    ░") for line in lines)
 
@@ -198,7 +207,7 @@ def test_a_server_that_is_not_configured_is_a_mistake(done: dict[str, Done]) -> 
 
 def test_without_any_server_it_says_what_to_do(done: dict[str, Done]) -> None:
     assert done["empty"].code == 0
-    assert "! No server is configured yet.\n  > Name them in a file" in done["empty"].out
+    assert "! No server is configured yet. [no-server]\n  > `halflap init` takes in" in done["empty"].out
 
 
 def hangs(pid: int) -> bool:
@@ -262,6 +271,34 @@ def test_without_a_tokenizer_nothing_is_called_a_count(
     assert f"Tokens     not counted: {to_count}" in page
     assert f"{examined['tokens']['exposed']['characters']:,}" in page
     assert "counted with" not in page
+
+
+def test_words_agree_with_their_numbers(sick: Done, capsys: pytest.CaptureFixture[str]) -> None:
+    examined = {**sick.json, "tools": 1, "callable": 1}
+    examined["store"] = {**examined["store"], "runs": 1, "calls": 1, "learnedTools": 1}
+    examined["edges"] = {**examined["edges"], "total": 1}
+    for counted in (None, "o200k_base"):
+        size = {"tools": 1, "tokens": 30, "characters": 99}
+        examined["tokens"] = {
+            "tokenizer": counted, "toCount": "how", "definitions": size, "exposed": {**size, "tools": 5}
+        }  # fmt: skip
+        show_page(examined, log=False)
+    page = capsys.readouterr().out
+    assert "1 run, 1 call, 1 learned definition\n" in page
+    assert "Tools      1, callable\n" in page
+    assert "30 for 1 definition\n" in page
+    assert "99 characters in 1 definition, 99 in the 5 that" in page
+    assert not re.search(r"\b1 \w{2,}s\b", page.partition("\nTools")[2])
+
+
+def test_what_does_not_fit_beside_a_server_stands_below_it_or_is_named(done: dict[str, Done]) -> None:
+    narrow = " ".join(" ".join(page_of(done["narrow"])).split())
+    assert re.search(
+        r"✓ plain +ready 5 tools · output of 1 of 5 known · ready in [\d.]+ s · \d+ tokens · protocol 20",
+        narrow,
+    )
+    assert " 0 tokens" not in narrow
+    assert "Not shown for want of width: protocol. --json has all." in " ".join(page_of(done["usual"]))
 
 
 @pytest.mark.parametrize("key", sorted(KEYS | SERVER_KEYS | FINDING_KEYS))

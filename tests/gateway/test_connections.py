@@ -111,6 +111,37 @@ def test_a_server_that_dies_at_start_is_reported_with_its_exit_code_and_last_wor
     run(scenario())
 
 
+@pytest.mark.parametrize(
+    ("kind", "protocol", "reason"),
+    [
+        ("greeting", "auto", "it did not agree to talk: API key missing: set FOO_API_KEY (code -32603)."),
+        ("greeting", "legacy", "it did not agree to talk: API key missing: set FOO_API_KEY (code -32603)."),
+        ("list", "legacy", "it did not list its tools: upstream 500 (code -32000)."),
+        ("old", "legacy", "its answer cannot be used: Unsupported protocol version from the server: 1999-01-01."),
+        ("echo", "auto", 'it does not speak MCP over stdio: it sent back what it was sent ({"jsonrpc":'),
+        ("text", "auto", "it does not seem to speak MCP over stdio: within 1 s it answered nothing, and wrote"),
+    ],
+)  # fmt: skip
+def test_the_first_cause_is_told_and_not_how_the_process_was_ended_after_it(
+    run: Run, kind: str, protocol: str, reason: str
+) -> None:
+    async def scenario() -> None:
+        server = python_server(
+            "no", "unwilling.py", kind, protocol=protocol, start_timeout_seconds=1 if kind == "text" else 20
+        )
+        async with Gateway.open(config(server)) as gateway:
+            with pytest.raises(ToolNotFoundError) as refused:
+                await gateway.call("mcp__no__x")
+            assert gateway.unavailable()["no"].startswith(reason)
+            assert reason in str(refused.value)
+            assert "SIGTERM" not in str(refused.value)
+            assert (kind == "text") == (
+                "wrote to its stdout: Welcome! | listening on 3000" in str(refused.value)
+            )
+
+    run(scenario())
+
+
 def test_a_command_that_is_not_there_is_reported_with_what_to_do(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config({"name": "nope", "command": "no-such-program"})) as gateway:

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
+import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from blockbuster import blockbuster_ctx
 
 from cli.program import PLAIN, SWIFT, definitions
 from halflap import Config, Gateway
-from halflap.errors import UsageError
-from halflap.gateway.findings import findings, summary
-from support import answering, python_server
+from halflap.errors import ToolFailedError, UsageError
+from halflap.gateway import findings as findings_module
+from halflap.gateway.findings import ABOUT, Code, findings, summary
+from halflap.upstream.status import Trouble
+from support import ROOT, answering, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -109,7 +113,10 @@ def test_a_header_whose_variable_is_empty_is_what_has_to_be_mended(examined: dic
 
 def test_an_empty_variable_is_named_where_a_server_does_not_start(examined: dict[str, Any]) -> None:
     ((_, what, todo),) = found(examined, "server", "missing")
-    assert what.startswith("The command 'no-such-program' was not found.")
+    assert what.startswith("The command 'no-such-program' was not found. Install it, or give its full path")
+    assert f"The PATH here is {os.environ['PATH'][:50]!r}"[:-1] in what
+    assert "`command -v no-such-program`" in todo
+    assert "in a terminal to see more" not in todo
     assert todo.startswith("env.KEY (${NOTHING}) has nothing in it, which may be why.")
 
 
@@ -187,6 +194,25 @@ def test_only_the_servers_that_are_named_are_started(run: Run) -> None:
 
     examined = run(story())
     assert (examined["healthy"], examined["summary"]) == (True, "The server is well")
+
+
+def test_what_servers_say_is_shown_without_the_secrets_of_the_configuration(run: Run) -> None:
+    secret = {"env": {"MYAPI_KEY": "supersecretvalue99"}, "protocol": "legacy"}
+    servers = [python_server(kind, "unwilling.py", kind, **secret) for kind in ("bad-key", "leaky")]
+
+    async def story() -> None:
+        async with Gateway.open({"servers": servers}) as gateway:
+            examined = await gateway.examine()
+            with pytest.raises(ToolFailedError, match=r"refused \[redacted\]"):
+                await gateway.call("mcp__leaky__use")
+        assert row(examined, "bad-key")["lastError"] == (
+            "it did not agree to talk: [redacted] is not a key (code -32603). "
+            "Its last words: bad key [redacted], password=[redacted]"
+        )
+        assert row(examined, "leaky")["log"] == ["bad key [redacted], password=[redacted]"]
+        assert not any(word in json.dumps(examined) for word in ("supersecret", "hunter2"))
+
+    run(story())
 
 
 def test_what_is_stopped_gives_at_once_what_is_known(run: Run) -> None:
@@ -274,6 +300,25 @@ def test_what_is_a_problem_and_what_a_hint(
     assert all(one["what"] and one["todo"] for one in told)
 
 
+def test_every_finding_has_its_row_in_the_docs_and_every_trouble_is_a_finding() -> None:
+    rows = re.findall(
+        r"^\| `([a-z-]+)` \| (?:problem|hint)[^|]* \| `([a-z-]+)` \| [^|]+ \| [^|]+ \|$",
+        (ROOT / "docs" / "doctor.md").read_text(),
+        re.MULTILINE,
+    )
+    assert dict(rows) == ABOUT
+    assert len(rows) == len(ABOUT)
+    assert set(get_args(Code)) == ABOUT.keys()
+    assert set(get_args(Trouble)) <= ABOUT.keys()
+
+
+def test_every_kind_of_finding_is_made_somewhere() -> None:
+    source = inspect.getsource(findings_module)
+    made = source[source.index("def findings") :]
+    by_upstream = set(get_args(Trouble))
+    assert {code for code in ABOUT if f'"{code}"' not in made} <= by_upstream
+
+
 def test_the_summary_counts_besides_servers() -> None:
     server = {"name": "x", "state": "failed"}
     problem = {"severity": "problem", "server": "x"}
@@ -281,3 +326,33 @@ def test_the_summary_counts_besides_servers() -> None:
     hint = {"severity": "hint", "server": None}
     told = summary(healthy(servers=[server]), [problem, besides, hint])
     assert told == "1 of 1 server needs you; 1 problem besides; 1 hint"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(1, "The server is well"), (2, "Both servers are well"), (3, "All 3 servers are well")],
+)
+def test_the_summary_agrees_with_the_number_of_servers(count: int, told: str) -> None:
+    assert summary(healthy(servers=[{"name": "x", "state": "ready"}] * count), []) == told
+
+
+@pytest.mark.parametrize(
+    ("trouble", "todo"),
+    [
+        ("command-not-found", "Where `command -v npx` finds it in your terminal, give that full path"),
+        ("not-mcp", "the option that starts it for stdio"),
+        ("answer-unusable", "Take a newer version of it"),
+        ("answered-an-error", "look in its manual for what it needs"),
+        ("process-ended", "Run its command in a terminal to see more than this."),
+        (None, "Run its command in a terminal to see more than this."),
+    ],
+)
+def test_what_to_do_fits_what_is_wrong(trouble: str | None, todo: str) -> None:
+    server: dict[str, Any] = {
+        "name": "x", "state": "failed", "transport": "stdio", "trouble": trouble, "lastError": "it is so.",
+        "unfilled": [], "held": [], "changed": [], "warnings": [], "tools": 0,
+    }  # fmt: skip
+    config = Config.from_mapping({"servers": [{"name": "x", "command": "npx -y thing"}]})
+    (told,) = findings(healthy(servers=[server]), config)
+    assert (told["code"], told["what"]) == (trouble or "not-ready", "It is so.")
+    assert todo in told["todo"]

@@ -137,7 +137,7 @@ def test_what_is_not_listed_is_still_not_found(run: Run) -> None:
 def test_the_reason_is_the_answer_and_not_that_we_ended_the_process(tmp_path: Path) -> None:
     server = ServerConfig(name="x", transport="stdio", command="x")
     wire = Wire(trouble="its process ended by signal SIGTERM.")
-    reason = explain(RuntimeError("Unsupported version"), server, wire, ServerLog(tmp_path, "x"))
+    _, reason = explain(RuntimeError("Unsupported version"), server, wire, ServerLog(tmp_path, "x"))
     assert reason.startswith("its answer cannot be used: Unsupported version.")
 
 

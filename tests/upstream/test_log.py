@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halflap.calls import Redactor
 from halflap.upstream.log import ServerLog
 
 if TYPE_CHECKING:
@@ -61,3 +62,12 @@ def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "logs", "server")
     log.append(b"said anyway\n")
     assert log.tail() == ["said anyway"]
+
+
+def test_no_part_of_a_secret_is_shown_where_the_log_is_cut(tmp_path: Path) -> None:
+    log = ServerLog(tmp_path, "server", Redactor(["supersecretvalue99"]).text)
+    for gap in (499, 490):
+        log.append(b"y" * gap + b"supersecretvalue99\n")
+    for after in (16 * 1024 - 30, 16 * 1024 - 20):
+        log.append(b"\nsupersecretvalue99 said\n" + b"x" * after + b"\n")
+        assert not any("secret" in line or "value99" in line for line in log.tail())

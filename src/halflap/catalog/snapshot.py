@@ -93,6 +93,7 @@ class Snapshot:
             _similar(name, self.callable),
             available=self.callable,
             of_server=sorted(of_server),
+            none_known=not self.tools,
             unavailable_reason=reasons.get(server) if server is not None and not of_server else None,
         )
 

@@ -44,7 +44,20 @@ COMMANDS = {
 """Where each command is, a function or an app of several, in the order in which they are shown."""
 
 
-class _Commands(TyperGroup):
+_WHOLE = 10_000
+
+
+class _Group(TyperGroup):
+    """Commands whose summaries are shown whole, over several lines where they must: the library cuts each at one."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(_WHOLE)) for name, one in found if one and not one.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class _Commands(_Group):
     """The commands, each loaded when it is asked for: one does not wait for what another needs."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the library passes it
@@ -70,6 +83,8 @@ def _loaded(name: str) -> TyperCommand | TyperGroup:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         alone.command(name=name)(found)
         found = alone
+    else:
+        found.info.cls = _Group
     command = get_command(found)
     assert isinstance(command, TyperCommand | TyperGroup)
     return command

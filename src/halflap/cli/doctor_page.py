@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["show"]
 
 _NARROW = 64
-"""In a terminal of fewer columns labels stand above what they label, and the table leaves out what matters least."""
+"""In a terminal of fewer columns labels stand above what they label, and servers have two lines in place of a table."""
+_USUAL = 80
 _WIDE = 100
+_BEYOND = ("Sign-in", "Protocol")
+"""What a table of fewer columns than that leaves out, and says so; sign-in only where no server has any."""
 _LABEL = 11
 _BAR = 28
 """So many blocks are the whole: they fit beside a label, or below one in 40 columns."""
@@ -42,7 +45,7 @@ def show(examined: dict[str, Any], *, log: bool) -> None:
         page.finding(finding)
     if examined["servers"]:
         page.gap()
-        page.table(examined["servers"])
+        page.servers(examined["servers"])
     page.gap()
     for label, lines in _facts(examined):
         page.fact(label, lines)
@@ -63,6 +66,7 @@ class _Page:
         self._plain = console.options.ascii_only
         self._narrow = self._wraps and console.width < _NARROW
         self._wide = not self._wraps or console.width >= _WIDE
+        self._usual = not self._wraps or console.width >= _USUAL
 
     def gap(self) -> None:
         self._console.print()
@@ -83,7 +87,8 @@ class _Page:
         self.gap()
         mark, style = ("✗", "red") if finding["severity"] == "problem" else ("!", "yellow")
         about = f"{one_line(finding['server'])}: " if finding["server"] else ""
-        told = Text.assemble((about, "bold"), one_line(finding["what"], _LONGEST))
+        what = one_line(finding["what"], _LONGEST)
+        told = Text.assemble((about, "bold"), what, (f" [{finding['code']}]", "dim"))
         self.line(told, first=self._told(Text(f"{mark} ", style=style)))
         self.line(Text(one_line(finding["todo"], _LONGEST)), first=self._told(Text("  → ", style="dim")))
 
@@ -98,25 +103,72 @@ class _Page:
             self.line(line, first=first)
             first = Text(" " * _LABEL)
 
-    def table(self, rows: list[dict[str, Any]]) -> None:
+    def servers(self, rows: list[dict[str, Any]]) -> None:
+        """Print how each server is, those that need something first."""
+        rows = sorted(rows, key=lambda row: (row["healthy"], row["state"] == "disabled"))
+        if self._narrow:
+            self._list(rows)
+        else:
+            self._table(rows)
+
+    def _list(self, rows: list[dict[str, Any]]) -> None:
+        widest = max(len(one_line(row["name"])) for row in rows)
+        for row in rows:
+            cells = _cells(row)
+            told = Text.assemble(cells["Server"].plain.ljust(widest), "  ", cells["State"])
+            self.line(self._told(told), first=self._told(Text.assemble(cells[""], " ")))
+            parts = [_counted(row["tools"], "tool")] if row["tools"] or row["state"] == "ready" else []
+            parts += [
+                words.format(cells[head].plain)
+                for head, words in _IN_WORDS
+                if cells[head].plain and (row["tools"] or head != "Tokens")
+            ]
+            if parts:
+                self.line(self._told(Text(" · ".join(parts), style="dim")), indent=2)
+
+    def _table(self, rows: list[dict[str, Any]]) -> None:
         table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
         table.add_column("", no_wrap=True)
         table.add_column("Server", overflow="fold", min_width=6)
         table.add_column("State", no_wrap=True)
         table.add_column("Tools", justify="right", no_wrap=True)
-        if not self._narrow:
-            table.add_column("Output known", justify="right", no_wrap=True)
-            table.add_column("Start", justify="right", no_wrap=True)
-        if not self._narrow and any(row.get("tokens") is not None for row in rows):
+        table.add_column("Output known", justify="right", no_wrap=True)
+        table.add_column("Start", justify="right", no_wrap=True)
+        if any(row.get("tokens") is not None for row in rows):
             table.add_column("Tokens", justify="right", no_wrap=True)
-        if self._wide:
+        if self._wide or (self._usual and any(row["signIn"] for row in rows)):
             table.add_column("Sign-in", no_wrap=True)
+        if self._wide:
             table.add_column("Protocol", no_wrap=True)
         heads = [str(column.header) for column in table.columns]
-        for row in sorted(rows, key=lambda row: (row["healthy"], row["state"] == "disabled")):
-            cells = _cells(row)
+        every = [_cells(row) for row in rows]
+        for cells in every:
             table.add_row(*(self._told(cells[head]) for head in heads))
         self._console.print(table)
+        lacking = [
+            head for head in _BEYOND if head not in heads and any(cells[head].plain for cells in every)
+        ]
+        if lacking:
+            words = f"Not shown for want of width: {' and '.join(lacking).lower()}. --json has all."
+            self.line(words, style="dim", indent=3)
+
+
+_IN_WORDS = (
+    ("Output known", "output of {} known"),
+    ("Start", "ready in {}"),
+    ("Tokens", "{} tokens"),
+    ("Sign-in", "sign-in {}"),
+    ("Protocol", "protocol {}"),
+)
+"""What a narrow terminal says below a server, in place of columns."""
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _all(count: int, noun: str) -> str:
+    return f"all {_counted(count, noun)}" if count > 1 else _counted(count, noun)
 
 
 def _cells(row: dict[str, Any]) -> dict[str, Text]:
@@ -139,7 +191,8 @@ def _cells(row: dict[str, Any]) -> dict[str, Text]:
 
 def _facts(examined: dict[str, Any]) -> Iterator[tuple[str, list[Text]]]:
     total = examined["tools"]
-    yield "Tools", [Text(f"{total}, {examined['callable']} of them callable")]
+    one = "callable" if examined["callable"] else "not callable"
+    yield "Tools", [Text(f"1, {one}" if total == 1 else f"{total}, {examined['callable']} of them callable")]
     if total:
         shares = [(examined["outputs"][word], style, block) for word, style, block in _SHARES]
         told = [f"{examined['outputs'][word]} {word}" for word, _, _ in _SHARES]
@@ -179,16 +232,18 @@ def _token_lines(tokens: dict[str, Any]) -> list[Text]:
         return [
             Text(f"not counted: {tokens['toCount']}"),
             Text(
-                f"All {all_of_them['tools']} definitions have {all_of_them['characters']:,} characters, the "
-                f"{ours['tools']} that Halflap exposes {ours['characters']:,}"
+                f"{_counted(all_of_them['characters'], 'character')} in {_all(all_of_them['tools'], 'definition')}, "
+                f"{ours['characters']:,} in the {ours['tools']} that Halflap exposes in their place"
             ),
         ]
     most = max(all_of_them["tokens"], ours["tokens"], 1)
     return [
         _bar([(all_of_them["tokens"], "yellow", "█")], most),
-        Text(f"{all_of_them['tokens']:,} for all {all_of_them['tools']} definitions"),
+        Text(f"{all_of_them['tokens']:,} for {_all(all_of_them['tools'], 'definition')}"),
         _bar([(ours["tokens"], "green", "█")], most),
-        Text(f"{ours['tokens']:,} for the {ours['tools']} tools that Halflap exposes in their place"),
+        Text(
+            f"{ours['tokens']:,} for the {_counted(ours['tools'], 'tool')} that Halflap exposes in their place"
+        ),
         Text(f"counted with the tokenizer {tokens['tokenizer']}; other models count otherwise", style="dim"),
     ]
 
@@ -196,7 +251,7 @@ def _token_lines(tokens: dict[str, Any]) -> list[Text]:
 def _edge_lines(edges: dict[str, Any]) -> list[Text]:
     shares = [f"{count} {coverage}" for coverage, count in edges["coverage"].items()]
     kinds = [f"{kind} {sum(counts.values())}" for kind, counts in edges["evidence"].items()]
-    lines = [Text(f"{edges['total']} edges of what feeds what ({', '.join(shares)})")]
+    lines = [Text(f"{_counted(edges['total'], 'edge')} of what feeds what ({', '.join(shares)})")]
     return [*lines, Text(f"by evidence: {', '.join(kinds)}")] if kinds else lines
 
 
@@ -209,7 +264,7 @@ def _learning_line(learning: dict[str, Any]) -> Text:
     looked = 1_000 * learning["look_seconds"] / results
     lag = learning["lag_seconds"] / results
     return Text(
-        f"{results:.0f} results, {looked:.2f} ms each behind the calls, in the store {lag:.1f} s after the answer"
+        f"{_counted(round(results), 'result')}, {looked:.2f} ms each behind the calls, in the store {lag:.1f} s after the answer"
     )
 
 
@@ -248,8 +303,8 @@ def _store_lines(store: dict[str, Any]) -> list[Text]:
     return [
         place,
         Text(
-            f"{_size(store['bytes'])}, version {store['schemaVersion']}, {store['runs']:,} runs, {store['calls']:,} calls, "
-            f"{store['learnedTools']:,} learned definitions"
+            f"{_size(store['bytes'])}, version {store['schemaVersion']}, {_counted(store['runs'], 'run')}, "
+            f"{_counted(store['calls'], 'call')}, {_counted(store['learnedTools'], 'learned definition')}"
         ),
         Text(f"{'writable' if store['writable'] else 'not writable'}; traces: {store['record']}, {kept}"),
     ]

@@ -90,8 +90,8 @@ def lint(
         report, read, unavailable = asyncio.run(_live(settings, servers or []))
     if not report.servers and not unavailable:
         raise UsageError(
-            "No server is configured and enabled, so nothing was looked at. Pass a file of definitions with --file, take over the servers "
-            "of your clients with `halflap init`, or add some to the configuration: see docs/configuration.md."
+            f"No server is configured and enabled, so nothing was looked at. {NO_SERVER_TODO} A file of definitions can be "
+            "passed with --file."
         )
     if suggest:
         _suggest(read, as_json=as_json)

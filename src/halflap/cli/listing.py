@@ -22,7 +22,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.errors import ServerNotFoundError
-from halflap.gateway import FIRST_LISTING_SECONDS
+from halflap.gateway import FIRST_LISTING_SECONDS, NO_SERVER_TODO
 from halflap.schema import clean
 from halflap.values import SCRIPTS
 
@@ -89,9 +89,7 @@ async def _list(
     if refresh:
         _tell(changes)
     if not config.servers:
-        note(
-            "No server is configured yet. Name them in a file and pass it with --config; see docs/configuration.md."
-        )
+        note(f"No server is configured yet. {NO_SERVER_TODO}")
 
 
 def _tell(changes: Changes) -> None:

@@ -22,6 +22,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.cli.wrapping import say
+from halflap.gateway import NO_SERVER_TODO
 
 if TYPE_CHECKING:
     from halflap.catalog import Hit
@@ -43,9 +44,13 @@ def search(
 ) -> None:
     """Find tools by what they do, best first."""
     set_up_logging(verbose=verbose, tells_of_servers=True)
-    hits = asyncio.run(_search(read_config(config), " ".join(query), limit, server))
+    settings = read_config(config)
+    hits = asyncio.run(_search(settings, " ".join(query), limit, server))
     if as_json:
         print_json([asdict(hit) for hit in hits])
+        return
+    if not hits and not settings.servers:
+        note(f"Nothing fits: no server is configured yet. {NO_SERVER_TODO}")
         return
     if not hits:
         note("Nothing fits. Other words may; `halflap list` shows all tools.")

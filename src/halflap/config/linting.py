@@ -95,7 +95,9 @@ def _known_rule(name: str, line: int | None, where: str, problems: Problems) -> 
     problems.add(
         line,
         f"{where}: there is no lint rule `{shown(name)}`.",
-        f"Did you mean `{near[0]}`?" if near else "`docs/lint.md` has all rules.",
+        f"Did you mean `{near[0]}`?"
+        if near
+        else "`halflap lint --all` names the rule of each finding; docs/lint.md has all.",
     )
     return False
 

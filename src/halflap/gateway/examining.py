@@ -254,6 +254,7 @@ def _row(
         "held": list(report.held),
         "changed": list(report.changed),
         "unfilled": [{"where": where, "variable": variable} for where, variable in server.unfilled],
+        "trouble": status.trouble if state == "failed" else None,
         "lastError": reason,
         "warnings": list(status.warnings),
         "log": list(report.log),

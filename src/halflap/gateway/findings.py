@@ -2,15 +2,81 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import shlex
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from halflap.config import Config
 
-__all__ = ["findings", "summary"]
+__all__ = ["ABOUT", "NO_SERVER_TODO", "Code", "findings", "summary"]
 
+Code = Literal[
+    "store-not-writable",
+    "sandbox-missing",
+    "programs-not-checked",
+    "examination-incomplete",
+    "sign-in-needed",
+    "header-empty",
+    "still-starting",
+    "command-not-found",
+    "command-not-run",
+    "process-ended",
+    "answered-an-error",
+    "not-mcp",
+    "answer-unusable",
+    "start-timeout",
+    "not-reached",
+    "not-ready",
+    "definition-left-out",
+    "no-tools",
+    "tools-held-back",
+    "definitions-changed",
+    "file-not-trusted",
+    "results-drifted",
+    "servers-alike",
+    "names-taken",
+    "script-broken",
+    "setting-without-effect",
+    "no-server",
+]
+"""Every kind of finding that there is, each with a row in docs/doctor.md; mypy refuses one that is not listed."""
+
+ABOUT: dict[Code, str] = {
+    "store-not-writable": "store",
+    "sandbox-missing": "sandbox",
+    "programs-not-checked": "sandbox",
+    "examination-incomplete": "examination",
+    "sign-in-needed": "sign-in",
+    "header-empty": "sign-in",
+    "still-starting": "server",
+    "command-not-found": "server",
+    "command-not-run": "server",
+    "process-ended": "server",
+    "answered-an-error": "server",
+    "not-mcp": "server",
+    "answer-unusable": "server",
+    "start-timeout": "server",
+    "not-reached": "server",
+    "not-ready": "server",
+    "definition-left-out": "server",
+    "no-tools": "server",
+    "tools-held-back": "definitions",
+    "definitions-changed": "definitions",
+    "file-not-trusted": "project-file",
+    "results-drifted": "drift",
+    "servers-alike": "collision",
+    "names-taken": "collision",
+    "script-broken": "script",
+    "setting-without-effect": "configuration",
+    "no-server": "configuration",
+}
+
+NO_SERVER_TODO = (
+    "`halflap init` takes in those of your clients; or name them in a file and pass it with --config "
+    "(docs/configuration.md says how)."
+)
 _NAMED = 3
 _PARTS = {
     "servers": "The servers were not all waited for",
@@ -39,18 +105,12 @@ def findings(examined: Mapping[str, Any], config: Config) -> list[dict[str, Any]
         *_of_collisions(examined),
         *_of_scripts(examined),
         *(
-            _hint("configuration", warning, "Mend it in the file that is named, or leave it.")
+            _hint("setting-without-effect", warning, "Mend it in the file that is named, or leave it.")
             for warning in examined["configurationWarnings"]
         ),
     ]
     if not config.servers:
-        found.append(
-            _hint(
-                "configuration",
-                "No server is configured yet.",
-                "Name them in a file and pass it with --config; see docs/configuration.md.",
-            )
-        )
+        found.append(_hint("no-server", "No server is configured yet.", NO_SERVER_TODO))
     # Stable: within problems and hints the order is the one above.
     return sorted(found, key=lambda one: one["severity"] != "problem")
 
@@ -70,7 +130,9 @@ def summary(examined: Mapping[str, Any], found: list[dict[str, Any]]) -> str:
     elif not servers:
         told = "No server is configured yet" if not examined["servers"] else "Every server is disabled"
     else:
-        told = "The server is well" if len(servers) == 1 else f"All {len(servers)} servers are well"
+        told = {1: "The server is well", 2: "Both servers are well"}.get(
+            len(servers), f"All {len(servers)} servers are well"
+        )
     if others:
         told += (
             f"; {_number(others, 'problem')} besides"
@@ -87,16 +149,19 @@ def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _finding(severity: str, about: str, what: str, todo: str, server: str | None = None) -> dict[str, Any]:
-    return {"severity": severity, "about": about, "server": server, "what": what, "todo": todo}
+def _finding(severity: str, code: Code, what: str, todo: str, server: str | None = None) -> dict[str, Any]:
+    about = ABOUT[code]
+    return {
+        "severity": severity, "code": code, "about": about, "server": server, "what": what, "todo": todo,
+    }  # fmt: skip
 
 
-def _problem(about: str, what: str, todo: str, server: str | None = None) -> dict[str, Any]:
-    return _finding("problem", about, what, todo, server)
+def _problem(code: Code, what: str, todo: str, server: str | None = None) -> dict[str, Any]:
+    return _finding("problem", code, what, todo, server)
 
 
-def _hint(about: str, what: str, todo: str, server: str | None = None) -> dict[str, Any]:
-    return _finding("hint", about, what, todo, server)
+def _hint(code: Code, what: str, todo: str, server: str | None = None) -> dict[str, Any]:
+    return _finding("hint", code, what, todo, server)
 
 
 def _some(names: list[str]) -> str:
@@ -107,7 +172,7 @@ def _of_store(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     store = examined["store"]
     if store is not None and store["trouble"] is not None:
         yield _problem(
-            "store",
+            "store-not-writable",
             store["trouble"],
             "Nothing is remembered or recorded until it can be written: see to the place, or give another one with "
             "`store.path`.",
@@ -120,16 +185,16 @@ def _of_sandbox(examined: Mapping[str, Any], config: Config) -> Iterator[dict[st
         return
     if sandbox["trouble"] is not None:
         yield _problem(
-            "sandbox",
+            "sandbox-missing",
             f"No program can run: {sandbox['trouble']}",
-            "docs/trust-model.md says what each sandbox needs; `halflap[monty]` runs anywhere; `execution.sandbox: off` "
-            "says that you do without.",
+            "`pip install 'halflap[monty]'` brings a sandbox that runs anywhere; `execution.sandbox: off` says that you do "
+            "without. `halflap explain sandbox` and docs/trust-model.md say more.",
         )
     elif sandbox["check"]["trouble"] is not None and config.execution.check != "off":
         yield _hint(
-            "sandbox",
+            "programs-not-checked",
             f"Programs are not checked before they run: {sandbox['check']['trouble']}",
-            "docs/checking.md says what the check needs.",
+            "What is missing stands there; `execution.check: off` says that you do without. docs/checking.md says more.",
         )
 
 
@@ -137,14 +202,17 @@ def _of_parts(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for part, why in examined["unfinished"].items():
         if why != "interrupted":
             yield _problem(
-                "examination", f"{_PARTS[part]}: {why}", "Run it again; with --verbose it says more."
+                "examination-incomplete",
+                f"{_PARTS[part]}: {why}",
+                "Run it again; with --verbose it says more.",
             )
 
 
 def _of_server(row: Mapping[str, Any], config: Config, *, interrupted: bool) -> Iterator[dict[str, Any]]:
     name = row["name"]
-    place = next((str(one.source) for one in config.servers if one.name == name and one.source), None)
-    where = "the configuration" if place is None else place
+    entry = next((one for one in config.servers if one.name == name), None)
+    where = "the configuration" if entry is None or entry.source is None else str(entry.source)
+    command = "" if entry is None else entry.command or ""
     reason = str(row["lastError"] or "it is not ready.")
     said = reason[:1].upper() + reason[1:]
     empty = _some([f"{one['where']} (${{{one['variable']}}})" for one in row["unfilled"]])
@@ -154,30 +222,60 @@ def _of_server(row: Mapping[str, Any], config: Config, *, interrupted: bool) -> 
             if empty
             else "Get credentials."
         )
-        yield _problem("sign-in", said, f"{todo} Its entry is in {where}.", name)
+        yield _problem("sign-in-needed", said, f"{todo} Its entry is in {where}.", name)
     elif row["state"] in {"idle", "starting", "reconnecting"}:
         yield _finding(
             "hint" if interrupted else "problem",
-            "server",
+            "still-starting",
             f"It was still {'starting' if row['state'] != 'idle' else 'to be started'}.",
             f"Run `halflap doctor` again. Its entry is in {where}.",
             name,
         )
     elif row["state"] not in {"ready", "disabled"}:
-        look = "Run its command in a terminal" if row["transport"] == "stdio" else "Try its address yourself"
         also = f"{empty} has nothing in it, which may be why. " if empty else ""
-        yield _problem("server", said, f"{also}{look} to see more than this. Its entry is in {where}.", name)
+        yield _problem(
+            row["trouble"] or "not-ready",
+            said,
+            f"{also}{_remedy(row, command)} Its entry is in {where}.",
+            name,
+        )
     elif empty and row["transport"] != "stdio":
         yield _hint(
-            "sign-in", f"{empty} has nothing in it.", "Set the variable, or take the header out.", name
+            "header-empty", f"{empty} has nothing in it.", "Set the variable, or take the header out.", name
         )
     yield from _of_definitions(row)
     for warning in row["warnings"]:
         yield _hint(
-            "server", warning, "Tell whoever wrote the server; its other tools are not concerned.", name
+            "definition-left-out",
+            warning,
+            "Tell whoever wrote the server; its other tools are not concerned.",
+            name,
         )
     if row["state"] == "ready" and row["tools"] == 0:
-        yield _hint("server", "It offers no tools.", "If you expect some, look at its settings.", name)
+        yield _hint("no-tools", "It offers no tools.", "If you expect some, look at its settings.", name)
+
+
+def _remedy(row: Mapping[str, Any], command: str) -> str:
+    """Say what to do about a server that did not get ready."""
+    if row["trouble"] == "command-not-found":
+        program = next(iter(command.split()), command)
+        return (
+            f"Where `command -v {shlex.quote(program)}` finds it in your terminal, give that full path as `command`: "
+            "what starts Halflap may have another PATH. Where it does not, install it."
+        )
+    if row["trouble"] == "command-not-run":
+        return "Mend what the message names."
+    if row["trouble"] == "not-mcp":
+        return (
+            "Look in its manual for the command or the option that starts it for stdio; if it listens at an address, "
+            "give that as `url` in place of `command`."
+        )
+    if row["trouble"] == "answer-unusable":
+        return "Take a newer version of it, or tell whoever wrote it."
+    if row["trouble"] == "answered-an-error":
+        return "These are the server's own words: look in its manual for what it needs, often a variable under `env`."
+    look = "Run its command in a terminal" if row["transport"] == "stdio" else "Try its address yourself"
+    return f"{look} to see more than this."
 
 
 def _of_definitions(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -185,16 +283,16 @@ def _of_definitions(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     todo = "Look with `halflap inspect NAME`, then accept with `halflap trust --tool NAME`."
     if held:
         what = f"{_number(len(held), 'tool')} held back, since the definition changed: {_some(held)}."
-        yield _problem("definitions", what, todo, row["name"])
+        yield _problem("tools-held-back", what, todo, row["name"])
     if changed:
         what = f"{_number(len(changed), 'definition')} changed since accepted: {_some(changed)}."
-        yield _hint("definitions", what, todo, row["name"])
+        yield _hint("definitions-changed", what, todo, row["name"])
 
 
 def _of_project_files(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for path in examined["untrustedProjectFiles"]:
         yield _hint(
-            "project-file",
+            "file-not-trusted",
             f"{path} is not trusted, so its servers are left out.",
             "Look at it: `halflap trust`.",
         )
@@ -204,7 +302,7 @@ def _of_drift(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     tools = list(dict.fromkeys(one["tool"] for one in examined["drift"]))
     if tools:
         yield _hint(
-            "drift",
+            "results-drifted",
             f"In the last {examined['driftDays']} days, results of {_number(len(tools), 'tool')} broke what was "
             f"declared or learned: {_some(tools)}.",
             "Look with `halflap schema drift`, or `halflap schema show NAME` for one.",
@@ -214,7 +312,7 @@ def _of_drift(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _of_collisions(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for names in examined["collisions"]["servers"]:
         yield _hint(
-            "collision",
+            "servers-alike",
             f"The servers {' and '.join(repr(name) for name in names)} look the same in the names of tools.",
             "Their tools are told apart by suffixes. Rename one of them to have plain names.",
         )
@@ -231,7 +329,7 @@ def _of_collisions(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         )
     for server, told in by_server.items():
         yield _hint(
-            "collision",
+            "names-taken",
             f"{_number(len(told), 'tool')} could not get the plain name: {_some(told)}.",
             "Nothing has to be done: use the names that they have. `halflap list` shows them.",
             server,
@@ -241,7 +339,7 @@ def _of_collisions(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _of_scripts(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for name, reason in examined["brokenScripts"].items():
         yield _hint(
-            "script",
+            "script-broken",
             f"The script {name!r} cannot be used: {reason}",
             "Mend it and save it: `halflap scripts save`.",
         )

@@ -61,6 +61,7 @@ class Parts:
         self._edges: Edges | None = None
         self._calls: Calls | None = None
         self._recorder: Recorder | None = None
+        self._redactor: Redactor | None = None
         self._retention: Retention | None = None
         self._pool: Pool | None = None
         self._connecting = asyncio.Lock()
@@ -104,7 +105,7 @@ class Parts:
             accept=self.accept,
         )
         self._listings = Listings(self._catalog, enabled, self._connections, self._scripts.look)
-        redactor = Redactor(configured_secrets(self.config))
+        redactor = self._redactor = Redactor(configured_secrets(self.config))
         self._recorder = Recorder(self._store, redactor, self.config.traces)
         self._breaches = Breaches(self._store)
         await self._breaches.load()
@@ -194,6 +195,7 @@ class Parts:
         async with self._connecting:
             if self._pool is None:
                 assert self._calls is not None
+                assert self._redactor is not None
                 upstream = await asyncio.to_thread(import_module, "halflap.upstream")
                 self._pool = upstream.Pool(
                     self.config.servers,
@@ -202,6 +204,7 @@ class Parts:
                     list_roots=self._list_roots,
                     on_listing=(await self._asker()).absorb,
                     spoke={name: server.protocol_version for name, server in self.snapshot.servers.items()},
+                    redact=self._redactor.text,
                 )
                 for source in self._pool:
                     self._calls.register(source)

@@ -9,19 +9,24 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 __all__ = ["ServerLog"]
 
 _MEMORY_BYTES = 16 * 1024
 _FILE_BYTES = 256 * 1024
+_LONGEST_LINE = 500
+_PLAIN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class ServerLog:
     """Keeps the tail of what a server wrote; `append` does file I/O, so call it from a thread."""
 
-    def __init__(self, folder: Path | None, server: str) -> None:
+    def __init__(self, folder: Path | None, server: str, redact: Callable[[str], str] = str) -> None:
         self.path = None if folder is None else folder / _file_name(server)
+        self.redact = redact
+        """Takes secrets out of what is shown; the file is for the user alone, and has it as it was written."""
         self._tail = b""
         self._lock = threading.Lock()
 
@@ -62,15 +67,14 @@ class ServerLog:
                     data = file.read()
             except OSError:
                 data = b""
-        text = data.decode(errors="replace")
-        return [_shown(line) for line in text.splitlines()[-lines:]]
+        if len(data) >= _MEMORY_BYTES:
+            # Cut somewhere: what is left of a secret there would not be known for one.
+            data = data.split(b"\n" if b"\n" in data[:-1] else b" ", 1)[-1]
+        text = self.redact(_PLAIN.sub("", data.decode(errors="replace")))
+        return [line[:_LONGEST_LINE] for line in text.splitlines()[-lines:]]
 
 
 def _file_name(server: str) -> str:
     """Give a file name that is readable, safe, and different for every server."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", server)
     return f"{plain[:40]}-{sha256(server.encode()).hexdigest()[:8]}.log"
-
-
-def _shown(line: str) -> str:
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]", "", line)[:500]

@@ -31,17 +31,19 @@ class Pool:
         list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_listing: Callable[[Listing], Awaitable[None]],
         spoke: Mapping[str, str | None],
+        redact: Callable[[str], str],
     ) -> None:
         self._guardian = Guardian()
         self._upstreams = {
             server.name: Upstream(
                 server,
                 guardian=self._guardian,
-                log=ServerLog(log_folder, server.name),
+                log=ServerLog(log_folder, server.name, redact),
                 version=version,
                 list_roots=list_roots,
                 on_listing=on_listing,
                 spoke=spoke.get(server.name),
+                redact=redact,
             )
             for server in servers
         }

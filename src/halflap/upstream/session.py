@@ -20,7 +20,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from halflap.schema import visible
 from halflap.upstream.message import CUT, tame
-from halflap.upstream.wire import LOST, NOT_SENT, REFUSED, RequestFailedError
+from halflap.upstream.reason import is_answer
+from halflap.upstream.wire import LOST, NOT_SENT, REFUSED, SESSION_CLOSED, RequestFailedError
 from halflap.values import Listing, canonical
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ _DEEPEST = 320
 _LONGEST_INSTRUCTIONS = 100_000
 _LONGEST_SHOWN = 100
 _LONGEST_TTL_MS = 10**12
-_SESSION_CLOSED = "Connection closed"
-_CLOSED = (_SESSION_CLOSED, "SSE stream")
-"""How the library's own errors begin when no answer can come any more."""
 _ANSWERED = {"content": [], "resultType": "complete"}
 """What the library gets to see of a result of a call: it would validate the whole, which may be large."""
 
@@ -268,10 +266,9 @@ class Session:
 
     def _failure(self, error: MCPError, slot: _Slot) -> RequestFailedError:
         """Say whether the connection is lost with it, and whether the server may have acted on it."""
-        # The library's code for a closed connection is one that servers use for errors of their own.
-        closed = error.code == types.CONNECTION_CLOSED and error.message.startswith(_CLOSED)
+        closed = error.code not in {NOT_SENT, LOST, REFUSED} and not is_answer(error)
         # Over HTTP each call has a connection of its own: one that broke says nothing of the others.
-        gone = error.code == NOT_SENT or (closed and error.message.startswith(_SESSION_CLOSED))
+        gone = error.code == NOT_SENT or (closed and error.message.startswith(SESSION_CLOSED))
         sent = error.code not in {NOT_SENT, REFUSED}
         if closed:
             sent = self.wire.may_have_arrived(slot.request_id)

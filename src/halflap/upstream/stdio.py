@@ -15,6 +15,7 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from halflap.errors import UpstreamUnavailableError
+from halflap.schema import visible
 from halflap.upstream.message import read_message
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ _LARGE_BYTES = 256 * 1024
 _LAST_WORDS_SECONDS = 0.5
 """How long we listen for the rest of what an ended server said."""
 
+_OURS = frozenset({"initialize", "server/discover", "tools/list", "tools/call"})
+"""What only a client asks: a server that does is one that gives back whatever it gets."""
+_NOISE_LINES = 3
+_LONGEST_SHOWN = 200
+_LONGEST_READ = 8_000
+_LONGEST_PATH = 400
+
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 
 
@@ -55,7 +63,7 @@ async def stdio_streams(
     tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 ]:
     """Start the server and yield its streams; leave nothing of it behind."""
-    process = await _started(guardian, server)
+    process = await _started(guardian, server, wire)
     wire.pid = process.pid
     wire.sent = {}
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -80,26 +88,37 @@ async def stdio_streams(
             stream.close()
 
 
-async def _started(guardian: Guardian, server: ServerConfig) -> GuardedProcess:
+async def _started(guardian: Guardian, server: ServerConfig, wire: Wire) -> GuardedProcess:
     assert server.command is not None
     try:
         return await guardian.start(
             [server.command, *server.args], {**minimal_environment(), **server.env}, server.cwd
         )
     except (OSError, ValueError) as error:
+        wire.kind = "command-not-run"
         if isinstance(error, OSError) and error.filename == server.cwd and server.cwd is not None:
             reason = f"its folder `cwd: {server.cwd}` cannot be entered ({error.strerror}). Correct `cwd`."
         elif isinstance(error, FileNotFoundError):
+            wire.kind = "command-not-found"
             split = " What follows its first word belongs into `args`." if " " in server.command else ""
             reason = (
                 f"the command {server.command!r} was not found. Install it, "
-                f"or give its full path as `command` in the configuration.{split}"
+                f"or give its full path as `command` in the configuration.{split}{_looked(server)}"
             )
         elif isinstance(error, PermissionError):
             reason = f"the command {server.command!r} may not be run ({error.strerror}). Make it executable."
         else:
             reason = f"the command {server.command!r} could not be started: {error}."
         raise UpstreamUnavailableError(server.name, reason) from error
+
+
+def _looked(server: ServerConfig) -> str:
+    """Say where a command was looked for: what starts Halflap often has fewer places than a terminal."""
+    assert server.command is not None
+    if "/" in server.command:
+        return ""
+    path = {**minimal_environment(), **server.env}.get("PATH", os.defpath)
+    return f" The PATH here is {visible(path, _LONGEST_PATH)!r}."
 
 
 class _Pipes:
@@ -148,6 +167,11 @@ async def _stop(process: GuardedProcess, pipes: _Pipes, grace_seconds: float) ->
         await pipes.log_ended.wait()
 
 
+def _shown(line: bytes, log: ServerLog) -> str:
+    # Redacted before it is cut: half of a secret would not be known for one.
+    return visible(log.redact(line[:_LONGEST_READ].decode(errors="replace").strip()), _LONGEST_SHOWN)
+
+
 def _how(code: int | None) -> str:
     if code is None:
         return "for an unknown reason"
@@ -179,7 +203,16 @@ async def _read_messages(
             if message is None:
                 # Not ours to refuse: many servers print a greeting. It belongs with their stderr.
                 await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
+                if len(wire.noise) < _NOISE_LINES:
+                    wire.noise.append(_shown(line, log))
                 continue
+            if isinstance(message, types.JSONRPCRequest) and message.method in _OURS:
+                wire.kind = "not-mcp"
+                wire.trouble = (
+                    f"it does not speak MCP over stdio: it sent back what it was sent ({_shown(line, log)})."
+                )
+                break
+            wire.heard = True
             try:
                 await incoming.send(SessionMessage(message))
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -188,7 +221,9 @@ async def _read_messages(
             # Whoever is waiting for an answer is told why none will come.
             await process.exited.wait()
             wire.unread = process.unread_input()
+            wire.kind = wire.kind or "process-ended"
             wire.trouble = wire.trouble or f"its process ended {_how(process.returncode)}."
+        wire.trouble = wire.trouble or "it closed its stdout, so no answer can come from it."
     wire.broken.set()
 
 

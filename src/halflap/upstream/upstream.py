@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from halflap.errors import CallTimeoutError, ToolFailedError, UpstreamLostError, UpstreamUnavailableError
+from halflap.errors import CallTimeoutError, ToolFailedError, UpstreamUnavailableError
 from halflap.schema import visible
 from halflap.upstream.handshake import agree
 from halflap.upstream.http import http_streams, sse_streams
-from halflap.upstream.reason import explain, explain_timeout
+from halflap.upstream.reason import explain, explain_timeout, lost
 from halflap.upstream.sending import send
 from halflap.upstream.session import Session
 from halflap.upstream.status import Status
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.upstream.guardian import Guardian
     from halflap.upstream.log import ServerLog
-    from halflap.upstream.status import State
+    from halflap.upstream.reason import Reason
+    from halflap.upstream.status import State, Trouble
     from halflap.values import CallContext, Listing
 
 __all__ = ["Upstream"]
@@ -64,11 +65,15 @@ class Upstream:
         list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_listing: Callable[[Listing], Awaitable[None]],
         spoke: str | None = None,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self.config = config
         self.log = log
         self.reason: str | None = None
+        self._trouble: Trouble | None = None
         self._guardian = guardian
+        self._redact = redact
+        """Takes secrets out of what it says of itself when something goes wrong."""
         self._version = version
         self._list_roots = list_roots
         self._on_listing = on_listing
@@ -101,6 +106,7 @@ class Upstream:
             name=self.name,
             state=self._state,
             reason=self.reason,
+            trouble=self._trouble,
             start_seconds=self._start_seconds,
             protocol_version=listing.protocol_version if listing else self._spoke,
             server_info=listing.server_info if listing else None,
@@ -126,7 +132,7 @@ class Upstream:
             ) from None
         except Exception as error:
             reason = explain(error, self.config, session.wire, self.log)
-            raise UpstreamUnavailableError(self.name, reason) from error
+            raise UpstreamUnavailableError(self.name, self._redact(reason.words)) from error
         await self._take(listing)
         return listing
 
@@ -150,15 +156,17 @@ class Upstream:
                 try:
                     return Result.from_wire(await send(session, self.config, tool, arguments, context))
                 except RequestFailedError as failure:
+                    said = self._redact(failure.message)
                     if failure.code == REFUSED:
-                        raise UpstreamUnavailableError(self.name, failure.message) from failure
+                        raise UpstreamUnavailableError(self.name, said) from failure
                     if not failure.lost:
-                        raise ToolFailedError(tool, self.name, failure.code, failure.message) from failure
+                        raise ToolFailedError(tool, self.name, failure.code, said) from failure
                     if failure.gone:
                         self._lose(session)
                     if attempt < _ATTEMPTS and (repeatable or not failure.sent):
                         continue
-                    raise self._lost_error(tool, failure, session) from failure
+                    why = self._redact(session.wire.trouble or failure.message)
+                    raise lost(self.name, tool, why, sent=failure.sent) from failure
         finally:
             self._places.release()
 
@@ -170,17 +178,6 @@ class Upstream:
         raise CallTimeoutError(
             self.name,
             f"{visible(tool, _LONGEST_SHOWN)!r} had to wait for other calls until the deadline; it was not sent.",
-        )
-
-    def _lost_error(self, tool: str, failure: RequestFailedError, session: Session) -> Exception:
-        why = (session.wire.trouble or failure.message).rstrip(".")
-        tool = visible(tool, _LONGEST_SHOWN)
-        if not failure.sent:
-            return UpstreamUnavailableError(self.name, f"{why}. The call of {tool!r} was not sent.")
-        return UpstreamLostError(
-            self.name,
-            f"the connection was lost during the call of {tool!r} ({why}). It may have taken effect; it was "
-            "not repeated, because the tool is not known to be read-only or idempotent.",
         )
 
     async def roots_changed(self) -> None:
@@ -284,11 +281,11 @@ class Upstream:
         self._pid = None
         self._wants_sign_in = wire.wants_sign_in
         if failure is not None:
-            self.reason = explain(failure, self.config, wire, self.log)
+            self._fail(explain(failure, self.config, wire, self.log))
         elif ready_at is None and scope.cancelled_caught:
-            self.reason = explain_timeout(self.config, self.log)
+            self._fail(explain_timeout(self.config, wire, self.log))
         elif ready_at is not None and not self._stop.is_set():
-            self.reason = wire.trouble or "the connection was lost."
+            self.reason = self._redact(wire.trouble or "the connection was lost.")
         if (
             failure is not None
             and ready_at is not None
@@ -300,11 +297,14 @@ class Upstream:
             self._state = "idle"
         return None if ready_at is None else anyio.current_time() - ready_at
 
+    def _fail(self, reason: Reason) -> None:
+        self._trouble, self.reason = reason.trouble, self._redact(reason.words)
+
     def _is_ready(self, session: Session, seconds: float) -> None:
         self._state = "ready"
         session.wire.ready = True
         self._failures = 0
-        self.reason = None
+        self.reason = self._trouble = None
         self._start_seconds = seconds
         self._spoke = session.client.protocol_version
         self._pid = session.wire.pid
@@ -348,6 +348,7 @@ class Upstream:
                 )
             )
             await agree(session.client, self.config.protocol, self._spoke)
+            wire.greeted = True
             yield session
 
     async def _attend(self, session: Session) -> None:

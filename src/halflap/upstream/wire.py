@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-__all__ = ["LOST", "NOT_SENT", "REFUSED", "RequestFailedError", "Wire"]
+if TYPE_CHECKING:
+    from halflap.upstream.status import Trouble
+
+__all__ = ["CLOSED", "LOST", "NOT_SENT", "REFUSED", "SESSION_CLOSED", "RequestFailedError", "Wire"]
+
+SESSION_CLOSED = "Connection closed"
+CLOSED = (SESSION_CLOSED, "SSE stream")
+"""How the library's own errors begin when no answer can come any more."""
 
 # JSON-RPC error codes of our own, put in place of an answer that can no longer come. They never leave
 # this package.
@@ -33,6 +41,14 @@ class Wire:
     """Set when the transport knows that nothing will come any more."""
     trouble: str | None = None
     """Why it broke or was refused, in words for the user."""
+    kind: Trouble | None = None
+    """What kind of trouble that is, where the transport knows."""
+    noise: list[str] = field(default_factory=list)
+    """The first lines on a server's stdout that are no messages."""
+    heard: bool = False
+    """A message came from the server."""
+    greeted: bool = False
+    """It agreed on a version of the protocol."""
     pid: int | None = None
     ready: bool = False
     """The server answered its greeting: it is owed time to end by itself."""
