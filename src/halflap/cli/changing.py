@@ -12,7 +12,7 @@ import typer
 
 from halflap.cli.output import data_console, note, visible
 from halflap.clients import jsontext
-from halflap.errors import HalflapError, UsageError
+from halflap.errors import ConfirmationNeededError, HalflapError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,7 +92,7 @@ def may_write(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError(
+        raise ConfirmationNeededError(
             "Nothing was written: there is nobody to ask here. Say --yes if it is to be written."
         )
     try:

@@ -12,7 +12,7 @@ from halflap.errors import ClientFileError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Installed", "Moved", "entry_for", "install", "uninstall"]
+__all__ = ["Installed", "Moved", "entry_for", "install", "own_entries", "uninstall"]
 
 _NAME = "halflap"
 
@@ -85,6 +85,11 @@ def entry_for(client: str, command: Sequence[str], env: Mapping[str, str]) -> di
     return {**entry, "env": dict(env)} if env else entry
 
 
+def own_entries(value: Any, keys: Sequence[str]) -> list[str]:
+    """Give the names of the entries that are Halflap."""
+    return [name for name, raw in _at(value, keys).items() if is_itself(name, raw)]
+
+
 def install(
     text: str,
     keys: Sequence[str],
@@ -105,6 +110,7 @@ def install(
                 f"`{name}` is there already, and is reached by a URL. Take it out first, if the client is to start "
                 "Halflap itself."
             )
+        entry = _as_it_was_started(entry, there[name])
         own = there[name].get("env")
         if isinstance(own, dict) and "env" in entry:
             entry = {**entry, "env": {**own, **entry["env"]}}
@@ -130,6 +136,33 @@ def install(
         del _at(wanted, where)[key]
     _must_be(after, wanted)
     return after, Installed(done.keys, name, done.was, done.hollow, done.made, tuple(moved))
+
+
+def _as_it_was_started(entry: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the options that the person starts Halflap with; a configuration that is named now takes its place."""
+    args = there.get("args")
+    words = [there["command"], *(args if isinstance(args, list) else [])]
+    if "serve" not in words or not all(isinstance(word, str) for word in words):
+        # A command line within an argument, as of `bash -c`: there is no telling how it should be.
+        return {key: value for key, value in entry.items() if key not in {"command", "args"}}
+    new = list(entry["args"])
+    at = new.index("serve") + 1
+    kept = words[words.index("serve") + 1 :]
+    if len(new) > at:
+        kept = _without_config(kept)
+    return {**entry, "args": [*new[:at], *kept, *new[at:]]}
+
+
+def _without_config(words: Sequence[str]) -> list[str]:
+    left, skip = [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in {"--config", "-c"}:
+            skip = True
+        elif not (word.startswith("--config=") or (word.startswith("-c") and len(word) > len("-c"))):
+            left.append(word)
+    return left
 
 
 def _updated(

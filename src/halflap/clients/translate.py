@@ -25,6 +25,7 @@ _WRITTEN = ("type", "command", "args", "env", "envFile", "cwd", "url", "headers"
 _FOR_COMMANDS = ("command", "args", "env", "envFile", "cwd")
 _BLOCKING = ("disabledTools", "excludeTools")
 _ALLOWING = ("enabledTools", "includeTools", "tools")
+_SIGNING_IN = ("auth", "oauth", "headersHelper")
 _SANDBOX = ("sandbox", "sandboxEnabled")
 _PIECE = re.compile(r"\$\{([^}]*)\}|\$\{")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -52,6 +53,8 @@ class Found:
     """Why it is kept out."""
     off: bool = False
     """The person switched it off in the client."""
+    sign_in: str = ""
+    """The key by which the client signs in to it, which Halflap does not."""
 
     @property
     def disabled(self) -> bool:
@@ -92,6 +95,7 @@ def translate(
     found = Found(
         name, place, entry, tuple(work.remarks), tuple(work.about_client), tuple(work.blocked), off=off
     )
+    found = replace(found, sign_in=next((key for key in _SIGNING_IN if raw.get(key)), ""))
     if work.lacking and not off:
         found = found.disable(f"disabled: {'; '.join(dict.fromkeys(work.lacking))}")
     elif work.lacking:
@@ -223,11 +227,14 @@ class _Translation:
             return (
                 self._variable(body) if _VARIABLE.match(body) and body not in _SAME | _FOLDERS else match[0]
             )
+        return self._of_editor(body)
+
+    def _of_editor(self, body: str) -> str:
         if body in _FOLDERS and self.place.folder is not None:
             folder = self.place.folder
             return _literal(str(folder) if body == "workspaceFolder" else folder.name)
         if body in _SAME | _FOLDERS:
-            return match[0]
+            return f"${{{body}}}"
         if body.startswith("env:") and _VARIABLE.match(body.removeprefix("env:")):
             return self._variable(body.removeprefix("env:"))
         if body.startswith("input:"):
@@ -235,7 +242,6 @@ class _Translation:
         if ":" in body:
             # Left as it is, for the person to see what has to be replaced.
             self.lacking.append(f"Halflap has nothing like `${{{shown(body)}}}`: put a value in its place")
-            return f"$${{{body}}}"
         return f"$${{{body}}}"
 
     def _variable(self, name: str) -> str:
