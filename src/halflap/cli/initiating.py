@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.changing import may_write, show_difference
+from halflap.cli.hiding import secrets_of
 from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
 from halflap.clients import (
     Additions,
@@ -37,7 +38,7 @@ from halflap.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halflap.clients import Addition, FileText, Gathered, Import, Written
+    from halflap.clients import Addition, Gathered, Import, Written
 
 __all__ = ["init"]
 
@@ -100,7 +101,7 @@ def init(
         )
         written = False
     else:
-        written = _write(target, there.file, plan, yes=yes, only_show=only_show, shown=not as_json)
+        written = _write(target, there, plan, yes=yes, only_show=only_show, shown=not as_json)
     if as_json:
         print_json(_report(target, plan, gathered, written=written))
 
@@ -164,14 +165,16 @@ def _tell(plan: Import, scope: Scope) -> None:
         note(f"Not taken along, being about the client alone: {', '.join(about)}.")
 
 
-def _write(target: Path, before: FileText, plan: Import, *, yes: bool, only_show: bool, shown: bool) -> bool:
+def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: bool, shown: bool) -> bool:
     """Show the change, ask, keep a copy of what was there, and write."""
+    before = there.file
     text = None if before.data is None else before.text
     after = with_additions(target, text, plan.additions)
     secrets = {one.name: _secrets(one) for one in plan.additions.servers}
     if shown:
-        every = [value for values in secrets.values() for value in values]
-        show_difference(target, text, after, every)
+        new = [read_entry(one.entry)[0] for one in plan.additions.servers]
+        every = (*there.servers.values(), *(server for server in new if server is not None))
+        show_difference(target, text, after, secrets_of(every))
     named = [name for name, values in secrets.items() if values]
     if named:
         note(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.changing import may_write, show_difference
+from halflap.cli.hiding import secrets_of, servers_of_text
 from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
 from halflap.clients import (
     CLIENTS,
@@ -135,7 +136,8 @@ def _change(
         note(f"Nothing to do: {place.file} is as it should be.")
         return {**planned.report, "written": False}
     if shown:
-        show_difference(place.file, text, planned.text, ())
+        servers = (*servers_of_text(text), *servers_of_text(planned.text))
+        show_difference(place.file, text, planned.text, secrets_of(servers))
     if only_show:
         note("Nothing was written.")
         return {**planned.report, "written": False}
