@@ -8,8 +8,11 @@ import pytest
 from clients.homes import TIME
 from clients.test_install import COMMENTED, configured
 from halflap.cli import installing
+from halflap.clients import jsonblocks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clients.homes import Home
 
 REMOTE = {"url": "https://mcp.example.com/mcp"}
@@ -137,3 +140,74 @@ def test_where_nobody_can_be_asked_the_error_says_so(person: Home, command: tupl
     done = person.run(*command)
     assert done.code == 2
     assert "[confirmation-needed]" in done.err
+
+
+AROUND = """\
+{
+  // top
+  "servers": {
+    // about alpha: ask Bob for the key
+    "alpha": {
+      "command": "alpha", // inline alpha
+      /* block in alpha */
+      "args": ["a"]
+    }, // after alpha
+    // about beta
+    "beta": {"command": "beta"}, /* after beta */
+    // about gamma
+
+    "gamma": {"command": "gamma"}
+    // the end
+  },
+  "inputs": [] // none
+}
+"""
+
+
+def test_comments_around_what_is_moved_stay_on_their_lines_and_those_within_are_named(person: Home) -> None:
+    path = person.write(".config/Code/User/mcp.json", AROUND)
+    person.run("init", "--yes")
+    done = person.run("install", "vscode", "--move", "--yes")
+    lines = [line.strip() for line in path.read_text().splitlines() if "//" in line or "/*" in line]
+    assert lines == [
+        "// top",
+        "// about alpha: ask Bob for the key",
+        "// after alpha",
+        "// about beta",
+        "/* after beta */",
+        "// about gamma",
+        "// the end",
+        '"inputs": [] // none',
+    ]
+    assert (
+        "Note: 2 comments within `alpha` go with it: `// inline alpha`, `/* block in alpha */`. The copy has them, and "
+        "--undo brings them back." in done.err
+    )
+    path.write_text(path.read_text() + "// added\n")
+    person.run("install", "vscode", "--undo", "--yes")
+    assert [line for line in path.read_text().splitlines() if line.strip()] == [
+        line for line in [*AROUND.splitlines(), "// added"] if line.strip()
+    ]
+
+
+def test_many_servers_are_moved_out_of_a_large_file_in_one_pass(
+    person: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"s{number}" for number in range(70)]
+    servers = {name: {"command": name} for name in names}
+    configured(person, **servers)
+    value = {"history": ["x" * 50] * 20_000, "mcpServers": servers, "last": 1}
+    person.write(".claude.json", value)
+    looked_at = 0
+    find = jsonblocks.Document.find
+
+    def counted(document: jsonblocks.Document, path: Sequence[str]) -> jsonblocks.Block | None:
+        nonlocal looked_at
+        looked_at += 0 if document._blocks else 1
+        return find(document, path)
+
+    monkeypatch.setattr(jsonblocks.Document, "find", counted)
+    done = person.run("install", "claude-code", "--move", "--yes", "--json")
+    assert done.json["moved"] == names
+    # Each text that is taken apart costs as much as the file is large.
+    assert looked_at < len(names) / 2

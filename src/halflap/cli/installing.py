@@ -50,12 +50,13 @@ from halflap.errors import ClientFileError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.clients import FileText, Installed, Place
+    from halflap.clients import FileText, Installed, Moved, Place
     from halflap.config import ServerConfig
 
 __all__ = ["install"]
 
 _TRIES = 3
+_LONGEST_COMMENT = 80
 
 
 @reported
@@ -234,6 +235,7 @@ class _Install:
             after, done = put_in(text, self.place.keys, self.entry, moves)
         except ClientFileError as error:
             raise ClientFileError(f"{self.place.file}: {error} Nothing was written.") from None
+        notes += [_lost(one) for one in done.moved if one.lost]
         label = self.place.client.label
         report = {"name": done.name, "moved": [one.name for one in done.moved]}
         where = " --project" if self.place.folder is not None else ""
@@ -285,6 +287,17 @@ class _Install:
         return Receipt(
             self.place.file, done.after(earlier.done), earlier.original, earlier.backup, written, exact
         )
+
+
+def _lost(one: Moved) -> str:
+    from halflap.calls import Redactor  # noqa: PLC0415 -- much is loaded with it
+
+    comments = ", ".join(f"`{one_line(Redactor().text(comment))[:_LONGEST_COMMENT]}`" for comment in one.lost)
+    count, go = ("1 comment", "goes") if len(one.lost) == 1 else (f"{len(one.lost)} comments", "go")
+    return (
+        f"Note: {count} within `{one_line(one.name)}` {go} with it: {comments}. The copy has them, and --undo brings "
+        "them back."
+    )
 
 
 class _Undo:
