@@ -78,3 +78,29 @@ def test_what_is_never_closed_is_text(person: Home) -> None:
     person.run("init", "--yes")
     assert not loaded()["a"].disabled
     assert dict(loaded()["a"].env) == {"A": "x${y", "B": "c${"}
+
+
+def test_a_name_that_stands_twice_is_said_with_its_line(person: Home) -> None:
+    person.write(".cursor/mcp.json", '{"mcpServers": {\n"a": {"command": "one"},\n"a": {"command": "two"}}}')
+    person.write(
+        ".claude.json", '{"mcpServers": {"x": {"command": "x"}},\n"mcpServers": {"y": {"command": "y"}}}'
+    )
+    done = person.run("init", "--yes")
+    assert "mcp.json: line 3: the server `a` stands here twice; the first is on line 2." in done.err
+    assert ".claude.json: line 2: the key `mcpServers` occurs twice; the first is on line 1." in done.err
+    assert set(loaded()) == {"a", "y"}
+
+
+def test_halflap_in_a_line_for_a_shell_is_not_taken_in(person: Home) -> None:
+    line = {"command": "bash", "args": ["-lc", "source ~/.env && exec halflap serve"]}
+    person.write(".cursor/mcp.json", {"mcpServers": {"gate": line, "b": TIME}})
+    person.run("init", "--yes")
+    assert set(loaded()) == {"b"}
+
+
+def test_a_file_that_cannot_be_read_is_left_out_in_so_many_words(person: Home) -> None:
+    person.write(".cursor/mcp.json", "{")
+    person.write(".claude.json", {"mcpServers": {"b": TIME}})
+    done = person.run("init", "--yes")
+    assert "None of its servers is taken in." in done.err
+    assert "Nothing was written" not in done.err

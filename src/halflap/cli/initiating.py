@@ -138,7 +138,9 @@ def _gathered(target: Path, scope: Scope, *, with_project: bool) -> Gathered:
 
 def _tell_found(gathered: Gathered, scope: Scope, *, left_out: bool) -> None:
     for problem in gathered.unreadable:
-        note(f"Left out: {problem}")
+        note(f"Left out: {problem.removesuffix(' Nothing was written.')} None of its servers is taken in.")
+    for problem in gathered.repeated:
+        note(f"Note: {problem}")
     counts = Counter(found.place.said(scope.home) for found in gathered.servers)
     for where, count in counts.items():
         note(f"Found {'1 server' if count == 1 else f'{count} servers'}: {where}")

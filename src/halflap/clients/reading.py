@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
 from halflap.clients.files import read_file
+from halflap.clients.jsonblocks import Document
 from halflap.clients.translate import Found, is_itself, translate
 from halflap.errors import ClientFileError
 
@@ -33,6 +34,8 @@ class Gathered:
     """The places that there are."""
     unreadable: tuple[str, ...]
     """What is wrong with the files that cannot be read."""
+    repeated: tuple[str, ...] = ()
+    """Where a name stands twice, so that of two servers only the later counts."""
 
 
 def gather(places: Sequence[Place], scope: Scope) -> Gathered:
@@ -40,6 +43,7 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
     servers: list[Found] = []
     there: list[Place] = []
     unreadable: list[str] = []
+    repeated: list[str] = []
     settings: Mapping[str, Any] = {}
     for place in places:
         try:
@@ -54,7 +58,31 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
             unreadable.append(str(error))
         else:
             there.append(place)
-    return Gathered(tuple(servers), tuple(there), tuple(unreadable))
+            repeated += _repeated(place, file.text)
+    return Gathered(tuple(servers), tuple(there), tuple(unreadable), tuple(repeated))
+
+
+def _repeated(place: Place, text: str) -> list[str]:
+    """Say which names stand twice among the servers of a file, or that the object of servers does."""
+    try:
+        block = Document(text).find(place.keys)
+    except ClientFileError as error:
+        return (
+            [f"{place.file}: {error} Only the last counts, as in the client."]
+            if "twice" in str(error)
+            else []
+        )
+    lines: dict[str, int] = {}
+    found = []
+    for member in () if block is None else block.members:
+        line = text.count("\n", 0, member.start) + 1
+        if member.key in lines:
+            found.append(
+                f"{place.file}: line {line}: the server `{member.key}` stands here twice; the first is on line "
+                f"{lines[member.key]}. Only the last counts, as in the client: give one another name."
+            )
+        lines[member.key] = line
+    return found
 
 
 def value_of(path: Path, text: str) -> Mapping[str, Any]:

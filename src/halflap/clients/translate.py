@@ -31,6 +31,8 @@ _PIECE = re.compile(r"\$\{([^}]*)\}|\$\{")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NOT_EMPTY = ("command", "cwd", "envFile", "url")
 """Keys that must say something once their variables are expanded."""
+_IN_A_LINE = re.compile(r"(?:^|[\s/\\\"'=])halflap(?:\.exe)?[\"']?(?:\s+-\S+)*\s+serve\b", re.IGNORECASE)
+"""Halflap in a line for a shell, as in `bash -lc "exec halflap serve"`."""
 _SAME = frozenset({"userHome", "pathSeparator", "/"})
 _FOLDERS = frozenset({"workspaceFolder", "workspaceFolderBasename"})
 
@@ -73,7 +75,7 @@ def is_itself(name: str, raw: Any) -> bool:
     command, args = raw.get("command"), raw.get("args")
     words = [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []
     if isinstance(command, str):
-        return is_halflap(command, words)
+        return is_halflap(command, words) or any(_IN_A_LINE.search(word) for word in (command, *words))
     return name.lower() == "halflap" and any(key in raw for key in ("url", "serverUrl", "httpUrl"))
 
 
