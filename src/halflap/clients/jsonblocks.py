@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SAME_LINE = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
 _SKIPPED = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/|[{}\[\]]', re.DOTALL)
 _WORD = re.compile(r"[^\s{}\[\]:,\"/]+")
+_DECODER = json.JSONDecoder(strict=False)
 _ODD = "its form does not allow to change it without writing it anew."
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
@@ -156,6 +158,9 @@ def _value_end(text: str, at: int) -> int:
         return _matched(STRING, text, at).end()
     if text[at] not in "{[":
         return _matched(_WORD, text, at).end()
+    with suppress(ValueError, RecursionError):
+        # Many times as quick as what follows, but only where there are no comments.
+        return _DECODER.raw_decode(text, at)[1]
     depth = 0
     for match in _SKIPPED.finditer(text, at):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
