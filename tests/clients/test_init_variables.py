@@ -104,3 +104,12 @@ def test_a_file_that_cannot_be_read_is_left_out_in_so_many_words(person: Home) -
     done = person.run("init", "--yes")
     assert "None of its servers is taken in." in done.err
     assert "Nothing was written" not in done.err
+
+
+def test_a_server_that_is_off_in_one_project_alone_is_said(person: Home) -> None:
+    project = {"disabledMcpServers": ["b"]}
+    person.write(".claude.json", {"mcpServers": {"b": TIME}, "projects": {str(person.work): project}})
+    done = person.run("init", "--yes")
+    assert (
+        f"`b` is switched off in the project {person.work} alone; in Halflap it is on everywhere." in done.err
+    )

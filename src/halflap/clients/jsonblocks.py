@@ -159,7 +159,7 @@ def _value_end(text: str, at: int) -> int:
     if text[at] not in "{[":
         return _matched(_WORD, text, at).end()
     with suppress(ValueError, RecursionError):
-        # Many times as quick as what follows, but only where there are no comments.
+        # Several times as quick as what follows, but only where there are no comments.
         return _DECODER.raw_decode(text, at)[1]
     depth = 0
     for match in _SKIPPED.finditer(text, at):

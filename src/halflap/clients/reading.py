@@ -35,7 +35,7 @@ class Gathered:
     unreadable: tuple[str, ...]
     """What is wrong with the files that cannot be read."""
     repeated: tuple[str, ...] = ()
-    """Where a name stands twice, so that of two servers only the later counts."""
+    """Where a name stands twice, so that of two servers only the later counts, or is off in a project alone."""
 
 
 def gather(places: Sequence[Place], scope: Scope) -> Gathered:
@@ -58,8 +58,21 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
             unreadable.append(str(error))
         else:
             there.append(place)
-            repeated += _repeated(place, file.text)
+            repeated += [*_repeated(place, file.text), *_off_in_projects(place, value)]
     return Gathered(tuple(servers), tuple(there), tuple(unreadable), tuple(repeated))
+
+
+def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
+    """Say which servers of Claude Code are switched off in some project, which Halflap has nothing like."""
+    if place.client.slug != "claude-code" or place.folder is not None:
+        return []
+    own = _mapping(value.get("mcpServers"))
+    return [
+        f"`{name}` is switched off in the project {folder} alone; in Halflap it is on everywhere."
+        for folder, project in _mapping(value.get("projects")).items()
+        for name in _mapping(project).get("disabledMcpServers") or ()
+        if isinstance(name, str) and name in own and name not in _mapping(_mapping(project).get("mcpServers"))
+    ]
 
 
 def _repeated(place: Place, text: str) -> list[str]:
