@@ -70,8 +70,8 @@ def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
     return [
         f"`{name}` is switched off in the project {folder} alone; in Halflap it is on everywhere."
         for folder, project in _mapping(value.get("projects")).items()
-        for name in _mapping(project).get("disabledMcpServers") or ()
-        if isinstance(name, str) and name in own and name not in _mapping(_mapping(project).get("mcpServers"))
+        for name in _names(_mapping(project).get("disabledMcpServers"))
+        if name in own and name not in _mapping(_mapping(project).get("mcpServers"))
     ]
 
 
@@ -153,10 +153,11 @@ def _switched_off(place: Place, settings: Mapping[str, Any]) -> frozenset[str]:
         return frozenset()
     project = _mapping(_mapping(settings.get("projects")).get(str(place.folder)))
     key = "disabledMcpjsonServers" if place.file.name == ".mcp.json" else "disabledMcpServers"
-    names = project.get(key)
-    return (
-        frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
-    )
+    return frozenset(_names(project.get(key)))
+
+
+def _names(value: Any) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
