@@ -113,3 +113,13 @@ def test_a_server_that_is_off_in_one_project_alone_is_said(person: Home) -> None
     assert (
         f"`b` is switched off in the project {person.work} alone; in Halflap it is on everywhere." in done.err
     )
+
+
+def test_what_may_be_halflap_itself_is_taken_in_only_by_name(person: Home) -> None:
+    url = "http://127.0.0.1:8765/mcp"
+    servers = {"a": {"url": url}, "b": {"command": "npx", "args": ["-y", "mcp-remote", url]}, "c": TIME}
+    person.write(".cursor/mcp.json", {"mcpServers": servers})
+    done = person.run("init", "--yes", "--also", "b")
+    assert set(loaded()) == {"b", "c"}
+    assert "Kept out: `a` of Cursor" in done.err
+    assert "--also a" in done.err

@@ -37,7 +37,7 @@ def test_servers_that_the_client_signs_in_to_stay(person: Home) -> None:
         signed={**REMOTE, "auth": {"CLIENT_ID": "x"}},
         remote={"url": "https://mcp.example.com/other"},
         headed={"url": "https://mcp.example.com/headed", "headers": {"X-Key": "${env:KEY}"}},
-        here={"url": "http://127.0.0.1:3000/mcp"},
+        here={"url": "http://127.0.0.1:3000/"},
         query={"url": "https://mcp.example.com/mcp?key=k"},
     )
     assert names == ["signed", "remote", "halflap"]

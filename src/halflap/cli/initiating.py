@@ -21,6 +21,7 @@ from halflap.clients import (
     digest_of,
     gather,
     imported,
+    may_be_itself,
     places,
     read_entry,
     read_written,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from halflap.clients import Addition, Gathered, Import, Written
 
 __all__ = ["init"]
+
+_MAY_BE_ITSELF = "it is on this machine, at /mcp, where Halflap itself may be. If it is another: --also {}"
 
 
 @reported
@@ -67,6 +70,14 @@ def init(
     again: Annotated[
         bool, typer.Option("--again", help="Take in once more what was taken in before and is gone since.")
     ] = False,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also",
+            metavar="NAME",
+            help="A server on this machine to take in although it may be Halflap itself.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take the MCP servers of your other clients into one configuration of Halflap's.
@@ -80,10 +91,16 @@ def init(
     asked = _families(families, there)
     with_project = project if project is not None else not yes
     gathered = _gathered(target, scope, with_project=with_project)
+    servers = [
+        replace(one, entry={}, refused=_MAY_BE_ITSELF.format(one.name))
+        if may_be_itself(one.entry) and one.name not in (also or ())
+        else one
+        for one in gathered.servers
+    ]
     _tell_found(gathered, scope, left_out=not with_project and project is None)
     known = frozenset() if again or there.root is None else imported(user_data_dir(), target)
     plan = arrange(
-        gathered.servers,
+        servers,
         there.servers,
         scope,
         home=scope.home,

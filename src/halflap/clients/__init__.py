@@ -18,7 +18,7 @@ from halflap.clients.records import (
     receipt_of,
     remember_imported,
 )
-from halflap.clients.translate import Found, read_entry
+from halflap.clients.translate import Found, may_be_itself, read_entry
 from halflap.clients.written import Written, read_written
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "install",
     "is_passing",
     "keep_receipt",
+    "may_be_itself",
     "noted_files",
     "own_command",
     "own_entries",

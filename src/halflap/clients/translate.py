@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.config.expand import Scope
 
-__all__ = ["Found", "is_itself", "read_entry", "translate"]
+__all__ = ["Found", "is_itself", "may_be_itself", "read_entry", "translate"]
 
 _WRITTEN = ("type", "command", "args", "env", "envFile", "cwd", "url", "headers")
 _FOR_COMMANDS = ("command", "args", "env", "envFile", "cwd")
@@ -33,6 +33,7 @@ _NOT_EMPTY = ("command", "cwd", "envFile", "url")
 """Keys that must say something once their variables are expanded."""
 _IN_A_LINE = re.compile(r"(?:^|[\s/\\\"'=])halflap(?:\.exe)?[\"']?(?:\s+-\S+)*\s+serve\b", re.IGNORECASE)
 """Halflap in a line for a shell, as in `bash -lc "exec halflap serve"`."""
+_HERE = re.compile(r"https?://(?:127\.[\d.]+|localhost|\[::1\])(?::\d+)?/mcp/?\Z", re.IGNORECASE)
 _SAME = frozenset({"userHome", "pathSeparator", "/"})
 _FOLDERS = frozenset({"workspaceFolder", "workspaceFolderBasename"})
 
@@ -77,6 +78,12 @@ def is_itself(name: str, raw: Any) -> bool:
     if isinstance(command, str):
         return is_halflap(command, words) or any(_IN_A_LINE.search(word) for word in (command, *words))
     return name.lower() == "halflap" and any(key in raw for key in ("url", "serverUrl", "httpUrl"))
+
+
+def may_be_itself(entry: Mapping[str, Any]) -> bool:
+    """Say whether a server is reached where Halflap is, if it runs by itself: on this machine, at /mcp."""
+    words = [entry.get("url", ""), *entry.get("args", ())]
+    return any(isinstance(word, str) and _HERE.match(word) for word in words)
 
 
 def translate(
