@@ -190,7 +190,7 @@ def test_what_vs_code_asks_for_becomes_a_variable(person: Home) -> None:
     person.write(".config/Code/User/mcp.json", {"inputs": inputs, "servers": servers})
     done = person.run("init", "--yes")
     a, b = loaded(person).servers
-    assert (a.disabled, dict(a.env)) == (True, {"KEY": "${API_KEY}"})
+    assert (a.disabled, dict(a.env)) == (True, {"KEY": "${API_KEY:-}"})
     assert (b.disabled, dict(b.env)) == (False, {"R": "eu"})
     assert "set the variable API_KEY, then take `disabled` out" in done.err
 
@@ -225,7 +225,7 @@ def test_variables_mean_what_they_meant(
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ({**TIME, "env": {"A": "${env:NOT_SET_ANYWHERE}"}}, "`NOT_SET_ANYWHERE` is not set"),
+        ({"command": "${env:NOT_SET_ANYWHERE}"}, "command is empty once its variables are expanded"),
         ({**TIME, "args": ["${config:x.y}"]}, "nothing like `${config:x.y}`"),
         ({**TIME, "envFile": "/nowhere/.env"}, "there is no such file"),
         ({**TIME, "sandboxEnabled": True}, "does not confine servers"),

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from halflap.cli.hiding import hidden
 from halflap.cli.output import data_console, note, visible
 from halflap.clients import jsontext
-from halflap.errors import HalflapError, UsageError
+from halflap.errors import ConfirmationNeededError, HalflapError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +62,7 @@ def _numbered(lines: Iterable[str], first: int) -> Iterator[str]:
 
 def show_difference(path: Path, before: str | None, after: str | None, secrets: Iterable[str]) -> None:
     """Print a change, in colours on a terminal; what looks secret is not shown."""
-    from halflap.calls import MARK, Redactor  # noqa: PLC0415 -- much is loaded with it
+    from halflap.calls import MARK  # noqa: PLC0415 -- much is loaded with it
 
     whole = difference(path, before, after)
     if any(len(line) > _LONGEST_LINE for line in whole.split("\n")):
@@ -69,7 +70,7 @@ def show_difference(path: Path, before: str | None, after: str | None, secrets: 
         note(
             "The file has long lines: it is shown laid out, and without its comments. It is written as it is."
         )
-    shown = Redactor(secrets).text(whole)
+    shown = hidden(whole, secrets)
     console = data_console()
     for line in shown.split("\n"):
         text = visible(line.replace("\t", "    "))
@@ -92,7 +93,7 @@ def may_write(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError(
+        raise ConfirmationNeededError(
             "Nothing was written: there is nobody to ask here. Say --yes if it is to be written."
         )
     try:

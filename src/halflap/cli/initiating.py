@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.changing import may_write, show_difference
+from halflap.cli.hiding import secrets_of
 from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
 from halflap.clients import (
     Additions,
@@ -20,6 +21,7 @@ from halflap.clients import (
     digest_of,
     gather,
     imported,
+    may_be_itself,
     places,
     read_entry,
     read_written,
@@ -37,9 +39,11 @@ from halflap.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halflap.clients import Addition, FileText, Gathered, Import, Written
+    from halflap.clients import Addition, Gathered, Import, Written
 
 __all__ = ["init"]
+
+_MAY_BE_ITSELF = "it is on this machine, at /mcp, where Halflap itself may be. If it is another: --also {}"
 
 
 @reported
@@ -66,6 +70,14 @@ def init(
     again: Annotated[
         bool, typer.Option("--again", help="Take in once more what was taken in before and is gone since.")
     ] = False,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also",
+            metavar="NAME",
+            help="A server on this machine to take in although it may be Halflap itself.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take the MCP servers of your other clients into one configuration of Halflap's.
@@ -79,10 +91,16 @@ def init(
     asked = _families(families, there)
     with_project = project if project is not None else not yes
     gathered = _gathered(target, scope, with_project=with_project)
+    servers = [
+        replace(one, entry={}, refused=_MAY_BE_ITSELF.format(one.name))
+        if may_be_itself(one.entry) and one.name not in (also or ())
+        else one
+        for one in gathered.servers
+    ]
     _tell_found(gathered, scope, left_out=not with_project and project is None)
     known = frozenset() if again or there.root is None else imported(user_data_dir(), target)
     plan = arrange(
-        gathered.servers,
+        servers,
         there.servers,
         scope,
         home=scope.home,
@@ -100,7 +118,7 @@ def init(
         )
         written = False
     else:
-        written = _write(target, there.file, plan, yes=yes, only_show=only_show, shown=not as_json)
+        written = _write(target, there, plan, yes=yes, only_show=only_show, shown=not as_json)
     if as_json:
         print_json(_report(target, plan, gathered, written=written))
 
@@ -137,7 +155,9 @@ def _gathered(target: Path, scope: Scope, *, with_project: bool) -> Gathered:
 
 def _tell_found(gathered: Gathered, scope: Scope, *, left_out: bool) -> None:
     for problem in gathered.unreadable:
-        note(f"Left out: {problem}")
+        note(f"Left out: {problem.removesuffix(' Nothing was written.')} None of its servers is taken in.")
+    for problem in gathered.repeated:
+        note(f"Note: {problem}")
     counts = Counter(found.place.said(scope.home) for found in gathered.servers)
     for where, count in counts.items():
         note(f"Found {'1 server' if count == 1 else f'{count} servers'}: {where}")
@@ -164,14 +184,16 @@ def _tell(plan: Import, scope: Scope) -> None:
         note(f"Not taken along, being about the client alone: {', '.join(about)}.")
 
 
-def _write(target: Path, before: FileText, plan: Import, *, yes: bool, only_show: bool, shown: bool) -> bool:
+def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: bool, shown: bool) -> bool:
     """Show the change, ask, keep a copy of what was there, and write."""
+    before = there.file
     text = None if before.data is None else before.text
     after = with_additions(target, text, plan.additions)
     secrets = {one.name: _secrets(one) for one in plan.additions.servers}
     if shown:
-        every = [value for values in secrets.values() for value in values]
-        show_difference(target, text, after, every)
+        new = [read_entry(one.entry)[0] for one in plan.additions.servers]
+        every = (*there.servers.values(), *(server for server in new if server is not None))
+        show_difference(target, text, after, secrets_of(every))
     named = [name for name, values in secrets.items() if values]
     if named:
         note(

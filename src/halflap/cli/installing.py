@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.changing import may_write, show_difference
+from halflap.cli.hiding import secrets_of, servers_of_text
 from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
 from halflap.clients import (
     CLIENTS,
@@ -19,19 +20,22 @@ from halflap.clients import (
     Receipt,
     back_up,
     backups,
+    choose,
     delete,
     entry_for,
+    gather,
     is_passing,
     keep_receipt,
+    noted_files,
     own_command,
+    own_entries,
     own_variables,
     place_of,
-    read_entry,
+    places,
     read_file,
     read_written,
     receipt_of,
     replace_file,
-    same_server,
     servers_in,
     uninstall,
     value_of,
@@ -44,14 +48,15 @@ from halflap.config.places import working_folder
 from halflap.errors import ClientFileError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from halflap.clients import FileText, Installed, Place
+    from halflap.clients import FileText, Installed, Moved, Place
     from halflap.config import ServerConfig
 
 __all__ = ["install"]
 
 _TRIES = 3
+_LONGEST_COMMENT = 80
 
 
 @reported
@@ -65,6 +70,14 @@ def install(
     move: Annotated[
         bool, typer.Option("--move", help="Take those servers out of the client that Halflap has.")
     ] = False,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also",
+            metavar="NAME",
+            help="With --move, a server to take out although Halflap may not be able to sign in to it.",
+        ),
+    ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Have the client as it was before.")] = False,
     project: Annotated[
         bool, typer.Option("--project", help="In the client's file of this folder, not in your own.")
@@ -87,10 +100,12 @@ def install(
         )
     if undo and (move or config is not None):
         raise UsageError("Give --undo without --move and --config: it takes back all that was done.")
+    if also and not move:
+        raise UsageError("--also says which servers --move takes out too: give both, or neither.")
     place = place_of(client, sys.platform, os.environ, working_folder() if project else None)
     if place is None:
         raise UsageError(f"{CLIENTS[client].label} has no file for a project. Leave --project out.")
-    job = _Undo(place) if undo else _Install(place, config, move=move)
+    job = _Undo(place) if undo else _Install(place, config, move=move, also=also or ())
     done = _change(place, job.change, yes=yes, only_show=only_show, shown=not as_json)
     if as_json:
         print_json({"client": client, "file": str(place.file), **done})
@@ -122,15 +137,21 @@ def _change(
         note(f"Nothing to do: {place.file} is as it should be.")
         return {**planned.report, "written": False}
     if shown:
-        show_difference(place.file, text, planned.text, ())
+        servers = (*servers_of_text(text), *servers_of_text(planned.text))
+        show_difference(place.file, text, planned.text, secrets_of(servers))
     if only_show:
         note("Nothing was written.")
         return {**planned.report, "written": False}
     may_write(f"Write {place.file}?", yes=yes)
+    said = set(planned.notes)
     for left in reversed(range(_TRIES)):
         now = read_file(place.file)
-        if now.data != before.data:
-            planned = change(now)
+        # Decided anew in any case: Halflap's own configuration may be another by now, too.
+        planned = change(now)
+        for line in planned.notes:
+            if line not in said:
+                note(line)
+        said.update(planned.notes)
         try:
             _make(place, now, planned)
             break
@@ -167,11 +188,21 @@ def _make(place: Place, now: FileText, planned: _Change) -> None:
 class _Install:
     """Halflap comes in; with `move`, the servers that it has go out."""
 
-    def __init__(self, place: Place, config: Path | None, *, move: bool) -> None:
+    def __init__(self, place: Place, config: Path | None, *, move: bool, also: Sequence[str]) -> None:
         self.place = place
+        self.slug = place.client.slug
+        self.config = config
         self.move = move
+        self.also = also
         self.scope = Scope.of(os.environ, working_folder())
-        self.servers = self._configured(config, move=move)
+        if not self._configured():
+            if move:
+                raise UsageError(
+                    "Halflap's configuration has no server, so none can be moved. First: halflap init"
+                )
+            note(
+                "Note: Halflap's configuration has no server yet. `halflap init` takes in those of your clients."
+            )
         command = own_command(sys.executable, config, self.scope.home)
         self.entry = entry_for(place.client.slug, command, own_variables(os.environ))
         if place.folder is not None:
@@ -183,32 +214,35 @@ class _Install:
                 "Note: Halflap runs from a cache here, which may be emptied. Install it first, as with pipx."
             )
 
-    def _configured(self, config: Path | None, *, move: bool) -> list[ServerConfig]:
+    def _configured(self) -> list[ServerConfig]:
         """Read Halflap's servers as they are written; a configuration that does not work is to be mended first."""
-        load_config(config, project=False)
-        file = user_file(config, self.scope)[0]
-        servers = [] if file is None else list(read_written(file, self.scope.home).servers.values())
-        if not servers and move:
-            raise UsageError(
-                "Halflap's configuration has no server, so none can be moved. First: halflap init"
-            )
-        if not servers:
-            note(
-                "Note: Halflap's configuration has no server yet. `halflap init` takes in those of your clients."
-            )
-        return servers
+        load_config(self.config, project=False)
+        file = user_file(self.config, self.scope)[0]
+        return [] if file is None else list(read_written(file, self.scope.home).servers.values())
 
     def change(self, before: FileText) -> _Change:
         text = before.text
         value = value_of(self.place.file, text)
         moves, notes = self._moves(value) if self.move else ([], [])
+        own = own_entries(value, self.place.keys)
+        if len(own) > 1:
+            names = ", ".join(f"`{one_line(name)}`" for name in own)
+            notes.append(
+                f"Note: {len(own)} entries start Halflap: {names}. `{one_line(own[0])}` is the one that is brought up "
+                "to date; take the others out, if they are not meant."
+            )
         try:
             after, done = put_in(text, self.place.keys, self.entry, moves)
         except ClientFileError as error:
             raise ClientFileError(f"{self.place.file}: {error} Nothing was written.") from None
+        notes += [_lost(one) for one in done.moved if one.lost]
         label = self.place.client.label
         report = {"name": done.name, "moved": [one.name for one in done.moved]}
-        said = f"{label} has Halflap now, as `{done.name}`. Restart it if it runs. Take it back: --undo"
+        where = " --project" if self.place.folder is not None else ""
+        said = (
+            f"{label} has Halflap now, as `{done.name}`. Restart it if it runs. "
+            f"Take it back: halflap install {self.slug}{where} --undo"
+        )
         return _Change(
             after, lambda kept: self._receipt(before, after, done, kept), tuple(notes), report, said
         )
@@ -216,19 +250,33 @@ class _Install:
     def _moves(self, value: Mapping[str, Any]) -> tuple[list[tuple[tuple[str, ...], str]], list[str]]:
         """Choose the servers that Halflap really has, switched on, and say of the others why they stay."""
         moves, notes = [], []
-        for found in servers_in(self.place, value, self.scope):
-            server = None if found.refused is not None else read_entry(found.entry)[0]
-            same = [
-                one for one in self.servers if server is not None and same_server(server, one, self.scope)
-            ]
-            name = f"`{one_line(found.name)}`{found.place.detail}"
-            if any(found.off or not one.disabled for one in same):
-                moves.append((found.place.keys, found.name))
-            elif same:
-                notes.append(f"{name} stays: in Halflap's configuration it is disabled.")
+        choices = choose(servers_in(self.place, value, self.scope), self._configured(), self.scope, self.also)
+        for one in choices:
+            if one.reason is None:
+                moves.append((one.found.place.keys, one.found.name))
             else:
-                notes.append(f"{name} stays: Halflap's configuration does not have it, or not like this.")
-        return moves, notes
+                notes.append(f"`{one_line(one.found.name)}`{one.found.place.detail} stays: {one.reason}.")
+        unknown = set(self.also) - {one.found.name for one in choices}
+        if unknown:
+            raise UsageError(
+                f"--also: {self.place.file} has no server {', '.join(map(repr, sorted(unknown)))}. "
+                "Nothing was written."
+            )
+        return moves, [*notes, *self._elsewhere()]
+
+    def _elsewhere(self) -> list[str]:
+        """Say of the servers in the client's other files that they stay, since only one is changed."""
+        every = places(sys.platform, os.environ, working_folder())
+        others = [
+            one
+            for one in every
+            if one.client.slug == self.slug and one.folder == self.place.folder and one != self.place
+        ]
+        return [
+            f"`{one_line(found.name)}` stays: it is in {found.place.file.name}, which is not changed. Take it out "
+            "there yourself, if Halflap has it."
+            for found in gather(others, self.scope).servers
+        ]
 
     def _receipt(self, before: FileText, after: str, done: Installed, kept: Path | None) -> Receipt:
         earlier = receipt_of(user_data_dir(), self.place.file)
@@ -241,13 +289,30 @@ class _Install:
         )
 
 
+def _lost(one: Moved) -> str:
+    from halflap.calls import Redactor  # noqa: PLC0415 -- much is loaded with it
+
+    comments = ", ".join(f"`{one_line(Redactor().text(comment))[:_LONGEST_COMMENT]}`" for comment in one.lost)
+    count, go = ("1 comment", "goes") if len(one.lost) == 1 else (f"{len(one.lost)} comments", "go")
+    return (
+        f"Note: {count} within `{one_line(one.name)}` {go} with it: {comments}. The copy has them, and --undo brings "
+        "them back."
+    )
+
+
 class _Undo:
     """The client becomes as it was."""
 
     def __init__(self, place: Place) -> None:
         found = receipt_of(user_data_dir(), place.file)
         if found is None:
-            raise UsageError(f"There is nothing to undo: Halflap has noted no change to {place.file}.")
+            others = "".join(f"\n  {one_line(str(file))}" for file in noted_files(user_data_dir()))
+            where = (
+                f" There is something to undo in (with --project, in that folder, if it is a project's):{others}"
+                if others
+                else ""
+            )
+            raise UsageError(f"There is nothing to undo: Halflap has noted no change to {place.file}.{where}")
         self.place = place
         self.receipt = found
 

@@ -5,7 +5,8 @@ from halflap.clients.configtext import Addition, Additions
 from halflap.clients.configtext import added as with_additions
 from halflap.clients.files import FileText, back_up, delete, read_file, replace_file
 from halflap.clients.importing import Import, Taken, arrange, digest_of, same_server
-from halflap.clients.installing import Installed, entry_for, install, uninstall
+from halflap.clients.installing import Installed, Moved, entry_for, install, own_entries, uninstall
+from halflap.clients.moving import Choice, choose
 from halflap.clients.places import CLIENTS, INSTALLABLE, Client, Place, place_of, places
 from halflap.clients.reading import Gathered, gather, servers_in, value_of
 from halflap.clients.records import (
@@ -13,10 +14,11 @@ from halflap.clients.records import (
     backups,
     imported,
     keep_receipt,
+    noted_files,
     receipt_of,
     remember_imported,
 )
-from halflap.clients.translate import Found, read_entry
+from halflap.clients.translate import Found, may_be_itself, read_entry
 from halflap.clients.written import Written, read_written
 
 __all__ = [
@@ -24,12 +26,14 @@ __all__ = [
     "INSTALLABLE",
     "Addition",
     "Additions",
+    "Choice",
     "Client",
     "FileText",
     "Found",
     "Gathered",
     "Import",
     "Installed",
+    "Moved",
     "Place",
     "Receipt",
     "Taken",
@@ -37,6 +41,7 @@ __all__ = [
     "arrange",
     "back_up",
     "backups",
+    "choose",
     "delete",
     "digest_of",
     "entry_for",
@@ -45,7 +50,10 @@ __all__ = [
     "install",
     "is_passing",
     "keep_receipt",
+    "may_be_itself",
+    "noted_files",
     "own_command",
+    "own_entries",
     "own_variables",
     "place_of",
     "places",

@@ -28,6 +28,7 @@ _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*\Z")
 _WORDS = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
 _COMMA = re.compile(r"(?:\s|(?<=\s)#[^\n]*)*,")
 _WIDEST = 100
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,5 +234,7 @@ def _scalar(text: str) -> str:
 def _letter(letter: str) -> str:
     if letter in '"\\':
         return f"\\{letter}"
+    if letter in _ESCAPES:
+        return _ESCAPES[letter]
     # By code, not as a pair of surrogates: those YAML does not put together.
     return letter if letter.isprintable() else f"\\U{ord(letter):08x}"

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
+from halflap.clients.jsonblocks import Document, comments_in, same_line, trivia
 from halflap.clients.translate import is_itself
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Installed", "Moved", "entry_for", "install", "uninstall"]
+__all__ = ["Installed", "Moved", "entry_for", "install", "own_entries", "uninstall"]
 
 _NAME = "halflap"
 
@@ -28,6 +29,10 @@ class Moved:
     """The names of the servers before it."""
     tail: str = ""
     """The comments behind it on its line, which stayed."""
+    lead: str = ""
+    """The comment before it, which stayed."""
+    lost: tuple[str, ...] = ()
+    """The comments within it, which went with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,13 @@ class Installed:
         """Read what was written down; raise `KeyError`, `TypeError` or `ValueError` for anything else."""
         moved = tuple(
             Moved(
-                _texts(one["keys"]), str(one["name"]), str(one["raw"]), _texts(one["after"]), str(one["tail"])
+                _texts(one["keys"]),
+                str(one["name"]),
+                str(one["raw"]),
+                _texts(one["after"]),
+                str(one["tail"]),
+                str(one.get("lead", "")),
+                _texts(one.get("lost", ())),
             )
             for one in value["moved"]
         )
@@ -85,6 +96,11 @@ def entry_for(client: str, command: Sequence[str], env: Mapping[str, str]) -> di
     return {**entry, "env": dict(env)} if env else entry
 
 
+def own_entries(value: Any, keys: Sequence[str]) -> list[str]:
+    """Give the names of the entries that are Halflap."""
+    return [name for name, raw in _at(value, keys).items() if is_itself(name, raw)]
+
+
 def install(
     text: str,
     keys: Sequence[str],
@@ -105,6 +121,7 @@ def install(
                 f"`{name}` is there already, and is reached by a URL. Take it out first, if the client is to start "
                 "Halflap itself."
             )
+        entry = _as_it_was_started(entry, there[name])
         own = there[name].get("env")
         if isinstance(own, dict) and "env" in entry:
             entry = {**entry, "env": {**own, **entry["env"]}}
@@ -120,16 +137,66 @@ def install(
     there = _made_at(wanted, keys)
     there[name] = {**there.get(name, {}), **entry}
     moved = []
+    document, going = Document(text), dict[tuple[str, ...], list[str]]()
     for where, key in moves:
-        holder = jsontext.find(text, where)
-        assert holder is not None
-        before = tuple(member.key for member in holder.members[: holder.index(key)])
-        raw, tail = jsontext.raw(text, where, key), jsontext.tail(text, where, key)
-        moved.append(Moved(where, key, raw, before, tail))
-        after = jsontext.remove(after, where, key)
+        moved.append(_moved(document, where, key))
+        going.setdefault(where, []).append(key)
         del _at(wanted, where)[key]
+    if moved:
+        after = jsontext.remove_all(Document(after), going)
     _must_be(after, wanted)
     return after, Installed(done.keys, name, done.was, done.hollow, done.made, tuple(moved))
+
+
+def _moved(document: Document, where: tuple[str, ...], key: str) -> Moved:
+    """Note of a server where it stands, and what stands beside it."""
+    text, block, member = document.text, document.there(where), document.member(where, key)
+    at = block.members.index(member)
+    start = block.start + 1 if at == 0 else (block.members[at - 1].comma or 0) + 1
+    lead = ""
+    if at > 0:
+        # What stands on the line of the one before it is about that.
+        start = same_line(text, start)
+    for kind, end in trivia(text, start, member.start):
+        lead = lead if kind == "space" else text[start:end]
+        start = end
+    behind = member.end if member.comma is None else member.comma + 1
+    return Moved(
+        where,
+        key,
+        text[member.value : member.end],
+        tuple(one.key for one in block.members[:at]),
+        text[behind : same_line(text, behind)],
+        lead,
+        tuple(comments_in(text, member.start, member.end)),
+    )
+
+
+def _as_it_was_started(entry: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the options that the person starts Halflap with; a configuration that is named now takes its place."""
+    args = there.get("args")
+    words = [there["command"], *(args if isinstance(args, list) else [])]
+    if "serve" not in words or not all(isinstance(word, str) for word in words):
+        # A command line within an argument, as of `bash -c`: there is no telling how it should be.
+        return {key: value for key, value in entry.items() if key not in {"command", "args"}}
+    new = list(entry["args"])
+    at = new.index("serve") + 1
+    kept = words[words.index("serve") + 1 :]
+    if len(new) > at:
+        kept = _without_config(kept)
+    return {**entry, "args": [*new[:at], *kept, *new[at:]]}
+
+
+def _without_config(words: Sequence[str]) -> list[str]:
+    left, skip = [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in {"--config", "-c"}:
+            skip = True
+        elif not (word.startswith("--config=") or (word.startswith("-c") and len(word) > len("-c"))):
+            left.append(word)
+    return left
 
 
 def _updated(
@@ -169,7 +236,9 @@ def _put_back(text: str, one: Moved) -> str:
     members = () if block is None else block.members
     index = max((at + 1 for at, member in enumerate(members) if member.key in one.after), default=0)
     value = jsontext.parse(one.raw)
-    return jsontext.insert(text, one.keys, one.name, value, index=index, verbatim=one.raw, before=one.tail)
+    return jsontext.insert(
+        text, one.keys, one.name, value, index=index, verbatim=one.raw, before=one.tail, behind=one.lead
+    )
 
 
 def _without_made(text: str, done: Installed) -> str:

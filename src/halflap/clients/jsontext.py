@@ -4,51 +4,42 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from halflap.clients.jsonblocks import (
+    SPACES,
+    STRING,
+    TRIVIA,
+    Block,
+    Document,
+    Member,
+    same_line,
+    trivia,
+)
 from halflap.config.jsonc import read_jsonc
 from halflap.config.nodes import Problems, plain, with_repeated
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-__all__ = ["Block", "Member", "find", "has", "insert", "parse", "raw", "remove", "replace_value", "tail"]
+__all__ = [
+    "Block",
+    "Member",
+    "find",
+    "has",
+    "insert",
+    "parse",
+    "raw",
+    "remove",
+    "remove_all",
+    "replace_value",
+    "tail",
+]
 
-_SPACES = " \t\r\n\ufeff"
-_TRIVIA = re.compile(r"[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_SAME_LINE = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SKIPPED = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/|[{}\[\]]', re.DOTALL)
-_WORD = re.compile(r"[^\s{}\[\]:,\"/]+")
 _INDENTED = re.compile(r"\n([ \t]+)[^\s]")
-_LONE_RETURN = re.compile(r"\r(?!\n)")
 _ENDS_LINE = re.compile(r"[ \t]*(?:(?>/\*[^\r\n]*?\*/)[ \t]*)*(?:\r?\n|//|\Z)")
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One member of an object: where its key begins, where its value begins and ends, where its comma is."""
-
-    key: str
-    start: int
-    value: int
-    end: int
-    comma: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """An object in a text: its brackets and its members."""
-
-    start: int
-    end: int
-    members: tuple[Member, ...]
-
-    def index(self, key: str) -> int | None:
-        """Say which member has this key, if one does."""
-        return next((at for at, member in enumerate(self.members) if member.key == key), None)
+_BLANK = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 
 
 def parse(text: str) -> Any:
@@ -73,38 +64,7 @@ def _no_constant(word: str) -> Any:
 
 def find(text: str, path: Sequence[str]) -> Block | None:
     """Find the object at a path of keys; None if there is none, and nothing else in its place."""
-    try:
-        if "//" in text and _LONE_RETURN.search(text):
-            # It ends a comment for some readers, and not for others.
-            raise ValueError(path)  # noqa: TRY301 -- told as any other form that is not understood
-        return _found(text, path)
-    except (IndexError, ValueError):
-        raise ClientFileError("its form does not allow to change it without writing it anew.") from None
-
-
-def _found(text: str, path: Sequence[str]) -> Block | None:
-    at = _after_trivia(text, 0)
-    if at == len(text):
-        return None
-    where = "the file"
-    for key in (*path, None):
-        if text[at] != "{":
-            raise ClientFileError(
-                f"line {_line(text, at)}: {where} is no object, so nothing can be put into it."
-            )
-        block = _block(text, at)
-        if key is None:
-            return block
-        same = [member for member in block.members if member.key == key]
-        if not same:
-            return None
-        if len(same) > 1:
-            raise ClientFileError(
-                f"line {_line(text, same[1].start)}: the key `{key}` occurs twice; the first is on line "
-                f"{_line(text, same[0].start)}. Keep one of them."
-            )
-        at, where = same[0].value, f"`{key}`"
-    return None
+    return Document(text).find(path)
 
 
 def has(text: str, path: Sequence[str], key: str) -> bool:
@@ -115,7 +75,7 @@ def has(text: str, path: Sequence[str], key: str) -> bool:
 
 def raw(text: str, path: Sequence[str], key: str) -> str:
     """Give a member's value to the letter."""
-    member = _member(text, path, key)
+    member = Document(text).member(path, key)
     return text[member.value : member.end]
 
 
@@ -123,16 +83,16 @@ def replace_value(
     text: str, path: Sequence[str], key: str, value: Any, *, verbatim: str | None = None
 ) -> str:
     """Write another value under a key that is there; `verbatim` is the value to the letter."""
-    member = _member(text, path, key)
-    written = _Style(text, _there(text, path)).written(value) if verbatim is None else verbatim
+    member = Document(text).member(path, key)
+    written = _Style(text, Document(text).there(path)).written(value) if verbatim is None else verbatim
     return text[: member.value] + written + text[member.end :]
 
 
 def tail(text: str, path: Sequence[str], key: str) -> str:
     """Give the comments behind a member on its line, which are about it."""
-    member = _member(text, path, key)
+    member = Document(text).member(path, key)
     at = member.end if member.comma is None else member.comma + 1
-    return text[at : _same_line(text, at)]
+    return text[at : same_line(text, at)]
 
 
 def insert(
@@ -144,10 +104,12 @@ def insert(
     index: int | None = None,
     verbatim: str | None = None,
     before: str = "",
+    behind: str = "",
 ) -> str:
     """Add a member to the object at a path, at the end or at an index; objects that are missing are made.
 
-    `verbatim` is its value to the letter; `before` the comments that stood behind it, to have them there again.
+    `verbatim` is its value to the letter; `before` are comments that it is put before, if they are there, and
+    `behind` is one that it is put behind.
     """
     missing = []
     outer = list(path)
@@ -164,33 +126,51 @@ def insert(
         return _into_nothing(text, key, value, verbatim)
     style = _Style(text, block)
     member = f"{_key(key)}{style.colon}{style.written(value) if verbatim is None else verbatim}"
-    if not block.members:
-        return _into_empty(text, block, style, member)
     count = len(block.members)
     at = count if index is None else min(index, count)
     before_it = block.members[at - 1] if at else None
     base = block.start + 1 if before_it is None else before_it.end
     if before_it is not None and before_it.comma is not None:
         base = before_it.comma + 1
-    anchor = _same_line(text, base)
-    if before and text[base:anchor].endswith(before):
-        anchor -= len(before)
-    return _among(text, style, member, before_it, anchor)
+    anchor = _beside(text, base, block.members[at].start if at < count else block.end, before, behind)
+    if not block.members and (anchor is None or not _is_line_start(text, anchor)):
+        return _into_empty(text, block, style, member)
+    if not block.members and anchor is not None:
+        return text[:anchor] + member + text[anchor:]
+    return _among(text, style, member, before_it, same_line(text, base) if anchor is None else anchor)
+
+
+def _beside(text: str, base: int, limit: int, before: str, behind: str) -> int | None:
+    """Find the place between two members where comments stand that were beside one."""
+    start = base
+    for kind, end in trivia(text, base, limit):
+        if kind != "space":
+            ahead = start - (len(before) - len(before.lstrip(" \t")))
+            if before and ahead >= base and text.startswith(before, ahead):
+                return ahead
+            if not before and behind and text[start:end] == behind:
+                return end
+        start = end
+    return None
+
+
+def _is_line_start(text: str, at: int) -> bool:
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t") and "\n" in text[:at]
 
 
 def _among(text: str, style: _Style, member: str, before_it: Member | None, anchor: int) -> str:
-    if before_it is None:
-        return text[:anchor] + style.before_first(anchor) + member + "," + text[anchor:]
-    if before_it.comma is not None:
-        return text[:anchor] + style.before_next(anchor) + member + "," + text[anchor:]
-    between = text[before_it.end : anchor]
-    return text[: before_it.end] + "," + between + style.before_next(anchor) + member + text[anchor:]
+    lead = style.before_first(anchor) if before_it is None else style.before_next(anchor)
+    if _is_line_start(text, anchor):
+        lead = ""
+    if before_it is None or before_it.comma is not None:
+        return text[:anchor] + lead + member + "," + text[anchor:]
+    return text[: before_it.end] + "," + text[before_it.end : anchor] + lead + member + text[anchor:]
 
 
 def _into_nothing(text: str, key: str, value: Any, verbatim: str | None) -> str:
     """Make an object in a file with nothing in it, or with comments alone."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    before = text if not text.strip(_SPACES) or text.endswith("\n") else text + newline
+    before = text if not text.strip(SPACES) or text.endswith("\n") else text + newline
     body = json.dumps({key: value}, indent=2, ensure_ascii=False)
     if verbatim is not None:
         body = f"{{\n  {_key(key)}: {verbatim}\n}}"
@@ -199,7 +179,7 @@ def _into_nothing(text: str, key: str, value: Any, verbatim: str | None) -> str:
 
 def _into_empty(text: str, block: Block, style: _Style, member: str) -> str:
     anchor, is_line = block.start + 1, False
-    for kind, end in _trivia(text, block.start + 1, block.end):
+    for kind, end in trivia(text, block.start + 1, block.end):
         if kind != "space":
             anchor, is_line = end, kind == "line"
     if not style.lines and not is_line:
@@ -210,17 +190,13 @@ def _into_empty(text: str, block: Block, style: _Style, member: str) -> str:
 
 
 def remove(text: str, path: Sequence[str], key: str, *, hollow: str | None = None) -> str:
-    """Take a member out; comments stay. `hollow` is what stood between the brackets before it came in."""
-    block = _there(text, path)
+    """Take out what was put in; comments stay. `hollow` is what stood between the brackets before it came in."""
+    block = Document(text).there(path)
     found = block.index(key)
     if found is None:
         raise ClientFileError(f"there is no `{key}` any more.")
     member, last = block.members[found], found == len(block.members) - 1
-    # From the last comment before it on; a comment may end in spaces, and those are its own.
-    start, before = block.start + 1 if found == 0 else (block.members[found - 1].comma or 0) + 1, ""
-    for kind, end in _trivia(text, start, member.start):
-        if kind != "space":
-            start, before = end, kind
+    start, before = _after_comments(text, block, found)
     comma = member.comma
     if last and comma is None and found > 0:
         comma = block.members[found - 1].comma
@@ -237,11 +213,74 @@ def remove(text: str, path: Sequence[str], key: str, *, hollow: str | None = Non
     return text if hollow is None or len(block.members) > 1 else _hollowed(text, path, hollow)
 
 
+def remove_all(document: Document, members: Mapping[tuple[str, ...], Collection[str]]) -> str:
+    """Take members out of objects, all at once; the comments around them stay, each on its line."""
+    text, pieces, at = document.text, [], 0
+    cuts = [cut for path, keys in members.items() for cut in _cuts(text, document.there(path), keys)]
+    for begin, end, instead in sorted(cuts):
+        pieces += [text[at:begin], instead]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _cuts(text: str, block: Block, keys: Collection[str]) -> Iterator[tuple[int, int, str]]:
+    """Say what goes with the members: from the last comment before each on, so far as no other line needs that."""
+    newline = "\r\n" if "\r\n" in text[block.start : block.end] else "\n"
+    # The comment that would stand right before what comes next, if no line ends between.
+    inherited, kept = "", None
+    for at, member in enumerate(block.members):
+        if member.key not in keys:
+            inherited, kept = "", member
+            continue
+        start, comment = _after_comments(text, block, at)
+        comment, instead = comment or inherited, ""
+        inherited = comment
+        if not _ends_line(text, member):
+            if "\n" in text[start : member.start]:
+                start = member.start
+            elif comment == "line":
+                instead = newline
+            inherited = ""
+        elif "\n" in text[member.end : member.comma or member.end]:
+            inherited = ""
+        yield start, member.end, instead
+        if member.comma is not None:
+            yield member.comma, member.comma + 1, ""
+    if (
+        block.members
+        and block.members[-1].key in keys
+        and block.members[-1].comma is None
+        and kept is not None
+    ):
+        assert kept.comma is not None
+        yield kept.comma, kept.comma + 1, ""
+
+
+def _after_comments(text: str, block: Block, at: int) -> tuple[int, str]:
+    """Say where the last comment before a member ends, and of which kind it is."""
+    start, comment = block.start + 1 if at == 0 else (block.members[at - 1].comma or 0) + 1, ""
+    for kind, end in trivia(text, start, block.members[at].start):
+        if kind != "space":
+            # A comment may end in spaces, and those are its own.
+            start, comment = end, kind
+    return start, comment
+
+
+def _ends_line(text: str, member: Member) -> bool:
+    """Say whether nothing is left of a member's line behind it, once its comma is gone."""
+    if member.comma is None:
+        return _BLANK.match(text, member.end) is not None
+    between = text[member.end : member.comma]
+    if "\n" in between:
+        return _BLANK.match(between) is not None
+    return not between.strip(" \t") and _BLANK.match(text, member.comma + 1) is not None
+
+
 def _hollowed(text: str, path: Sequence[str], hollow: str) -> str:
     """Have between the brackets what stood there, if no comment came or went since."""
-    emptied = _there(text, path)
+    emptied = Document(text).there(path)
     inner = text[emptied.start + 1 : emptied.end]
-    if inner.strip(_SPACES) != hollow.strip(_SPACES):
+    if inner.strip(SPACES) != hollow.strip(SPACES):
         return text
     return text[: emptied.start + 1] + hollow + text[emptied.end :]
 
@@ -275,7 +314,7 @@ class _Style:
                 self.between = self.between if gap.strip(" \t") else gap
             self.lead = text[block.start + 1 : first.start]
         else:
-            whole = text.strip(_SPACES)
+            whole = text.strip(SPACES)
             self.lines = "\n" in whole or whole.startswith("{}")
             self.lead = ""
             tight = not self.lines and not re.search(r'":[ \t]', text)
@@ -303,7 +342,7 @@ class _Style:
         line_start = self.text.rfind("\n", 0, anchor) + 1
         at, is_line = line_start, False
         while at < anchor:
-            skipped = _STRING.match(self.text, at) or _TRIVIA.match(self.text, at)
+            skipped = STRING.match(self.text, at) or TRIVIA.match(self.text, at)
             if skipped is None:
                 at += 1
                 is_line = False
@@ -315,80 +354,3 @@ class _Style:
 
 def _key(key: str) -> str:
     return json.dumps(key, ensure_ascii=False)
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
-def _there(text: str, path: Sequence[str]) -> Block:
-    block = find(text, path)
-    if block is None:
-        raise ClientFileError(f"there is no `{'.'.join(path)}` any more.")
-    return block
-
-
-def _member(text: str, path: Sequence[str], key: str) -> Member:
-    block = _there(text, path)
-    index = block.index(key)
-    if index is None:
-        raise ClientFileError(f"there is no `{key}` any more.")
-    return block.members[index]
-
-
-def _trivia(text: str, at: int, end: int) -> list[tuple[str, int]]:
-    """Give the spaces and comments from a place on, each with its end."""
-    found = []
-    while at < end and (match := _TRIVIA.match(text, at)) is not None:
-        kind = {"//": "line", "/*": "block"}.get(match[0][:2], "space")
-        at = match.end()
-        found.append((kind, at))
-    return found
-
-
-def _after_trivia(text: str, at: int) -> int:
-    while (match := _TRIVIA.match(text, at)) is not None:
-        at = match.end()
-    return at
-
-
-def _same_line(text: str, at: int) -> int:
-    """Go past the comments on the rest of a line: they belong to what stands before them."""
-    match = _SAME_LINE.match(text, at)
-    return match.end() if match else at
-
-
-def _block(text: str, start: int) -> Block:
-    """Take an object of a text that is known to be well formed apart."""
-    members: list[Member] = []
-    at = _after_trivia(text, start + 1)
-    while text[at] != "}":
-        key = _matched(_STRING, text, at)
-        value = _after_trivia(text, _after_trivia(text, key.end()) + 1)
-        end = _value_end(text, value)
-        at = _after_trivia(text, end)
-        comma = at if text[at] == "," else None
-        members.append(Member(json.loads(key[0], strict=False), key.start(), value, end, comma))
-        if comma is not None:
-            at = _after_trivia(text, comma + 1)
-    return Block(start, at, tuple(members))
-
-
-def _value_end(text: str, at: int) -> int:
-    if text[at] == '"':
-        return _matched(_STRING, text, at).end()
-    if text[at] not in "{[":
-        return _matched(_WORD, text, at).end()
-    depth = 0
-    for match in _SKIPPED.finditer(text, at):
-        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
-        if depth == 0:
-            return match.end()
-    raise ValueError(text[at])
-
-
-def _matched(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
-    match = pattern.match(text, at)
-    if match is None:
-        raise ValueError(text[at : at + 1])
-    return match

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
 from halflap.clients.files import read_file
+from halflap.clients.jsonblocks import Document
 from halflap.clients.translate import Found, is_itself, translate
 from halflap.errors import ClientFileError
 
@@ -33,6 +34,8 @@ class Gathered:
     """The places that there are."""
     unreadable: tuple[str, ...]
     """What is wrong with the files that cannot be read."""
+    repeated: tuple[str, ...] = ()
+    """Where a name stands twice, so that of two servers only the later counts, or is off in a project alone."""
 
 
 def gather(places: Sequence[Place], scope: Scope) -> Gathered:
@@ -40,6 +43,7 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
     servers: list[Found] = []
     there: list[Place] = []
     unreadable: list[str] = []
+    repeated: list[str] = []
     settings: Mapping[str, Any] = {}
     for place in places:
         try:
@@ -54,7 +58,44 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
             unreadable.append(str(error))
         else:
             there.append(place)
-    return Gathered(tuple(servers), tuple(there), tuple(unreadable))
+            repeated += [*_repeated(place, file.text), *_off_in_projects(place, value)]
+    return Gathered(tuple(servers), tuple(there), tuple(unreadable), tuple(repeated))
+
+
+def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
+    """Say which servers of Claude Code are switched off in some project, which Halflap has nothing like."""
+    if place.client.slug != "claude-code" or place.folder is not None:
+        return []
+    own = _mapping(value.get("mcpServers"))
+    return [
+        f"`{name}` is switched off in the project {folder} alone; in Halflap it is on everywhere."
+        for folder, project in _mapping(value.get("projects")).items()
+        for name in _names(_mapping(project).get("disabledMcpServers"))
+        if name in own and name not in _mapping(_mapping(project).get("mcpServers"))
+    ]
+
+
+def _repeated(place: Place, text: str) -> list[str]:
+    """Say which names stand twice among the servers of a file, or that the object of servers does."""
+    try:
+        block = Document(text).find(place.keys)
+    except ClientFileError as error:
+        return (
+            [f"{place.file}: {error} Only the last counts, as in the client."]
+            if "twice" in str(error)
+            else []
+        )
+    lines: dict[str, int] = {}
+    found = []
+    for member in () if block is None else block.members:
+        line = text.count("\n", 0, member.start) + 1
+        if member.key in lines:
+            found.append(
+                f"{place.file}: line {line}: the server `{member.key}` stands here twice; the first is on line "
+                f"{lines[member.key]}. Only the last counts, as in the client: give one another name."
+            )
+        lines[member.key] = line
+    return found
 
 
 def value_of(path: Path, text: str) -> Mapping[str, Any]:
@@ -112,10 +153,11 @@ def _switched_off(place: Place, settings: Mapping[str, Any]) -> frozenset[str]:
         return frozenset()
     project = _mapping(_mapping(settings.get("projects")).get(str(place.folder)))
     key = "disabledMcpjsonServers" if place.file.name == ".mcp.json" else "disabledMcpServers"
-    names = project.get(key)
-    return (
-        frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
-    )
+    return frozenset(_names(project.get(key)))
+
+
+def _names(value: Any) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

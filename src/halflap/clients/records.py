@@ -16,7 +16,7 @@ from halflap.errors import ClientFileError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["Receipt", "backups", "imported", "keep_receipt", "receipt_of", "remember_imported"]
+__all__ = ["Receipt", "backups", "imported", "keep_receipt", "noted_files", "receipt_of", "remember_imported"]
 
 _VERSION = 1
 
@@ -83,6 +83,18 @@ def keep_receipt(data_dir: Path, file: Path, receipt: Receipt | None) -> None:
         "done": receipt.done.as_json(),
     }
     replace_file(before, (json.dumps(value, indent=2) + "\n").encode())
+
+
+def noted_files(data_dir: Path) -> list[Path]:
+    """Give the files of clients that something was done to and not undone."""
+    found = []
+    for path in (data_dir / "clients").glob("*.json"):
+        if path != _imports_path(data_dir):
+            try:
+                found.append(Path(json.loads(read_file(path).data or b"")["file"]))
+            except (ClientFileError, ValueError, KeyError, TypeError, RecursionError):
+                continue
+    return sorted(found)
 
 
 def imported(data_dir: Path, config: Path) -> frozenset[str]:

@@ -19,14 +19,21 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.config.expand import Scope
 
-__all__ = ["Found", "is_itself", "read_entry", "translate"]
+__all__ = ["Found", "is_itself", "may_be_itself", "read_entry", "translate"]
 
 _WRITTEN = ("type", "command", "args", "env", "envFile", "cwd", "url", "headers")
 _FOR_COMMANDS = ("command", "args", "env", "envFile", "cwd")
 _BLOCKING = ("disabledTools", "excludeTools")
 _ALLOWING = ("enabledTools", "includeTools", "tools")
+_SIGNING_IN = ("auth", "oauth", "headersHelper")
 _SANDBOX = ("sandbox", "sandboxEnabled")
-_PIECE = re.compile(r"\$\{([^}]*)\}")
+_PIECE = re.compile(r"\$\{([^}]*)\}|\$\{")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_NOT_EMPTY = ("command", "cwd", "envFile", "url")
+"""Keys that must say something once their variables are expanded."""
+_IN_A_LINE = re.compile(r"(?:^|[\s/\\\"'=])halflap(?:\.exe)?[\"']?(?:\s+-\S+)*\s+serve\b", re.IGNORECASE)
+"""Halflap in a line for a shell, as in `bash -lc "exec halflap serve"`."""
+_HERE = re.compile(r"https?://(?:127\.[\d.]+|localhost|\[::1\])(?::\d+)?/mcp/?\Z", re.IGNORECASE)
 _SAME = frozenset({"userHome", "pathSeparator", "/"})
 _FOLDERS = frozenset({"workspaceFolder", "workspaceFolderBasename"})
 
@@ -49,6 +56,8 @@ class Found:
     """Why it is kept out."""
     off: bool = False
     """The person switched it off in the client."""
+    sign_in: str = ""
+    """The key by which the client signs in to it, which Halflap does not."""
 
     @property
     def disabled(self) -> bool:
@@ -67,8 +76,14 @@ def is_itself(name: str, raw: Any) -> bool:
     command, args = raw.get("command"), raw.get("args")
     words = [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []
     if isinstance(command, str):
-        return is_halflap(command, words)
+        return is_halflap(command, words) or any(_IN_A_LINE.search(word) for word in (command, *words))
     return name.lower() == "halflap" and any(key in raw for key in ("url", "serverUrl", "httpUrl"))
+
+
+def may_be_itself(entry: Mapping[str, Any]) -> bool:
+    """Say whether a server is reached where Halflap is, if it runs by itself: on this machine, at /mcp."""
+    words = [entry.get("url", ""), *entry.get("args", ())]
+    return any(isinstance(word, str) and _HERE.match(word) for word in words)
 
 
 def translate(
@@ -85,9 +100,11 @@ def translate(
     off = disabled or raw.get("disabled") is True or raw.get("enabled") is False
     if off:
         entry["disabled"] = True
+    work.settle_variables(entry)
     found = Found(
         name, place, entry, tuple(work.remarks), tuple(work.about_client), tuple(work.blocked), off=off
     )
+    found = replace(found, sign_in=next((key for key in _SIGNING_IN if raw.get(key)), ""))
     if work.lacking and not off:
         found = found.disable(f"disabled: {'; '.join(dict.fromkeys(work.lacking))}")
     elif work.lacking:
@@ -126,6 +143,29 @@ class _Translation:
     lacking: list[str] = field(default_factory=list)
     """Why it would not start, or not as it was."""
     blocked: list[str] = field(default_factory=list)
+    needed: list[str] = field(default_factory=list)
+    """The variables that have to be set for it to be as it was."""
+
+    def settle_variables(self, entry: dict[str, Any]) -> None:
+        """Have no variable that is missing later keep the whole configuration from being read, and name them."""
+        nothing = replace(self.scope, environ={})
+        for key in _NOT_EMPTY:
+            alone = {"command": "x", key: entry.get(key)} if key != "url" else {key: entry.get(key)}
+            if isinstance(entry.get(key), str) and read_entry(alone, nothing)[0] is None:
+                entry[key] = re.sub(r"(?<!\$)\$\{(\w+):-\}", self._with_value, entry[key])
+        if not self.needed:
+            return
+        names = list(dict.fromkeys(self.needed))
+        missing = [name for name in names if not self.scope.environ.get(name)]
+        which = "variable" if len(names) == 1 else "variables"
+        also = f" (not set here: {', '.join(missing)})" if missing else ""
+        self.remarks.append(
+            f"it reads the {which} {', '.join(names)}{also}: to be set where the client starts Halflap"
+        )
+
+    def _with_value(self, match: re.Match[str]) -> str:
+        value = self.scope.environ.get(match[1], "")
+        return match[0] if "}" in value else f"${{{match[1]}:-{value}}}"
 
     def entry(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         said = {ALIASES.get(key, key): value for key, value in raw.items() if value is not None}
@@ -188,21 +228,36 @@ class _Translation:
 
     def _piece(self, match: re.Match[str]) -> str:
         body = match[1]
+        if body is None:
+            # Never closed: to clients it is text.
+            return "$${"
         if self.place.client.variables == "shell":
             # Of Claude Code: `${VAR}` and `${VAR:-default}`, as here.
-            return match[0]
+            return (
+                self._variable(body) if _VARIABLE.match(body) and body not in _SAME | _FOLDERS else match[0]
+            )
+        return self._of_editor(body)
+
+    def _of_editor(self, body: str) -> str:
         if body in _FOLDERS and self.place.folder is not None:
             folder = self.place.folder
             return _literal(str(folder) if body == "workspaceFolder" else folder.name)
-        if body in _SAME | _FOLDERS or re.match(r"env:[A-Za-z_]\w*\Z", body):
-            return match[0]
+        if body in _SAME | _FOLDERS:
+            return f"${{{body}}}"
+        if body.startswith("env:") and _VARIABLE.match(body.removeprefix("env:")):
+            return self._variable(body.removeprefix("env:"))
         if body.startswith("input:"):
             return self._input(body.removeprefix("input:"))
         if ":" in body:
             # Left as it is, for the person to see what has to be replaced.
             self.lacking.append(f"Halflap has nothing like `${{{shown(body)}}}`: put a value in its place")
-            return f"$${{{body}}}"
         return f"$${{{body}}}"
+
+    def _variable(self, name: str) -> str:
+        # As editors do, a variable that is not set is nothing. Without a default, it would be a mistake of the
+        # configuration, and whoever starts Halflap later may not have it.
+        self.needed.append(name)
+        return f"${{{name}:-}}"
 
     def _input(self, name: str) -> str:
         asked = next((one for one in self.inputs if isinstance(one, Mapping) and one.get("id") == name), {})
@@ -220,7 +275,7 @@ class _Translation:
             "`disabled` out"
         )
         # Set or not: who starts Halflap later may not have it.
-        return f"${{{variable}}}"
+        return f"${{{variable}:-}}"
 
     def _other(self, key: str, value: Any) -> None:
         if key in _BLOCKING:

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from clients.homes import TIME
+from halflap.cli.hiding import hidden
+
+if TYPE_CHECKING:
+    from clients.homes import Home
+
+SECRETIVE = {
+    "a": {
+        "command": "x",
+        "args": ["--api-key", "SECRETONE111", "--token=SECRETTWO222", "-p", "SECRETPW", "-p", "8080", "-y"],
+        "env": {
+            "DATABASE_URL": "mysql://u:SECRETDB@h/d",
+            "OPENAI_KEY": "sk-SECRETOPENAI1234567890",
+            "OPENAPI_MCP_HEADERS": '{"Authorization": "Bearer ntn_SECRETHDR", "Notion-Version": "2022"}',
+            "SLACK_BOT": "xoxb-SECRETSLACK-123",
+        },
+    },
+    "b": {"url": "https://h.example.com/mcp?api_key=SECRETQUERY&x=1"},
+    "c": {
+        "url": "https://user:SECRETUSERINFO@h.example.com/mcp",
+        "headers": {"X-Api-Key": "SECRETXKEY", "Cookie": "session=SECRETCOOKIE", "x-ref": "SECRETOTHER"},
+    },
+    "d": {"command": "npx", "args": ["supergateway", "--header", "Authorization: Bearer SECRETARGHDR"]},
+    "e": {"command": "bash", "args": ["-c", "API_TOKEN=SECRETINLINE node x.js"]},
+    "f": {"command": "docker", "args": ["run", "-e", "GITHUB_TOKEN=SECRETDOCKERENV", "img"]},
+    "g": {"url": "https://mcp.zapier.com/api/mcp/s/SECRETNjY2ZmY1ZjQtMTIzNC00/mcp"},
+    "h": {"url": "https://h.example.com/", "headers": {"Accept": "text/shown", "X-Version": "2022-shown"}},
+}
+
+
+def test_no_secret_is_shown_by_either_command(person: Home) -> None:
+    person.write(".cursor/mcp.json", {"mcpServers": SECRETIVE})
+    shown = person.run("init", "--print")
+    assert re.findall(r"SECRET\w+", shown.out + shown.err) == []
+    for plain in ("node x.js", "8080", "text/shown", "2022-shown", "h.example.com", "img"):
+        assert plain in shown.out
+    person.run("init", "--yes")
+    for more in ((), ("--move",)):
+        shown = person.run("install", "cursor", "--print", *more)
+        assert re.findall(r"SECRET\w+", shown.out + shown.err) == []
+    assert "node x.js" in shown.out
+
+
+def test_what_the_configuration_had_is_not_shown_either(person: Home) -> None:
+    person.config.parent.mkdir(parents=True)
+    person.config.write_text('mcpServers:\n  a:\n    command: x\n    args: ["-p", SECRETPW]\n')
+    person.write(".cursor/mcp.json", {"mcpServers": {"b": TIME}})
+    shown = person.run("init", "--print")
+    assert "command: x" in shown.out
+    assert "SECRETPW" not in shown.out
+
+
+def test_references_are_no_secrets() -> None:
+    text = """\
++  "GITHUB_TOKEN": "${env:GH}", "API_TOKEN": "${input:api-key}"
++  TOKEN: "${GH_TOKEN:-}"
++  PASSWORD: "${X:-hunter2hunter2}"
++  # give a default: `${GH_TOKEN:-default}`
++  "password": "hunter3hunter3", "secret": "${LAST}"
+"""
+    expected = text.replace("hunter3hunter3", "[redacted]").replace("${X:-hunter2hunter2}", "[redacted]")
+    assert hidden(text, ()) == expected
+
+
+def test_lines_and_tabs_are_written_as_people_write_them(person: Home) -> None:
+    person.write(".cursor/mcp.json", {"mcpServers": {"a": {**TIME, "env": {"A": "one\n\ttwo"}}}})
+    person.run("init", "--yes")
+    assert 'A: "one\\n\\ttwo"' in person.config.read_text()
