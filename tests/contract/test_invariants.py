@@ -145,7 +145,9 @@ def steps(value: Any) -> Any:
     yield value
 
 
-@pytest.mark.parametrize("rule", [later, functools.partial(later), Later(), steps], ids=["async", "partial", "object", "generator"])
+@pytest.mark.parametrize(
+    "rule", [later, functools.partial(later), Later(), steps], ids=["async", "partial", "object", "generator"]
+)
 def test_a_rule_that_gives_no_answer_at_once_is_refused(rule: Any) -> None:
     with pytest.raises(TypeError, match="always true"):
         invariant("total_revenue", rule)

@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.catalog.words import terms
-from halflap.graph.effects import is_asked_for, seems_to_change, verbs_of
+from halflap.graph.asking import is_asked_for
+from halflap.graph.effects import name_words, seems_to_change, seems_to_destroy, verbs_of
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned
 
@@ -32,6 +33,7 @@ _EFFORT = 0.3
 _MISSING = 1_000.0
 _IN_DESCRIPTION = 0.3
 _ALL = re.compile(r"(?i)\b(?:all|every|everything|each|alle[srn]?|tous|toutes|todos|todas)\b").search
+_SAYS_ALL = frozenset({"all", "every", "everything", "everyone", "everybody"})
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
 
 
@@ -50,13 +52,29 @@ def means_all(goal: str) -> bool:
 def asked_for(goal: str, tools: Sequence[Ports]) -> set[str]:
     """Give the tools that a goal may mean: those that only read, and of the others those whose verb it says.
 
-    Where it also says what one of these does that to, it does not mean those that do it to something else.
+    Where it also says what one of these does that to, it does not mean those that do it to something else. What does it
+    to all is meant only if all are said, or just that tool is: `clear the cart`.
     """
     said = set(terms(goal))
-    found = [one for one in tools if is_asked_for(goal, one)]
+    found = [
+        one for one in tools if is_asked_for(goal, one) and (means_all(goal) or not _does_all(goal, one))
+    ]
     changing = {one.tool: said & _objects(one) for one in found if seems_to_change(one)}
     named = any(changing.values())
     return {one.tool for one in found if one.tool not in changing or changing[one.tool] or not named}
+
+
+def _does_all(goal: str, ports: Ports) -> bool:
+    """Say whether a tool changes all that there is, and a goal does not say its very name: `cancel my order`."""
+    if not seems_to_change(ports):
+        return False
+    words = name_words(ports)
+    if not _SAYS_ALL.isdisjoint(words):
+        return True
+    first = re.split(r"[.\n]", ports.description.strip(), maxsplit=1)[0]
+    if ports.required or not (seems_to_destroy(ports) or means_all(first)):
+        return False
+    return not set(words) <= set(re.findall(r"[^\W_]+", goal.casefold()))
 
 
 def _objects(ports: Ports) -> set[str]:
