@@ -40,6 +40,7 @@ order_expedite | order_id | Makes an order faster, at a cost.
 recall_message | message_id | Takes a sent message back.
 ping_user | user_id | Sends a reminder.
 door_opener | door_id | Opens a door.
+door_opener | door_id | Opens
 delete_x | x_id | Gets rid of an x.
 cancel_order | order_id | Returns the order that was cancelled.
 get_note | note_id | This tool deletes a note.
@@ -79,6 +80,9 @@ solve_ticket | ticket_id
 collect_payment | invoice_id
 get_rid_of_user | user_id
 list_for_sale | item_id
+file_report | title
+email_summary | to
+post_status | text
 """
 
 READING = """
@@ -114,6 +118,9 @@ order_cancellation | order_id | Shows when and why an order was cancelled.
 repo_creator | repo_id | Who made a repository.
 recall_message | message_id | Returns a message that was kept.
 track_event | event | Shows where an event is.
+html_cleaner | html | Clean HTML by removing unnecessary tags.
+ship_cost | zip | What it costs to ship a parcel.
+exchange_rate | from to | The rate of a currency.
 gauge_by_level | level | Gauges at a level
 list_orders | | Orders.
 get_receipt | receipt_id | A receipt.

@@ -11,6 +11,7 @@ from halflap.graph.asking import is_asked_for
 from halflap.graph.effects import name_words, seems_to_change, seems_to_destroy, verbs_of
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned
+from halflap.graph.verbs import READING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,9 @@ _EFFORT = 0.3
 _MISSING = 1_000.0
 _IN_DESCRIPTION = 0.3
 _ALL = re.compile(r"(?i)\b(?:all|every|everything|each|alle[srn]?|tous|toutes|todos|todas)\b").search
+_CLAUSE = re.compile(r"(?i)\s*[,;.!?](?:\s+|$)(?=.)|\s+(?:and|then)\s+")
+_FIRST = re.compile(r"(?i)^\W*(?:please\s+|(?:can|could|would)\s+you\s+)*")
+_THEM = re.compile(r"(?i)\b(?:them|those|these)\b").search
 _SAYS_ALL = frozenset({"all", "every", "everything", "everyone", "everybody"})
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
 
@@ -45,8 +49,15 @@ class Meant(NamedTuple):
 
 
 def means_all(goal: str) -> bool:
-    """Say whether a goal says that something is to be done to all that are found."""
-    return _ALL(goal) is not None
+    """Say whether a goal says that something is to be done to all that are found.
+
+    Who lists all orders and cancels the last cancels one; who finds all that are late and cancels them means all.
+    """
+    clauses = _CLAUSE.split(goal)
+    said = [one for one in clauses if _ALL(one)]
+    if _THEM(goal) or len(said) == len(clauses):
+        return bool(said)
+    return any(_FIRST.sub("", one).casefold().partition(" ")[0] not in READING for one in said)
 
 
 def asked_for(goal: str, tools: Sequence[Ports]) -> set[str]:
@@ -74,7 +85,8 @@ def _does_all(goal: str, ports: Ports) -> bool:
     first = re.split(r"[.\n]", ports.description.strip(), maxsplit=1)[0]
     if ports.required or not (seems_to_destroy(ports) or means_all(first)):
         return False
-    return not set(words) <= set(re.findall(r"[^\W_]+", goal.casefold()))
+    clauses = (set(re.findall(r"[^\W_]+", one)) for one in _CLAUSE.split(goal.casefold()))
+    return not any(set(words) <= said for said in clauses)
 
 
 def _objects(ports: Ports) -> set[str]:

@@ -52,6 +52,10 @@ _MAKES = frozenset(
 _KEPT = frozenset(
     {"file", "files", "folder", "document", "note", "page", "slide", "sheet", "database", "repository"}
 )
+_NEVER_SEVERAL = frozenset(
+    {"put", "buy", "close", "open", "write", "save", "merge", "push", "fill", "complete"}
+)
+"""What is a thing at times, but as the first word of a sentence is done."""
 _OBJECT_WITHIN = 6
 
 
@@ -78,11 +82,11 @@ def described(description: str) -> Described:
         return Described("", None, is_sure=False, reads=False)
     first, then = words[0], words[1] if len(words) > 1 else ""
     change = _change(first, then)
-    if change is not None and _is_harmless(change, words[1:]):
+    if _is_harmless(_CHANGES.get(first, ""), words[1:]):
         return Described(first, None, is_sure=False, reads=True)
     if change is not None:
         return Described(first, change, is_sure=change not in _WEAK, reads=False)
-    reads = _form_of(first, _READS) is not None or first in _BEGINS_THINGS
+    reads = first in _READS or first in _BEGINS_THINGS
     told = reads or is_thing(first) or then in _BEHIND_THINGS or (_is_plural(first) and not then.isalpha())
     if not told and then in {"a", "an", "the", "it"}:
         # `Fines a driver`: whatever that is, it is done.
@@ -106,28 +110,16 @@ _READS = {form: verb for verb in sorted(SAID_READING) for form in _forms(verb)}
 _CHANGES = {form: verb for verb in sorted(CHANGING) for form in _forms(verb)} | {one: one for one in CHANGING}
 
 
-def _form_of(said: str, forms: dict[str, str]) -> str | None:
-    return forms.get(said)
-
-
 def _change(first: str, then: str) -> str | None:
     """Give the verb that changes something and that a description begins with: `Orders a card`, but no `Orders of`."""
-    verb = _form_of(first, _CHANGES)
-    if verb is None or verb in SAID_READING - DESTROYING:
+    verb = _CHANGES.get(first)
+    if verb is None or verb in SAID_READING - DESTROYING or then == "of":
         return None
-    if then == "of":
-        return None
-    if verb in AT_TIMES_THINGS and verb not in {"put", "buy", "close"} and then not in _DETERMINERS:
-        return (
-            None
-            if _is_plural(first)
-            or verb != first
-            or is_thing(then)
-            or then in _BEHIND_THINGS
-            or not then.isalpha()
-            else verb
-        )
-    return verb
+    if verb not in AT_TIMES_THINGS or verb in _NEVER_SEVERAL or then in _DETERMINERS:
+        return verb
+    # `Order details`, `Orders that`; but `Order pizza`
+    is_told = first != verb or is_thing(then) or then in _BEHIND_THINGS or not then.isalpha()
+    return None if is_told else verb
 
 
 def _is_harmless(verb: str, rest: list[str]) -> bool:

@@ -52,6 +52,10 @@ _TOLD = TELLS | {
     "logs",
     "type",
     "types",
+    "cost",
+    "costs",
+    "fee",
+    "fees",
 }
 _LOOKED_UP = frozenset({"geocode", "list", "search", "lookup", "get", "find", "show", "read"})
 _LEADS_TO_A_THING = frozenset({"to", "with", "as", "from", "about", "by", "of", "for"})
@@ -63,6 +67,7 @@ _HANDED_OVER = [
     )
 ]  # fmt: skip
 """What the parameters of tools that write something down, or pay for it, are called."""
+_WRITTEN = frozenset({"email", "mail", "post", "text", "message", "file"})
 _VERBS = DESTROYING | CHANGING
 _SEARCHING = frozenset({"find", "search", "scan", "locate", "detect", "query", "filter", "match"})
 """What comes before something is done with what was found: `find_delete_duplicates`."""
@@ -269,8 +274,10 @@ def _is_about(words: list[str], at: int, own: frozenset[str], said: _Said) -> bo
     if rest:
         # Whose id is taken is what it is done to: `ticket_item` with an `item_id` does something with that.
         object_ = rest[0] in own or rest[0].removesuffix("s") in own
+        # `email_summary` with a `to`
+        is_written = word in _WRITTEN and any(_is_handed_over(one) for one in said.required)
         told = rest[0] in REPORTS or (said.reads and rest[-1] in MOSTLY_THINGS)
-        return any(_is_plain_verb(one) for one in rest) or (told and not object_)
+        return any(_is_plain_verb(one) for one in rest) or (told and not object_ and not is_written)
     if not said.required:
         return word not in TAKE_NOTHING
     return said.reads or (word in MOSTLY_THINGS and not any(_is_handed_over(one) for one in said.required))
