@@ -46,6 +46,10 @@ cancel_order | order_id | Returns the order that was cancelled.
 get_note | note_id | This tool deletes a note.
 get_note | note_id | Use this to permanently delete a note.
 sql | statement | Run a statement.
+playwright_post | url value | Perform an HTTP POST request
+mailbox | mailbox_id | Empties a mailbox.
+transfers | from to amount | Transfers money.
+get_password_reset | user_id | Resets the password.
 fetch_item | item_id | Removes the item from the shelf and brings it.
 """
 
@@ -124,6 +128,15 @@ exchange_rate | from to | The rate of a currency.
 gauge_by_level | level | Gauges at a level
 list_orders | | Orders.
 get_receipt | receipt_id | A receipt.
+get_cancel_reason | order_id | Cancel reason of an order.
+list_bans | | Ban list of the server.
+get_order_book | symbol | Buy and sell orders.
+get_archive | archive_id | Archive contents.
+fetch_url | url | Send an HTTP GET request.
+query_db | sql | Submit a query.
+list_orders | | Run a search over all orders.
+get_summary | text | Create a summary of a text.
+transfers | account_id | Transfers of an account.
 list_posts | user_id | Posts of a user.
 list_reports | | Reports a user may see.
 get_update | update_id | Updates of a package.

@@ -56,6 +56,8 @@ _NEVER_SEVERAL = frozenset(
     {"put", "buy", "close", "open", "write", "save", "merge", "push", "fill", "complete"}
 )
 """What is a thing at times, but as the first word of a sentence is done."""
+_SENDS = frozenset({"send", "submit", "post", "issue", "put"})
+_QUERIES = frozenset({"query", "request", "search", "question", "prompt"})
 _OBJECT_WITHIN = 6
 
 
@@ -67,7 +69,7 @@ class Described(NamedTuple):
     change: str | None
     """The verb that it begins with, where that changes something: also one that is not known, but is a verb."""
     is_sure: bool
-    """Whether that verb is hardly ever said of what only reads."""
+    """Whether that is hardly ever said of what only reads."""
     reads: bool
     """Whether it begins with a verb that reads, or with what is told."""
 
@@ -85,7 +87,7 @@ def described(description: str) -> Described:
     if _is_harmless(_CHANGES.get(first, ""), words[1:]):
         return Described(first, None, is_sure=False, reads=True)
     if change is not None:
-        return Described(first, change, is_sure=change not in _WEAK, reads=False)
+        return Described(first, change, is_sure=_is_sure(change, words), reads=False)
     reads = first in _READS or first in _BEGINS_THINGS
     told = reads or is_thing(first) or then in _BEHIND_THINGS or (_is_plural(first) and not then.isalpha())
     if not told and then in {"a", "an", "the", "it"}:
@@ -120,6 +122,13 @@ def _change(first: str, then: str) -> str | None:
     # `Order details`, `Orders that`; but `Order pizza`
     is_told = first != verb or is_thing(then) or then in _BEHIND_THINGS or not then.isalpha()
     return None if is_told else verb
+
+
+def _is_sure(verb: str, words: list[str]) -> bool:
+    """Say whether a verb is hardly said of reading: `Cancels an order`, but no `Cancel reasons`, no `Send a query`."""
+    asks = verb in _SENDS and not _QUERIES.isdisjoint(words[:_OBJECT_WITHIN])
+    leads = words[0] != verb or (len(words) > 1 and words[1] in _DETERMINERS)
+    return leads and not asks and verb not in _WEAK
 
 
 def _is_harmless(verb: str, rest: list[str]) -> bool:

@@ -200,7 +200,7 @@ def _unknown(words: list[str], own: frozenset[str], said: _Said) -> set[str]:
     named = next((one for one in words if is_form(said.told.does, one) and not is_thing(one)), None)
     if named is not None:
         # `server_hibernate`: "Hibernates a server."
-        return {named}
+        return {named.removesuffix("s") if named.removesuffix("s") in _VERBS else named}
     is_act = last not in own and (last in ACTS or last in AGENTS)
     # `vm_hibernate`
     is_verb = _ENDS_AS_VERBS.fullmatch(last) is not None and last not in _ENDS_AS_VERBS_ONLY
