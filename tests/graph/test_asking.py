@@ -34,6 +34,10 @@ from halflap.graph.asking import is_asked_for
         ("list orders that customers return and cancel", "cancel_order"),
         ("is it possible to delete a file", "delete_file"),
         ("do customers cancel orders", "cancel_order"),
+        ("let me know which orders customers cancel", "cancel_order"),
+        ("I need to know how to delete a file", "delete_file"),
+        ("can we delete the file", "delete_file"),
+        ("who shut down the server", "shutdown_server"),
         ("what happens when I delete a file", "delete_file"),
         ("what happens? nothing. who may delete a file", "delete_file"),
     ],
@@ -59,6 +63,11 @@ def test_a_question_and_a_relative_clause_ask_for_no_change(goal: str, tool: str
         ("delete the file that I want to get rid of", "delete_file"),
         ("cancel the order and refund it", "refund_order"),
         ("ping user U-1", "ping_user"),
+        ("find the order that is late and cancel the shipment", "cancel_shipment"),
+        ("get rid of user U-1", "get_rid_of_user"),
+        ("please shut down the server", "shutdown_server"),
+        ("check off task T-1", "check_off_task"),
+        ("check stock and order a pizza", "order_pizza"),
     ],
 )
 def test_a_command_asks_for_a_change_however_it_is_put(goal: str, tool: str) -> None:

@@ -129,6 +129,7 @@ gauge_by_level | level | Gauges at a level
 list_orders | | Orders.
 get_receipt | receipt_id | A receipt.
 get_cancel_reason | order_id | Cancel reason of an order.
+get_kills | player | Kill count of a player.
 list_bans | | Ban list of the server.
 get_order_book | symbol | Buy and sell orders.
 get_archive | archive_id | Archive contents.

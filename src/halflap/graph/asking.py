@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.described import described
 from halflap.graph.effects import name_words, seems_to_change, verbs_of
-from halflap.graph.verbs import ALIKE, AT_TIMES_THINGS, DESTROYING
+from halflap.graph.verbs import ALIKE, AT_TIMES_THINGS, CHANGING, DESTROYING, IDIOMS
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Ports
@@ -43,6 +43,8 @@ _OF_OTHERS = frozenset(
      "could", "can", "may", "might", "would", "refuse", "refuses", "refused", "able", "allowed", "possible"}
 )  # fmt: skip
 """Behind these a verb says what somebody else does, or what might be done."""
+_PARTICLES = frozenset({"in", "out", "up", "down", "off", "back"})
+_SAYS_LIKE = frozenset({"is", "are", "was", "were", "has", "have", "had"})
 _NEXT = frozenset({"and", "then", ","})
 _FILLS = frozenset({"please", "then", "also", "now", "and", "just"})
 _THESE = frozenset({"it", "them", "those", "these", "this", "him", "her", "all", "each", "every"})
@@ -70,7 +72,20 @@ def _sentences(goal: str) -> list[list[str]]:
         rest = one.strip()
         while begins := _POLITE.match(rest):
             rest = rest[begins.end() :].lstrip()
-        found.append(_GOAL_WORD.findall(rest))
+        found.append(_together(_GOAL_WORD.findall(rest)))
+    return found
+
+
+def _together(said: list[str]) -> list[str]:
+    """Write as one what is one verb: `shut down`, `get rid of`."""
+    found: list[str] = []
+    for word in said:
+        before = found[-1] if found else ""
+        one = IDIOMS.get((before, word)) or (before + word if word in _PARTICLES else "")
+        if one in CHANGING:
+            found[-1] = one
+        else:
+            found.append(word)
     return found
 
 
@@ -92,7 +107,9 @@ def _is_command(said: list[str], at: int) -> bool:
     if joined and said[at + 1 : at + 2] and said[at + 1] in _THESE:
         # `find orders that are late and cancel them`
         return True
-    if not _OF_OTHERS.isdisjoint(said[:at]):
+    others = [one for one in range(at) if said[one] in _OF_OTHERS]
+    if others and not (joined and all(said[one + 1] in _SAYS_LIKE for one in others)):
+        # What is only like something does nothing: `find the order that is late and cancel the shipment`
         return False
     return joined or said[0] not in _LOOKS
 

@@ -18,6 +18,7 @@ from halflap.graph.verbs import (
     DOUBTFUL,
     ENDS_IN,
     HARMLESS_WITH,
+    IDIOMS,
     INFLECTED,
     MOSTLY_THINGS,
     NO_COMPOUND,
@@ -71,12 +72,6 @@ _WRITTEN = frozenset({"email", "mail", "post", "text", "message", "file"})
 _VERBS = DESTROYING | CHANGING
 _SEARCHING = frozenset({"find", "search", "scan", "locate", "detect", "query", "filter", "match"})
 """What comes before something is done with what was found: `find_delete_duplicates`."""
-_IDIOMS = {
-    ("get", "rid"): "remove",
-    ("check", "off"): "complete",
-    ("check", "in"): "checkout",
-    ("check", "out"): "checkout",
-}
 _FOR_SALE = ["for", "sale"]
 _SAYS_WHICH = frozenset({"open", "free", "new"})
 """What is done with one, and says what several are like: `open_account`, `open_tickets`."""
@@ -167,7 +162,10 @@ def _at_the_end(words: list[str]) -> set[str]:
     if last is None or last not in _VERBS or not HARMLESS_WITH.get(last, frozenset()).isdisjoint(words):
         return set()
     behind = any(one in READING for one in words[:-1])
-    is_thing_here = last in AT_TIMES_THINGS if behind else last in THINGS - DESTROYING
+    # `get_kills`
+    is_thing_here = (
+        (last in AT_TIMES_THINGS or words[-1] == f"{last}s") if behind else last in THINGS - DESTROYING
+    )
     # `list_delete` deletes lists for all that is known; `search_archive` searches.
     return set() if is_thing_here else {last}
 
@@ -251,7 +249,7 @@ def _idiom(word: str, rest: list[str]) -> str | None:
     """Give what several words do together: to `check_out` is not to check, to `list_for_sale` is not to list."""
     if word == "list" and rest[-2:] == _FOR_SALE:
         return "offer"
-    return _IDIOMS.get((word, rest[0])) if rest else None
+    return IDIOMS.get((word, rest[0])) if rest else None
 
 
 def _read_at_times(words: list[str], at: int, said: _Said) -> str | None:

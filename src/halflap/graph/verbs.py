@@ -13,6 +13,7 @@ __all__ = [
     "DOUBTFUL",
     "ENDS_IN",
     "HARMLESS_WITH",
+    "IDIOMS",
     "INFLECTED",
     "MAKING",
     "MOSTLY_THINGS",
@@ -269,6 +270,14 @@ NO_COMPOUND = frozenset(
     {"dropbox", "dropdown", "dropdowns", "dropoff", "dropoffs", "droplet", "droplets", "dropout", "clearbit",
      "clearing", "clearinghouse", "sendgrid", "sendinblue", "sender", "senders", "killer", "clearly", "undelete"}
 )  # fmt: skip
+
+IDIOMS = {
+    ("get", "rid"): "remove",
+    ("check", "off"): "complete",
+    ("check", "in"): "checkout",
+    ("check", "out"): "checkout",
+}
+"""Words that do something else together than the first alone."""
 
 ALIKE = (
     frozenset(
