@@ -36,6 +36,7 @@ def changes(goal: str) -> set[str]:
         ("delete the old archive file", {"delete_file"}),
         ("list all orders and cancel the last order", {"cancel_order"}),
         ("clear the cart", {"clear_cart"}),
+        ("purge the archive", {"purge_archive"}),
         ("cancel all orders", {"cancel_order", "cancel_orders", "cancel_all_orders"}),
         ("show all orders that customers cancel", set()),
     ],
@@ -44,9 +45,17 @@ def test_what_is_done_to_all_is_meant_only_where_all_are_said(goal: str, meant: 
     assert changes(goal) == meant
 
 
+def test_who_names_what_only_one_that_does_all_is_about_is_led_to_nothing_else() -> None:
+    tools = [
+        ports("delete_customer", "customer_id"),
+        replace(ports("purge_archive"), description="Delete everything."),
+    ]
+    assert not asked_for("delete the old archive file", tools)
+    assert asked_for("delete a customer", tools) == {"mcp__shop__delete_customer"}
+
+
 def test_whoever_wants_everything_wiped_says_so() -> None:
     assert "wipe_everything" in changes("wipe everything")
-    assert "purge_archive" in changes("purge the archive")
     assert "delete_everything" in changes("delete everything")
     assert not changes("delete the mailbox") & {"wipe_everything", "delete_everything", "purge_archive"}
 

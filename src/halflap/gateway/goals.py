@@ -11,7 +11,7 @@ from halflap.graph.asking import is_asked_for
 from halflap.graph.effects import name_words, seems_to_change, seems_to_destroy, verbs_of
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned
-from halflap.graph.verbs import READING
+from halflap.graph.verbs import READING, THINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,12 +67,16 @@ def asked_for(goal: str, tools: Sequence[Ports]) -> set[str]:
     to all is meant only if all are said, or just that tool is: `clear the cart`.
     """
     said = set(terms(goal))
-    found = [
-        one for one in tools if is_asked_for(goal, one) and (means_all(goal) or not _does_all(goal, one))
-    ]
+    found = [one for one in tools if is_asked_for(goal, one)]
     changing = {one.tool: said & _objects(one) for one in found if seems_to_change(one)}
     named = any(changing.values())
-    return {one.tool for one in found if one.tool not in changing or changing[one.tool] or not named}
+    every = means_all(goal)
+    return {
+        one.tool
+        for one in found
+        if one.tool not in changing
+        or ((changing[one.tool] or not named) and (every or not _does_all(goal, one)))
+    }
 
 
 def _does_all(goal: str, ports: Ports) -> bool:
@@ -92,7 +96,9 @@ def _does_all(goal: str, ports: Ports) -> bool:
 def _objects(ports: Ports) -> set[str]:
     """Give the words of a tool's name that are not what it does."""
     name = ports.original_name or ports.tool.rpartition("__")[2]
-    return set(terms(name)) - {word for verb in verbs_of(ports) for word in terms(verb)}
+    verbs = verbs_of(ports)
+    # `purge_archive` purges one.
+    return set(terms(name)) - {word for verb in verbs - THINGS or verbs for word in terms(verb)}
 
 
 def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
