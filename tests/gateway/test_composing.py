@@ -179,6 +179,35 @@ def test_a_change_that_is_asked_for_comes_before_reading_though_it_lacks_somethi
     assert [one["parameter"] for one in found["missing"]] == ["purpose"]
 
 
+def test_who_voids_one_is_asked_which_and_not_handed_what_voids_all(run: Run, tmp_path: Path) -> None:
+    more = [
+        ALL,
+        tool("void_all_invoices", "", "done", "Void all invoices."),
+        tool("wipe_invoices", "", "done", "Void every invoice."),
+        tool("invoice_writeoff", "invoice_id", "writeoff_id", "Marks an invoice as lost."),
+        tool("read_writeoff", "writeoff_id", "text", "Read a writeoff.", readOnlyHint=True),
+    ]
+
+    async def ask(gateway: Gateway) -> Any:
+        goals = ("void my invoice", "void all invoices", "which invoices did customers void")
+        told = [await gateway.suggest_workflow(goal=one) for one in goals]
+        return [*told, await gateway.suggest_workflow(want="read_writeoff", have={"invoice_id": "1"})]
+
+    one, every, question, through = asked(run, shop(tmp_path, tools_too=more), ask)
+    first = one["suggestions"][0]
+    assert short(first["tools"]) == ["void_invoice"]
+    assert [lack["parameter"] for lack in one["missing"]] == ["invoice_id"]
+    meant = {name for found in one["suggestions"] for name in short(found["tools"])}
+    assert meant.isdisjoint({"void_all_invoices", "wipe_invoices"})
+    assert any("void_all_invoices" in short(found["tools"]) for found in every["suggestions"])
+    looked = [step for found in question["suggestions"] for step in found["steps"]]
+    assert looked
+    assert not any(step["may_change_something"] for step in looked)
+    (lacks,) = through["missing"]
+    assert lacks["could_provide"][0]["tool"] == "mcp__shop__invoice_writeoff"
+    assert "`tools.read_only`" in lacks["could_provide"][0]["why"]
+
+
 def test_what_is_blocked_is_in_no_plan_and_wanting_it_says_why(run: Run, tmp_path: Path) -> None:
     config = shop(tmp_path, tools={"block": ["mcp__shop__customer_invoices"]})
 
@@ -354,7 +383,7 @@ class TestWhatAServerOwnsUpTo:
         lease, seal, wanted = asked(run, config, ask)
         assert [short(one["tools"]) for one in lease["suggestions"]] == [["read_lease"]]
         assert [short(one["tools"]) for one in seal["suggestions"]] == [["read_seal"]]
-        assert lease["missing"][0]["could_provide"][0]["why"].startswith("it changes something")
+        assert lease["missing"][0]["could_provide"][0]["why"].startswith("it seems to change something")
         assert [one["may_change_something"] for one in wanted["suggestions"][0]["steps"]] == [True]
 
     def test_that_it_only_reads_counts_if_it_is_trusted(self, run: Run, tmp_path: Path) -> None:

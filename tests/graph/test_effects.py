@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graph.made import ports
-from halflap.graph.effects import is_asked_for, seems_to_change, seems_to_destroy
+from halflap.graph.asking import is_asked_for
+from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.ports import ports_of
 from halflap.schema import parse_schema
 from halflap.values import Tool

@@ -47,7 +47,7 @@ class TestWhy:
             {
                 "tool": "mcp__s__delete_gadget",
                 "path": "gadget_id",
-                "why": "it changes something, and is not what is wanted",
+                "why": "it seems to change something (say otherwise under `tools.read_only`), and is not what is wanted",
             }
         ]
 

@@ -217,7 +217,7 @@ class TestTrust:
         danger = ports("take_order", "", "order_id", destructive=True)
         planned = asked(Made.of(danger, ORDER), "get_order")
         assert tools(planned) == [["get_order"]]
-        assert planned.missing[0].could[0]["why"].startswith("it changes something")
+        assert planned.missing[0].could[0]["why"].startswith("it seems to change something")
 
     def test_what_is_called_as_if_it_destroyed_is_not_on_the_way_either(self) -> None:
         assert tools(asked(Made.of(ports("delete_last_order", "", "order_id"), ORDER), "get_order")) == [
@@ -250,7 +250,10 @@ class TestTrust:
         )
         (could,) = planned.missing[0].could
         assert could["tool"] == "mcp__shop__book_visit"
-        assert could["why"] == "it changes something, and is not what is wanted"
+        assert (
+            could["why"]
+            == "it seems to change something (say otherwise under `tools.read_only`), and is not what is wanted"
+        )
 
     def test_steps_that_carry_data_between_servers_are_marked(self) -> None:
         steps = first(asked(SHOP, "available", {"order_id": "o"}))["steps"]

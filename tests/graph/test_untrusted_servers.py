@@ -147,7 +147,7 @@ class TestClaims:
         assert all(claimed.tool not in one["tools"] for one in found["suggestions"])
         assert (
             found["missing"][0]["could_provide"][0]["why"]
-            == "it changes something, and is not what is wanted"
+            == "it seems to change something (say otherwise under `tools.read_only`), and is not what is wanted"
         )
 
     def test_no_description_says_what_the_tool_of_another_server_takes_from_it(self) -> None:

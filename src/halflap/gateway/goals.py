@@ -7,9 +7,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.catalog.words import terms
-from halflap.graph.effects import is_asked_for, seems_to_change, verbs_of
+from halflap.graph.asking import is_asked_for
+from halflap.graph.effects import name_words, seems_to_change, seems_to_destroy, verbs_of
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned
+from halflap.graph.verbs import READING, THINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,10 @@ _EFFORT = 0.3
 _MISSING = 1_000.0
 _IN_DESCRIPTION = 0.3
 _ALL = re.compile(r"(?i)\b(?:all|every|everything|each|alle[srn]?|tous|toutes|todos|todas)\b").search
+_CLAUSE = re.compile(r"(?i)\s*[,;.!?](?:\s+|$)(?=.)|\s+(?:and|then)\s+")
+_FIRST = re.compile(r"(?i)^\W*(?:please\s+|(?:can|could|would)\s+you\s+)*")
+_THEM = re.compile(r"(?i)\b(?:them|those|these)\b").search
+_SAYS_ALL = frozenset({"all", "every", "everything", "everyone", "everybody"})
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
 
 
@@ -43,26 +49,56 @@ class Meant(NamedTuple):
 
 
 def means_all(goal: str) -> bool:
-    """Say whether a goal says that something is to be done to all that are found."""
-    return _ALL(goal) is not None
+    """Say whether a goal says that something is to be done to all that are found.
+
+    Who lists all orders and cancels the last cancels one; who finds all that are late and cancels them means all.
+    """
+    clauses = _CLAUSE.split(goal)
+    said = [one for one in clauses if _ALL(one)]
+    if _THEM(goal) or len(said) == len(clauses):
+        return bool(said)
+    return any(_FIRST.sub("", one).casefold().partition(" ")[0] not in READING for one in said)
 
 
 def asked_for(goal: str, tools: Sequence[Ports]) -> set[str]:
     """Give the tools that a goal may mean: those that only read, and of the others those whose verb it says.
 
-    Where it also says what one of these does that to, it does not mean those that do it to something else.
+    Where it also says what one of these does that to, it does not mean those that do it to something else. What does it
+    to all is meant only if all are said, or just that tool is: `clear the cart`.
     """
     said = set(terms(goal))
     found = [one for one in tools if is_asked_for(goal, one)]
     changing = {one.tool: said & _objects(one) for one in found if seems_to_change(one)}
     named = any(changing.values())
-    return {one.tool for one in found if one.tool not in changing or changing[one.tool] or not named}
+    every = means_all(goal)
+    return {
+        one.tool
+        for one in found
+        if one.tool not in changing
+        or ((changing[one.tool] or not named) and (every or not _does_all(goal, one)))
+    }
+
+
+def _does_all(goal: str, ports: Ports) -> bool:
+    """Say whether a tool changes all that there is, and a goal does not say its very name: `cancel my order`."""
+    if not seems_to_change(ports):
+        return False
+    words = name_words(ports)
+    if not _SAYS_ALL.isdisjoint(words):
+        return True
+    first = re.split(r"[.\n]", ports.description.strip(), maxsplit=1)[0]
+    if ports.required or not (seems_to_destroy(ports) or means_all(first)):
+        return False
+    clauses = (set(re.findall(r"[^\W_]+", one)) for one in _CLAUSE.split(goal.casefold()))
+    return not any(set(words) <= said for said in clauses)
 
 
 def _objects(ports: Ports) -> set[str]:
     """Give the words of a tool's name that are not what it does."""
     name = ports.original_name or ports.tool.rpartition("__")[2]
-    return set(terms(name)) - {word for verb in verbs_of(ports) for word in terms(verb)}
+    verbs = verbs_of(ports)
+    # `purge_archive` purges one.
+    return set(terms(name)) - {word for verb in verbs - THINGS or verbs for word in terms(verb)}
 
 
 def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:

@@ -6,15 +6,19 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.graph.described import Described, described, is_form
 from halflap.graph.things import PRODUCTS, REPORTS, TELLS, is_thing
 from halflap.graph.verbs import (
-    ALIKE,
+    ACTS,
+    AGENTS,
     AT_TIMES_THINGS,
     CHANGING,
     COMPOUND,
     DESTROYING,
+    DOUBTFUL,
     ENDS_IN,
     HARMLESS_WITH,
+    IDIOMS,
     INFLECTED,
     MOSTLY_THINGS,
     NO_COMPOUND,
@@ -29,7 +33,7 @@ from halflap.graph.words import pieces_of
 if TYPE_CHECKING:
     from halflap.graph.edge import Ports
 
-__all__ = ["is_asked_for", "seems_to_change", "seems_to_destroy", "verbs_of"]
+__all__ = ["name_words", "seems_to_change", "seems_to_destroy", "verbs_of"]
 
 _SHORTEST_REST = 3
 _SHORTEST_VERB = 3
@@ -49,6 +53,10 @@ _TOLD = TELLS | {
     "logs",
     "type",
     "types",
+    "cost",
+    "costs",
+    "fee",
+    "fees",
 }
 _LOOKED_UP = frozenset({"geocode", "list", "search", "lookup", "get", "find", "show", "read"})
 _LEADS_TO_A_THING = frozenset({"to", "with", "as", "from", "about", "by", "of", "for"})
@@ -60,44 +68,22 @@ _HANDED_OVER = [
     )
 ]  # fmt: skip
 """What the parameters of tools that write something down, or pay for it, are called."""
-_SAYS_READING = (READING - {"are", "can", "does", "has", "is", "how"}) | {
-    "return",
-    "provide",
-    "tell",
-    "lookup",
-    "look",
-}
-"""What the description of a tool begins with that only reads, if its name says nothing."""
-_ABOUT_ITSELF = re.compile(
-    r"^\W*(?:(?:\w+\s+){0,3}tool\s+(?:to|that|which|for|allows?\s+(?:you\s+)?to)?\s*|use\s+this\s+(?:tool\s+)?to\s+"
-    r"|(?:allows?|lets?)\s+(?:you\s+|users\s+)?(?:to\s+)?)"
-)
+_WRITTEN = frozenset({"email", "mail", "post", "text", "message", "file"})
 _VERBS = DESTROYING | CHANGING
+_SEARCHING = frozenset({"find", "search", "scan", "locate", "detect", "query", "filter", "match"})
+"""What comes before something is done with what was found: `find_delete_duplicates`."""
+_FOR_SALE = ["for", "sale"]
+_SAYS_WHICH = frozenset({"open", "free", "new"})
+"""What is done with one, and says what several are like: `open_account`, `open_tickets`."""
+_ENDS_AS_VERBS = re.compile(r".{3,}(?:[^aeiou]i[sz]e|ify|[^aeiou]ate)")
+_ENDS_AS_VERBS_ONLY = frozenset(
+    {"template", "certificate", "candidate", "estate", "climate", "private", "alternate", "aggregate", "coordinate",
+     "duplicate", "corporate", "affiliate", "associate", "franchise", "enterprise", "merchandise", "promise", "premise",
+     "sunrise", "precise", "chocolate", "ultimate", "separate", "birthdate", "startdate", "enddate", "substrate",
+     "graduate", "advocate", "magistrate", "surrogate", "concise", "immediate", "intermediate", "license", "update"}
+)  # fmt: skip
 _AGAIN = frozenset({"and", "or", "then"})
 """Another verb comes behind these: `find_and_delete`."""
-_BEFORE = frozenset(
-    [
-        "to",
-        "and",
-        "then",
-        "please",
-        "or",
-        "also",
-        "you",
-        "i",
-        "we",
-        "now",
-        "just",
-        "us",
-        "should",
-        "must",
-        "will",
-    ]
-)
-"""What comes before a verb in a goal, and not before a thing."""
-_NOT = frozenset({"not", "never", "without", "don", "doesn", "dont", "no"})
-_NEAR = 3
-_GOAL_WORD = re.compile(r"[^\W\d_]+|[,.;:!?]")
 
 
 def seems_to_change(ports: Ports) -> bool:
@@ -114,23 +100,13 @@ def seems_to_destroy(ports: Ports) -> bool:
     return ports.changes is not False and not DESTROYING.isdisjoint(verbs_of(ports))
 
 
-def is_asked_for(goal: str, ports: Ports) -> bool:
-    """Say whether a goal names what a tool does, if that changes something; one that reads may be meant anyhow.
-
-    What it does is its verb: who asks for orders asks for no `order_pizza`, and who cancels one for no `create_order`.
-    """
-    if not seems_to_change(ports):
-        return True
-    # Of a word that is not known to change anything the place is what tells: it comes first.
-    verbs = verbs_of(ports) or frozenset(_without_server(_name(ports), ports.server)[:1])
-    # What destroys has to be said, whatever else it does: to find is not to `find_and_delete`.
-    needed = verbs & DESTROYING or verbs
-    said = _GOAL_WORD.findall(goal.casefold())
-    return any(_says(said, verb) for verb in needed)
-
-
 def _name(ports: Ports) -> str:
     return ports.original_name or ports.tool.rpartition("__")[2]
+
+
+def name_words(ports: Ports) -> list[str]:
+    """Give the words of a tool's name, without its server's or product's where it begins with that."""
+    return _without_server(_name(ports), ports.server)
 
 
 def verbs_of(ports: Ports) -> frozenset[str]:
@@ -148,7 +124,7 @@ def _verbs(name: str, server: str, required: frozenset[str], description: str) -
     """
     words = _without_server(name, server)
     own = _own_things(required)
-    said = _Said(required, _first_word(description))
+    said = _Said(required, described(description))
     found: set[str] = set()
     first = True
     for at, word in enumerate(words):
@@ -161,56 +137,86 @@ def _verbs(name: str, server: str, required: frozenset[str], description: str) -
             found.add(verb)
     reads = bool(found & READING)
     found -= READING
-    if words and (last := _verb_in(words[-1])) and last in _VERBS:
-        behind = any(one in READING for one in words[:-1])
-        is_thing_here = last in AT_TIMES_THINGS if behind else last in THINGS - DESTROYING
-        # `list_delete` deletes lists for all that is known; `search_archive` searches.
-        if not is_thing_here:
-            found.add(last)
-    if not found and not reads and words:
-        found |= _unknown(words, own, said)
-    return frozenset(found)
-
-
-def _first_word(description: str) -> str:
-    told = _ABOUT_ITSELF.sub("", description.casefold()).split(maxsplit=1)[:1]
-    return re.sub(r"[^a-z]+", "", told[0]) if told else ""
+    found |= _at_the_end(words) | _with_what_is_found(words)
+    if found or not words:
+        return frozenset(found)
+    told = said.told
+    if told.change is not None and (told.is_sure or not reads):
+        return frozenset({told.change} | (set() if reads else _act(words)))
+    return frozenset() if reads else frozenset(_unknown(words, own, said))
 
 
 class _Said(NamedTuple):
     """What is known of a tool beside its name."""
 
     required: frozenset[str]
-    does: str
-    """The word that its description begins with."""
+    told: Described
 
     @property
     def reads(self) -> bool:
-        return any(_is_form(self.does, one) for one in _SAYS_READING)
+        return self.told.reads
+
+
+def _at_the_end(words: list[str]) -> set[str]:
+    last = _verb_in(words[-1]) if words else None
+    if last is None or last not in _VERBS or not HARMLESS_WITH.get(last, frozenset()).isdisjoint(words):
+        return set()
+    behind = any(one in READING for one in words[:-1])
+    # `get_kills`
+    is_thing_here = (
+        (last in AT_TIMES_THINGS or words[-1] == f"{last}s") if behind else last in THINGS - DESTROYING
+    )
+    # `list_delete` deletes lists for all that is known; `search_archive` searches.
+    return set() if is_thing_here else {last}
+
+
+def _with_what_is_found(words: list[str]) -> set[str]:
+    """Give what is done with what is found: `search_replace_in_file`; a `find_cancel_policy` finds a policy."""
+    for before, word, behind in zip(words, words[1:], words[2:], strict=False):
+        is_done = word in _VERBS and word not in AT_TIMES_THINGS
+        if before in _SEARCHING and is_done and behind not in REPORTS and behind not in _TOLD:
+            return {word}
+    return set()
+
+
+def _act(words: list[str]) -> set[str]:
+    """Give what a name without a verb that is known says is done: the act that it ends with, or what it ends with."""
+    last = words[-1]
+    known = ACTS.get(last) or AGENTS.get(last)
+    if known is not None:
+        return {known}
+    return set() if len(words) == 1 or is_thing(last) else {last}
 
 
 def _unknown(words: list[str], own: frozenset[str], said: _Said) -> set[str]:
     """Give the verb of a name that has none that is known, if it may have one: in doubt it changes something."""
-    named = next((one for one in words if _is_form(said.does, one) and not is_thing(one)), None)
+    last = words[-1]
+    if last in _ON_OFF:
+        return {last}
+    if said.reads:
+        return set()
+    named = next((one for one in words if is_form(said.told.does, one) and not is_thing(one)), None)
     if named is not None:
         # `server_hibernate`: "Hibernates a server."
-        return {named}
-    if words[-1] in _ON_OFF:
-        return {words[-1]}
+        return {named.removesuffix("s") if named.removesuffix("s") in _VERBS else named}
+    is_act = last not in own and (last in ACTS or last in AGENTS)
+    # `vm_hibernate`
+    is_verb = _ENDS_AS_VERBS.fullmatch(last) is not None and last not in _ENDS_AS_VERBS_ONLY
+    if is_act or (is_verb and len(words) > 1):
+        return _act(words)
     nothing = max(map(len, words)) < _SHORTEST_VERB
-    plural = len(words) == 1 and words[0].endswith("s") and not words[0].endswith("ss")
-    about = words[0] in own or words[0] in THINGS or words[0] in SELDOM_THINGS or is_thing(words[0])
-    if said.reads or nothing or plural or about or words[-1] in TELLS:
-        return set()
-    return {words[0]}
+    plural = _is_plural(last) and (len(words) == 1 or bool(said.told.does))
+    about = nothing or plural or _is_about_things(words[0], own) or last in TELLS
+    return set() if about else {words[0]}
 
 
-def _is_form(said: str, verb: str) -> bool:
-    """Say whether a word is a verb as sentences begin with it: `Get`, `Gets`, `Searches`, `Queries`, `Getting`."""
-    if not said.startswith(verb[:-1]) or not verb:
-        return False
-    stem = verb.removesuffix("e")
-    return said in {verb, f"{verb}s", f"{verb}es", f"{verb[:-1]}ies", f"{stem}ing", f"{verb}{verb[-1]}ing"}
+def _is_about_things(word: str, own: frozenset[str]) -> bool:
+    forms = {word, word.removesuffix("s")} if _is_plural(word) else {word}
+    return any(one in own or one in THINGS or one in SELDOM_THINGS or is_thing(one) for one in forms)
+
+
+def _is_plural(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss")
 
 
 def _own_things(required: frozenset[str]) -> frozenset[str]:
@@ -223,20 +229,38 @@ def _verb_at(words: list[str], at: int, own: frozenset[str], said: _Said) -> str
     """Give the verb that a word is where a verb can stand."""
     word = words[at]
     rest = words[at + 1 :]
-    if word == "check" and rest[:1] in (["in"], ["out"]):
-        return "checkout"
-    if word in READING:
-        return word
-    if word in HARMLESS_WITH and not HARMLESS_WITH[word].isdisjoint(rest):
-        return "get"
+    settled = _idiom(word, rest) or (word if word in READING else _read_at_times(words, at, said))
+    if settled is not None:
+        return settled
     verb = _verb_in(word)
     about = False
-    if verb in SELDOM_THINGS:
+    if word in _SAYS_WHICH and rest and _is_plural(rest[-1]) and said.told.change is None:
+        # Whose ids are taken is what it is done to.
+        about = rest[-1].removesuffix("s") not in own
+    elif verb in SELDOM_THINGS:
         told = bool(rest) and (word in own or rest[-1] in _TOLD or rest[-1] in _LOOKED_UP)
         about = told or (not rest and bool(at) and is_thing(words[at - 1]) and not said.required)
     elif verb in THINGS and verb not in DESTROYING:
         about = _is_about(words, at, own, said)
     return None if about else verb
+
+
+def _idiom(word: str, rest: list[str]) -> str | None:
+    """Give what several words do together: to `check_out` is not to check, to `list_for_sale` is not to list."""
+    if word == "list" and rest[-2:] == _FOR_SALE:
+        return "offer"
+    return IDIOMS.get((word, rest[0])) if rest else None
+
+
+def _read_at_times(words: list[str], at: int, said: _Said) -> str | None:
+    """Settle a verb that reads or changes by what else is said: `convert_currency`, `ping_host`; `ping_user`."""
+    word, told = words[at], said.told
+    if word in HARMLESS_WITH and not HARMLESS_WITH[word].isdisjoint(words):
+        return told.change if told.change is not None and told.is_sure else "get"
+    if word not in DOUBTFUL:
+        return None
+    reads = words == [word] or (told.reads and not is_form(told.does, word))
+    return "get" if reads else word
 
 
 def _is_about(words: list[str], at: int, own: frozenset[str], said: _Said) -> bool:
@@ -248,7 +272,10 @@ def _is_about(words: list[str], at: int, own: frozenset[str], said: _Said) -> bo
     if rest:
         # Whose id is taken is what it is done to: `ticket_item` with an `item_id` does something with that.
         object_ = rest[0] in own or rest[0].removesuffix("s") in own
-        return any(_is_plain_verb(one) for one in rest) or (rest[0] in REPORTS and not object_)
+        # `email_summary` with a `to`
+        is_written = word in _WRITTEN and any(_is_handed_over(one) for one in said.required)
+        told = rest[0] in REPORTS or (said.reads and rest[-1] in MOSTLY_THINGS)
+        return any(_is_plain_verb(one) for one in rest) or (told and not object_ and not is_written)
     if not said.required:
         return word not in TAKE_NOTHING
     return said.reads or (word in MOSTLY_THINGS and not any(_is_handed_over(one) for one in said.required))
@@ -281,34 +308,8 @@ def _verb_in(word: str) -> str | None:
 
 
 def _without_server(name: str, server: str) -> list[str]:
-    """Give the words of a tool's name, without its server's or product's where it begins with that."""
     words, prefix = pieces_of(name), pieces_of(server)
     size = len(prefix)
     if prefix and words[:size] == prefix and len(words) > size:
         words = words[size:]
     return words[1:] if len(words) > 1 and words[0] in PRODUCTS else words
-
-
-def _says(said: list[str], verb: str) -> bool:
-    alike = {verb, *(one for group in ALIKE if verb in group for one in group)}
-    return any(_is_said(said, at, one) for at in range(len(said)) for one in alike)
-
-
-def _is_said(said: list[str], at: int, verb: str) -> bool:
-    """Say whether a word of a goal is a verb, and this one: no `cancelled` order, no `delete` button's."""
-    if not _NOT.isdisjoint(said[max(0, at - _NEAR) : at]):
-        return False
-    if verb in AT_TIMES_THINGS and said[at + 1 : at + 2] == ["of"]:
-        # `transfers` are listed, and the `transfer of` something is one of them.
-        return False
-    before = said[at - 1] if at else ""
-    leads = not at or not before.isalpha() or before in _BEFORE or before.endswith("ly")
-    if said[at] == verb:
-        return leads or (
-            verb not in AT_TIMES_THINGS and before not in {"the", "a", "an", "of", "last", "latest"}
-        )
-    return leads and said[at] in {
-        f"{verb}ing",
-        f"{verb[:-1]}ing" if verb[-1] == "e" else "",
-        f"{verb}{verb[-1]}ing",
-    }

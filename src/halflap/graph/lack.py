@@ -27,7 +27,8 @@ _LAST = 100.0
 _TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
 _NOBODY = "No tool is known to return it."
 _NEW = "It is the new value: what is there now is not written back. Say it in `have`."
-_CHANGES = "it changes something, and is not what is wanted"
+_SEEMS = "it seems to change something (say otherwise under `tools.read_only`)"
+_CHANGES = f"{_SEEMS}, and is not what is wanted"
 _LACKS_MUCH = f"it lacks more than {MOST_OPEN} values itself"
 _LONGEST_TEXT = 300
 _LONGEST_TYPE = 200
@@ -124,7 +125,7 @@ def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack
 
 def _why_refused(ports: Ports) -> str:
     if seems_to_change(ports):
-        return "it changes something: want the tool itself to have it called"
+        return f"{_SEEMS}: want the tool itself to have it called"
     return _LACKS_MUCH
 
 

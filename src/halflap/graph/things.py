@@ -51,7 +51,11 @@ _THINGS = frozenset(
      "tld", "sku", "npm", "pypi", "kpi", "gps", "faq", "pgn", "health", "hello", "help", "manual", "docs",
      "status", "info", "air", "sun", "moon", "sunrise", "sunset", "tide", "temperature", "humidity", "wind", "rain",
      "population", "history", "faculty", "exhibit", "shelter", "tempo", "chroma", "mfcc", "prompt", "svg", "diff",
-     "screenshot", "screenshots", "snapshot", "snapshots"}
+     "screenshot", "screenshots", "snapshot", "snapshots", "pupil", "homework", "attendance", "parent", "port", "berth",
+     "departure", "arrival", "distance", "quote", "slot", "evening", "depth", "fee", "trail", "audit", "access", "vm",
+     "detail", "definition", "horoscope", "sentiment", "direction", "vessel", "dock", "ward", "bed", "nurse",
+     "receipt", "letter", "statement", "balance", "fare", "bill", "grade", "exam", "timetable", "clinic",
+     "allergy", "lab", "gauge", "valve", "tank", "pump", "tenancy", "mailbox", "inbox", "sms", "quiz", "pilot"}
 )  # fmt: skip
 _LIKE = frozenset(
     {"top", "latest", "recent", "current", "all", "my", "our", "your", "best", "worst", "upcoming", "available",
@@ -60,7 +64,7 @@ _LIKE = frozenset(
      "pending", "overdue", "unread", "cancelled", "canceled", "deleted", "archived", "completed", "failed", "last",
      "first", "oldest", "newest", "total", "random", "secure", "global", "local", "public", "private", "historical",
      "sequential", "supported", "known", "esports", "installed", "assigned", "shared", "remaining", "common", "full",
-     "about", "in", "by", "of"}
+     "about", "in", "by", "of", "free", "hot", "new", "old", "busy", "late", "cheap", "cheapest", "next", "previous"}
 )  # fmt: skip
 """What says which, or what something is like."""
 PRODUCTS = frozenset(
@@ -69,7 +73,7 @@ PRODUCTS = frozenset(
      "linear", "asana", "trello", "hubspot", "salesforce", "zendesk", "sentry", "datadog", "pagerduty", "figma",
      "airtable", "supabase", "postgres", "mysql", "mongodb", "redis", "sqlite", "snowflake", "bigquery", "spotify",
      "youtube", "reddit", "linkedin", "paypal", "square", "twilio", "sendgrid", "mailchimp", "dropbox", "wikipedia",
-     "mcp"}
+     "mcp", "valorant"}
 )  # fmt: skip
 """What stands before a tool's own name, though its server is called something else."""
 _MADE_TO_THINGS = re.compile(

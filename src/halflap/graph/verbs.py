@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 __all__ = [
+    "ACTS",
+    "AGENTS",
     "ALIKE",
     "AT_TIMES_THINGS",
     "CHANGING",
     "COMPOUND",
     "DESTROYING",
+    "DOUBTFUL",
     "ENDS_IN",
     "HARMLESS_WITH",
+    "IDIOMS",
     "INFLECTED",
     "MAKING",
     "MOSTLY_THINGS",
     "NOT_BEFORE",
     "NO_COMPOUND",
     "READING",
+    "SAID_READING",
     "SELDOM_THINGS",
     "TAKE_NOTHING",
     "THINGS",
@@ -24,15 +29,16 @@ __all__ = [
 READING = frozenset(
     {"get", "list", "search", "find", "fetch", "read", "query", "lookup", "retrieve", "show", "describe", "check",
      "count", "view", "browse", "inspect", "preview", "download", "export", "summarize", "calculate", "validate",
-     "is", "has", "can", "explain", "compare", "analyze", "verify", "select", "scan", "watch", "poll", "peek",
+     "is", "has", "can", "explain", "compare", "analyze", "verify", "scan", "watch", "poll", "peek",
      "geocode", "translate", "extract", "parse", "estimate", "recommend", "suggest", "predict", "detect", "classify",
-     "tokenize", "hash", "encode", "decode", "diff", "tail", "head", "grep", "ls", "ping", "trace", "track", "measure",
+     "tokenize", "hash", "encode", "decode", "diff", "tail", "head", "grep", "ls", "trace", "measure",
      "observe", "explore", "discover", "locate", "identify", "match", "filter", "sum", "average", "what", "who",
-     "where", "when", "how", "which", "does", "are", "display", "render", "plot", "visualize", "simulate", "solve",
+     "where", "when", "how", "which", "does", "are", "display", "render", "plot", "visualize", "simulate",
      "compute", "determine", "infer", "analyse", "analyzer", "lint", "think", "guess", "whois", "research", "reader",
      "getter", "searcher", "finder", "viewer", "checker", "validator", "predictor", "calculator", "parser", "exists",
-     "splitter", "lists", "summarise", "recall", "collect", "expect", "assert", "whoami", "now", "echo", "look", "see",
-     "tell", "evaluate", "rank", "sort", "monitor", "weigh"}
+     "splitter", "lists", "summarise", "expect", "assert", "whoami", "now", "echo", "look", "see",
+     "tell", "evaluate", "rank", "sort", "monitor", "weigh", "define", "ask", "answer", "transcribe", "nslookup", "scrape",
+     "crawl", "enumerate", "obtain", "gather", "iterate", "proofread", "spellcheck", "ocr", "summarizer", "dig"}
 )  # fmt: skip
 HARMLESS_WITH = {
     "generate": frozenset(
@@ -45,10 +51,84 @@ HARMLESS_WITH = {
     ),
     "load": frozenset({"all", "data", "dataset", "tickers", "history", "csv", "config"}),
     "take": frozenset({"screenshot", "screenshots"}),
+    "clean": frozenset({"html", "text", "string"}),
+    "build": frozenset({"context", "query", "url"}),
+    "pull": frozenset({"request", "requests", "report", "reports", "data", "stats"}),
+    "ping": frozenset(
+        {"host", "hosts", "server", "servers", "ip", "url", "address", "domain", "service", "site", "website", "database",
+         "db", "api", "endpoint", "node", "gateway", "test"}
+    ),
+    "track": frozenset(
+        {"shipment", "package", "parcel", "order", "flight", "delivery", "price", "prices", "status", "packages",
+         "shipments", "parcels", "location", "progress", "train", "vessel", "ship", "container"}
+    ),
+    "select": frozenset({"rows", "row", "columns", "records", "query", "data", "all", "from", "items"}),
+    "recall": frozenset({"memory", "memories", "facts", "fact", "context", "knowledge", "notes", "note"}),
+    "collect": frozenset({"stats", "statistics", "metrics", "logs", "data", "info", "information", "feedback"}),
+    "solve": frozenset(
+        {"equation", "equations", "puzzle", "problem", "system", "integral", "expression", "sudoku", "math", "maze"}
+    ),
     "resolve": frozenset({"id", "ids", "name", "names", "address", "url", "dns", "domain", "hostname", "symbol"}),
     "open": frozenset({"details", "nodes"}),
 }  # fmt: skip
 """Verbs that make something, and of what that leaves everything else as it was."""
+DOUBTFUL = frozenset({"ping", "track", "select", "recall", "collect", "solve"})
+"""What reads where nothing else is said, or the description reads: `ping`; `ping_user` bothers somebody."""
+SAID_READING = (
+    (READING - {"are", "can", "does", "has", "is", "how"})
+    | DOUBTFUL
+    | frozenset(
+        {
+            "return",
+            "provide",
+            "tell",
+            "lookup",
+            "look",
+            "give",
+            "output",
+            "expose",
+            "present",
+            "offer",
+            "supply",
+            "report",
+            "say",
+            "convert",
+            "format",
+            "know",
+            "learn",
+            "contain",
+            "access",
+            "assess",
+            "examine",
+            "reveal",
+            "query",
+            "quote",
+            "pull",
+            "dump",
+            "sample",
+            "enumerate",
+            "capture",
+            "interpret",
+            "transform",
+            "load",
+            "resolve",
+            "navigate",
+            "test",
+            "score",
+            "rate",
+            "answer",
+            "receive",
+            "benchmark",
+            "profile",
+            "study",
+            "understand",
+            "survey",
+            "decide",
+            "forecast",
+        }
+    )
+)
+"""What the description of a tool begins with that only reads, if its name says nothing."""
 DESTROYING = frozenset(
     {"delete", "remove", "drop", "cancel", "purge", "destroy", "erase", "revoke", "truncate", "terminate", "kill",
      "wipe", "uninstall", "unsubscribe", "refund", "reset", "discard", "clear", "void", "deactivate", "disable",
@@ -87,8 +167,42 @@ CHANGING = DESTROYING | frozenset(
      "enforce", "waive", "settle", "reconcile", "log", "file", "print", "stamp", "request", "name", "price", "stock",
      "group", "table", "document", "note", "ticket", "transition", "partition", "commission", "reverse", "new",
      "insure", "crop", "trim", "compress", "encrypt", "split", "combine", "transform", "build", "compile", "step",
-     "evaluate", "exec", "eval", "test", "hover", "focus"}
+     "evaluate", "exec", "eval", "test", "hover", "focus", "discharge", "hibernate", "expedite", "writeoff", "euthanize",
+     "furlough", "zap", "sweep", "impersonate", "renew", "extend", "evacuate", "quarantine", "isolate",
+     "admit", "prescribe", "vaccinate", "relocate", "reassign", "repay", "reimburse", "fine", "punch", "unstage",
+     "stage", "stash", "rebase", "pardon", "ground", "seize", "confiscate", "impound", "tow", "blacklist", "whitelist",
+     "wake", "sleep", "ignite", "arm", "disarm", "detonate", "feed", "water", "brew", "cook", "bake", "wash", "clean",
+     "assemble", "recycle", "reissue", "reassess", "requisition", "repossess", "foreclose", "evolve", "breed", "sack",
+     "bring", "prepend", "free", "unarchive", "redo", "sanitize", "purify", "boost", "throttle"}
 )  # fmt: skip
+
+ACTS = {
+    "deletion": "delete", "cancellation": "cancel", "cancelation": "cancel", "removal": "remove", "erasure": "erase",
+    "replacement": "replace", "termination": "terminate", "creation": "create", "approval": "approve",
+    "activation": "activate", "deactivation": "deactivate", "revocation": "revoke", "destruction": "destroy",
+    "placement": "place", "settlement": "settle", "renewal": "renew", "insertion": "insert", "dismissal": "dismiss",
+    "suspension": "suspend", "rejection": "reject", "withdrawal": "withdraw", "acceptance": "accept",
+    "disposal": "scrap", "reversal": "reverse", "enrollment": "enroll", "enrolment": "enroll",
+    "installation": "install", "uninstallation": "uninstall", "submission": "submit", "transmission": "send",
+    "modification": "modify", "reassignment": "reassign", "assignment": "assign", "relocation": "relocate",
+    "repayment": "repay", "reimbursement": "reimburse", "adjustment": "adjust", "disconnection": "disconnect",
+    "payout": "pay", "execution": "execute", "eviction": "evict", "expulsion": "expel", "demolition": "demolish",
+    "confiscation": "confiscate", "conveyance": "transfer", "issuance": "issue", "rescheduling": "reschedule",
+    "closure": "close", "shutoff": "shutdown", "foreclosure": "foreclose",
+}  # fmt: skip
+"""Nouns for what is done, and the verb; those that are rather what comes of it (`payment`, `booking`) are not here."""
+AGENTS = {
+    "creator": "create", "merger": "merge", "opener": "open", "closer": "close", "remover": "remove",
+    "deleter": "delete", "updater": "update", "uploader": "upload", "cleaner": "clean", "eraser": "erase",
+    "killer": "kill", "writer": "write", "installer": "install", "executor": "execute", "inserter": "insert",
+    "adder": "add", "renamer": "rename", "mover": "move", "copier": "copy", "setter": "set",
+    "mailer": "mail", "purger": "purge", "wiper": "wipe", "shredder": "shred", "canceller": "cancel",
+    "canceler": "cancel", "destroyer": "destroy", "terminator": "terminate", "modifier": "modify",
+    "replacer": "replace", "saver": "save", "archiver": "archive", "deployer": "deploy",
+    "launcher": "launch", "starter": "start", "stopper": "stop", "restarter": "restart", "unlocker": "unlock",
+    "locker": "lock", "booker": "book",
+}  # fmt: skip
+"""What does something, and the verb: it ends the name of a tool, and is seldom a person there."""
 
 MAKING = frozenset(
     {"create", "add", "make", "insert", "book", "reserve", "order", "buy", "purchase", "send", "post", "email", "mail",
@@ -106,7 +220,8 @@ THINGS = frozenset(
      "debit", "credit", "deposit", "fund", "tag", "comment", "review", "score", "grade", "route", "log", "file",
      "price", "stock", "group", "table", "document", "note", "ticket", "report", "record", "message", "text", "alert",
      "index", "exchange", "trade", "name", "request", "claim", "award", "label", "rate", "snapshot", "backup",
-     "play", "call", "build", "test", "step", "type", "draft", "partition", "commission", "transition"}
+     "play", "call", "build", "test", "step", "type", "draft", "partition", "commission", "transition", "water",
+     "ground", "arm", "stage", "feed"}
 )  # fmt: skip
 """What is a thing, or says what one is like, as well."""
 MOSTLY_THINGS = frozenset(
@@ -119,7 +234,8 @@ SELDOM_THINGS = frozenset(
     {"ship", "return", "process", "fire", "burn", "flag", "pop", "scale", "power", "spam", "vote", "bid", "tip",
      "rent", "lease", "hold", "end", "link", "pin", "star", "like", "fix", "control", "drive", "heat", "train",
      "print", "stamp", "stake", "format", "reverse", "dispatch", "mint", "drain", "sync", "deploy", "import", "merge",
-     "push", "install", "move"}
+     "push", "install", "move", "free", "fine", "sleep", "clean", "discharge",
+     "sweep", "wake", "tow", "boost"}
 )  # fmt: skip
 """What is a thing only where what tells about one comes behind it: `return_policy`, `power_usage`."""
 TAKE_NOTHING = frozenset(
@@ -154,6 +270,14 @@ NO_COMPOUND = frozenset(
     {"dropbox", "dropdown", "dropdowns", "dropoff", "dropoffs", "droplet", "droplets", "dropout", "clearbit",
      "clearing", "clearinghouse", "sendgrid", "sendinblue", "sender", "senders", "killer", "clearly", "undelete"}
 )  # fmt: skip
+
+IDIOMS = {
+    ("get", "rid"): "remove",
+    ("check", "off"): "complete",
+    ("check", "in"): "checkout",
+    ("check", "out"): "checkout",
+}
+"""Words that do something else together than the first alone."""
 
 ALIKE = (
     frozenset(

@@ -1,0 +1,143 @@
+"""What the first words of a tool's description say: that it changes something, that it reads, or what it tells."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from halflap.graph.things import is_thing
+from halflap.graph.verbs import AT_TIMES_THINGS, CHANGING, DESTROYING, HARMLESS_WITH, SAID_READING
+
+__all__ = ["Described", "described", "is_form"]
+
+_ABOUT_ITSELF = re.compile(
+    r"^\W*(?:(?:\w+\s+){0,3}tool\s+(?:to|that|which|for|allows?\s+(?:you\s+)?to)?\s*|use\s+this\s+(?:tool\s+)?to\s+"
+    r"|(?:allows?|lets?|helps?)\s+(?:you\s+|users\s+)?(?:to\s+)?)"
+)
+_WORD = re.compile(r"[^\W\d_]+|[,.;:!?(]")
+_ADVERBS = frozenset(
+    {"permanently", "automatically", "irreversibly", "safely", "quickly", "simply", "immediately", "securely", "force",
+     "also", "directly", "easily", "forcibly", "completely", "asynchronously", "efficiently", "programmatically"}
+)  # fmt: skip
+_DETERMINERS = frozenset(
+    {"a", "an", "the", "this", "one", "all", "each", "every", "new", "your", "my", "some", "any", "its", "it", "them",
+     "another", "multiple", "several", "given", "specified", "existing", "specific", "up", "down", "off", "out", "in",
+     "back", "as", "two", "many"}
+)  # fmt: skip
+_BEHIND_THINGS = frozenset(
+    {"of", "that", "which", "who", "between", "for", "from", "per", "by", "at", "are", "is", "about", "with", "within"}
+)  # fmt: skip
+_BEGINS_THINGS = frozenset(
+    {"a", "an", "the", "all", "every", "each", "one", "which", "who", "what", "when", "where", "how", "whether", "why",
+     "number", "more", "any", "some", "these", "this", "free", "hot"}
+)  # fmt: skip
+_WEAK = frozenset(
+    {"run", "execute", "perform", "do", "load", "open", "print", "return", "process", "generate", "convert", "build",
+     "resolve", "request", "report", "call", "record", "test", "evaluate", "go", "navigate", "index", "group",
+     "review", "rate", "score", "grade", "split", "transform", "connect", "format", "combine", "log", "invoke",
+     "follow", "name", "price", "make", "take", "trigger", "compose", "start", "begin", "access", "document", "optimize",
+     "complete", "exec", "eval", "focus", "step", "control", "manage", "apply", "play", "switch", "scroll", "link",
+     "copy", "save", "store", "write", "create", "set", "alert", "give", "push", "new", "reverse", "tag", "label",
+     "annotate", "flag", "mark", "hold", "type", "text", "stream", "prepare", "read"}
+)  # fmt: skip
+"""What is said of reading, too: `Run a search`, `Create a list of`. It makes no `get_...` change anything."""
+_MADE_OF_NOTHING = HARMLESS_WITH["generate"] | {
+    "list", "report", "visualization", "overview", "table", "context", "query", "response", "answer", "analysis",
+    "url", "search", "description", "random",
+}  # fmt: skip
+_MAKES = frozenset(
+    {"create", "generate", "make", "build", "compose", "draw", "produce", "take", "run", "execute", "perform"}
+)
+_KEPT = frozenset(
+    {"file", "files", "folder", "document", "note", "page", "slide", "sheet", "database", "repository"}
+)
+_NEVER_SEVERAL = frozenset(
+    {"put", "buy", "close", "open", "write", "save", "merge", "push", "fill", "complete"}
+)
+"""What is a thing at times, but as the first word of a sentence is done."""
+_SENDS = frozenset({"send", "submit", "post", "issue", "put"})
+_QUERIES = frozenset({"query", "request", "search", "question", "prompt"})
+_OBJECT_WITHIN = 6
+
+
+class Described(NamedTuple):
+    """What the beginning of a description says."""
+
+    does: str
+    """Its first word."""
+    change: str | None
+    """The verb that it begins with, where that changes something: also one that is not known, but is a verb."""
+    is_sure: bool
+    """Whether that is hardly ever said of what only reads."""
+    reads: bool
+    """Whether it begins with a verb that reads, or with what is told."""
+
+
+@lru_cache(maxsize=1 << 14)
+def described(description: str) -> Described:
+    """Read how a description begins."""
+    words = _WORD.findall(_ABOUT_ITSELF.sub("", description.casefold()))
+    while words and (words[0] in _ADVERBS or not words[0].isalpha()):
+        words = words[1:]
+    if not words or not words[0].isascii():
+        return Described("", None, is_sure=False, reads=False)
+    first, then = words[0], words[1] if len(words) > 1 else ""
+    change = _change(first, then)
+    if _is_harmless(_CHANGES.get(first, ""), words[1:]):
+        return Described(first, None, is_sure=False, reads=True)
+    if change is not None:
+        return Described(first, change, is_sure=_is_sure(change, words), reads=False)
+    reads = first in _READS or first in _BEGINS_THINGS
+    told = reads or is_thing(first) or then in _BEHIND_THINGS or (_is_plural(first) and not then.isalpha())
+    if not told and then in {"a", "an", "the", "it"}:
+        # `Fines a driver`: whatever that is, it is done.
+        return Described(first, first.removesuffix("s"), is_sure=False, reads=False)
+    return Described(first, None, is_sure=False, reads=told)
+
+
+def is_form(said: str, verb: str) -> bool:
+    """Say whether a word is a verb as sentences begin with it: `Get`, `Gets`, `Searches`, `Queries`, `Getting`."""
+    return bool(verb) and said in _forms(verb)
+
+
+@lru_cache(maxsize=1 << 12)
+def _forms(verb: str) -> frozenset[str]:
+    ending = "es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else "s"
+    third = f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2:-1] not in set("aeiou") else verb + ending
+    return frozenset({verb, third, f"{verb.removesuffix('e')}ing", f"{verb}{verb[-1]}ing"})
+
+
+_READS = {form: verb for verb in sorted(SAID_READING) for form in _forms(verb)}
+_CHANGES = {form: verb for verb in sorted(CHANGING) for form in _forms(verb)} | {one: one for one in CHANGING}
+
+
+def _change(first: str, then: str) -> str | None:
+    """Give the verb that changes something and that a description begins with: `Orders a card`, but no `Orders of`."""
+    verb = _CHANGES.get(first)
+    if verb is None or verb in SAID_READING - DESTROYING or then == "of":
+        return None
+    if verb not in AT_TIMES_THINGS or verb in _NEVER_SEVERAL or then in _DETERMINERS:
+        return verb
+    # `Order details`, `Orders that`; but `Order pizza`
+    is_told = first != verb or is_thing(then) or then in _BEHIND_THINGS or not then.isalpha()
+    return None if is_told else verb
+
+
+def _is_sure(verb: str, words: list[str]) -> bool:
+    """Say whether a verb is hardly said of reading: `Cancels an order`, but no `Cancel reasons`, no `Send a query`."""
+    asks = verb in _SENDS and not _QUERIES.isdisjoint(words[:_OBJECT_WITHIN])
+    leads = words[0] != verb or (len(words) > 1 and words[1] in _DETERMINERS)
+    return leads and not asks and verb not in _WEAK
+
+
+def _is_harmless(verb: str, rest: list[str]) -> bool:
+    """Say whether what is made leaves everything as it was: a chart, a summary, a search."""
+    near = set(rest[:_OBJECT_WITHIN])
+    if verb in _MAKES and near.isdisjoint(_KEPT) and not near.isdisjoint(_MADE_OF_NOTHING):
+        return True
+    return not HARMLESS_WITH.get(verb, frozenset()).isdisjoint(near)
+
+
+def _is_plural(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss")
