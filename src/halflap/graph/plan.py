@@ -12,6 +12,7 @@ from halflap.graph.have import Have
 from halflap.graph.knuth import GOAL
 from halflap.graph.lack import Lack, lack_of, lack_of_target
 from halflap.graph.picture import workflow_mermaid
+from halflap.graph.remaining import asks_for_a_part, more_of
 from halflap.graph.search import Search
 from halflap.graph.supply import repeats
 from halflap.graph.terms import Terms
@@ -168,12 +169,20 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
         edges = search.terms.graph.into(task.ports.tool)
         tasks[task.id] = replace(looped_task, matches=tuple(_matches(looped_task, edges, tasks)))
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
-    looped |= {(one.step, one.target.kind == "tool" or bool(many(one.path))) for one in wanted}
+    looped |= {(one.step, bool(many(one.path))) for one in wanted}
+    whole = {one.step for one in wanted if one.target.kind == "tool"}
     for at, task in tasks.items():
         cursor = _cursor(task, search.terms.graph.into(task.ports.tool))
-        collects = outer_arrays(task.ports) if (at, True) in looped and cursor is not None else ()
+        is_used = (at, True) in looped
+        collects = outer_arrays(task.ports) if (is_used or at in whole) and cursor is not None else ()
         if cursor is not None and collects:
-            tasks[at] = replace(task, paginates=cursor, collects=collects)
+            more = more_of(task.ports, cursor)
+            tasks[at] = replace(task, paginates=cursor, collects=collects, more=more)
+        elif is_used and not any(
+            one.origin == "have" and asks_for_a_part(one.slot[0].key) for one in task.arguments
+        ):
+            # A result that is printed as it came says so itself.
+            tasks[at] = replace(task, more=more_of(task.ports, None))
     workflow = Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
     return replace(workflow, unused=tuple(search.terms.have.unused(workflow)))
 

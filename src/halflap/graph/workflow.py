@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.edge import Evidence, Link, Path, Ports
+    from halflap.graph.remaining import More
 
 __all__ = ["Axis", "Given", "Match", "Target", "Task", "Wanted", "Workflow", "axes_of", "many", "slot_text"]
 
@@ -115,6 +116,8 @@ class Task:
     """From the cursor that comes back to the parameter that takes it."""
     collects: tuple[Path, ...] = ()
     """The arrays that grow page by page."""
+    more: tuple[More, ...] = ()
+    """What says that all that was returned is a part, where the whole is needed."""
 
     @property
     def sources(self) -> tuple[str, ...]:
