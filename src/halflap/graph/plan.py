@@ -11,6 +11,7 @@ from halflap.graph.emit import program
 from halflap.graph.have import Have
 from halflap.graph.knuth import GOAL
 from halflap.graph.lack import Lack, lack_of, lack_of_target
+from halflap.graph.matching import chosen, matches
 from halflap.graph.picture import workflow_mermaid
 from halflap.graph.remaining import asks_for_a_part, more_of
 from halflap.graph.search import Search
@@ -21,7 +22,6 @@ from halflap.graph.want import goal_of
 from halflap.graph.workflow import (
     Axis,
     Given,
-    Match,
     Target,
     Task,
     Wanted,
@@ -32,7 +32,7 @@ from halflap.graph.workflow import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
@@ -167,7 +167,8 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
         missing += [(task.id, one.slot) for one in task.arguments if one.origin == "missing"]
         looped_task = replace(task, axes=_axes(task, tasks))
         edges = search.terms.graph.into(task.ports.tool)
-        tasks[task.id] = replace(looped_task, matches=tuple(_matches(looped_task, edges, tasks)))
+        tasks[task.id] = replace(looped_task, matches=tuple(matches(looped_task, edges, tasks)))
+    tasks, wanted = chosen(search.terms.have, tasks, wanted)
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, bool(many(one.path))) for one in wanted}
     whole = {one.step for one in wanted if one.target.kind == "tool"}
@@ -262,24 +263,6 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
         axes |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
         axes |= {Axis.at_hand(one.have): None} if one.each else {}
     return tuple(axes)
-
-
-def _matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
-    """Give what says of the items that a step is called for whether they go with what is at hand for it."""
-    at_hand = [one.slot for one in task.arguments if one.origin == "have" and not one.each]
-    for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks):
-        links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
-        for slot in at_hand:
-            found = [
-                (link.confidence, len(axis.path), Match(slot, axis, link.source))
-                for link in links
-                if link.target == slot
-                for axis in task.axes
-                if axis.step == step and link.source[: len(axis.path)] == axis.path
-            ]
-            if found:
-                # The surest; of the loops that lead there, the innermost.
-                yield max(found, key=lambda one: one[:2])[2]
 
 
 def _cursor(task: Task, edges: Sequence[Edge]) -> Link | None:

@@ -94,9 +94,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """That of what is gone through only those items count that have what is at hand for a slot, too."""
+    """That of what is gone through only those items count that have what is at hand, for a slot or for none."""
 
-    slot: Path
+    given: Given
+    """What is at hand; with `each`, one of these."""
     axis: Axis
     path: Path
     """Where they have it, in the result of the axis's step."""
@@ -133,6 +134,8 @@ class Wanted:
     step: str
     path: Path = ()
     confidence: float = 1.0
+    matches: tuple[Match, ...] = ()
+    """Of which items it is, where there are many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,19 @@ class Workflow:
         for wanted in self.wanted:
             sure *= wanted.confidence
         return sure
+
+    def at_hand(self) -> Iterator[str]:
+        """Give the names of what is used of what is at hand, as arguments or to choose."""
+        for task in self.tasks:
+            yield from (one.have for one in task.arguments if one.origin == "have")
+        yield from (match.given.have for match in self.matches())
+
+    def matches(self) -> Iterator[Match]:
+        """Give all that chooses among items."""
+        for task in self.tasks:
+            yield from task.matches
+        for wanted in self.wanted:
+            yield from wanted.matches
 
     def links(self) -> Iterator[Given]:
         """Give all that goes from one step to another."""
