@@ -121,8 +121,7 @@ def place_readings(
         _bare(found, path, subject, kind, form, is_only=is_only)
     elif path:
         _add(found, own_words(path), 1.0, own=True)
-    if not subject.deletes:
-        _of_own_thing(found, subject)
+    _of_own_thing(found, subject, ends_here=subject.deletes)
     return tuple(found.values())
 
 
@@ -155,14 +154,16 @@ def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> 
         if _is_thing(words, kind):
             for attribute, sure in _NAMING:
                 _add(found, (*words, attribute), weight * sure)
-    if not subject.creates:
-        _of_own_thing(found, subject)
+    _of_own_thing(found, subject, ends_here=subject.creates)
     return tuple(found.values())
 
 
-def _of_own_thing(found: dict[str, Reading], subject: Subject) -> None:
-    """Note what names the very thing that a tool is about: between two that are, it says enough, whatever the word is."""
-    for attribute in _OWN_NAMES if subject.thing else ():
+def _of_own_thing(found: dict[str, Reading], subject: Subject, *, ends_here: bool) -> None:
+    """Note what names the very thing that a tool is about: between two that are, it says enough, whatever the word is.
+
+    `ends_here`: what is made anew has no name from others, and what is gone has none for them.
+    """
+    for attribute in _OWN_NAMES if subject.thing and not ends_here else ():
         known = found.get(phrase((*subject.thing, attribute)))
         if known is not None and known.weight == 1:
             found[ASKED + known.key] = Reading(ASKED + known.key, 1.0)
