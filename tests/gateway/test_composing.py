@@ -61,7 +61,7 @@ ALL = {
 
 def shop(folder: Path, **more: Any) -> Config:
     server = definitions(folder, *TOOLS, *more.pop("tools_too", ()), name="shop")
-    server |= {"trust_annotations": True}
+    server |= {"trust_annotations": more.pop("trusted", True)}
     return Config.from_mapping({"servers": [server], "store": {"path": str(folder / "store.db")}, **more})
 
 
@@ -235,6 +235,29 @@ def test_where_programs_may_only_read_plans_only_read(run: Run, tmp_path: Path) 
     assert "mcp__shop__print_credit_note" in graph.tools
     assert short(reading["suggestions"][0]["tools"])[-1] == "read_invoice"
     assert printing["suggestions"] == []
+
+
+def test_a_tool_that_programs_may_not_call_is_told_with_how_to_let_it_in(run: Run, tmp_path: Path) -> None:
+    config = shop(tmp_path, execution={"read_only": True}, trusted=False)
+
+    async def ask(gateway: Gateway) -> Any:
+        tool = await gateway.suggest_workflow(want="read_invoice")
+        field = await gateway.suggest_workflow(want="currency", have={"invoice_id": "I1"})
+        goal = await gateway.suggest_workflow(goal="read an invoice", have={"invoice_id": "I1"})
+        return tool, field, goal, await gateway.suggest_workflow(want="void_invoice")
+
+    tool, field, goal, changing = asked(run, config, ask)
+    for found in (tool, goal):
+        (missing,) = found["missing"]
+        assert found["suggestions"] == []
+        assert "mcp__shop__read_invoice: `execution.read_only` keeps it out" in missing["note"]
+        assert "`tools.read_only`" in missing["note"]
+    (could,) = field["missing"][0]["could_provide"]
+    assert could["tool"] == "mcp__shop__read_invoice"
+    assert "`tools.read_only`" in could["why"]
+    note = changing["missing"][0]["note"]
+    assert "since it changes something" in note
+    assert "tools.read_only" not in note
 
 
 @pytest.mark.parametrize(

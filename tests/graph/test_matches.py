@@ -59,3 +59,84 @@ def test_where_one_has_it_and_nothing_is_in_that_there_is_nothing() -> None:
 
 def test_without_anything_at_hand_all_are_gone_through() -> None:
     assert len(played().of("list_exhibits")) == 3
+
+
+SCHOOLS = tool("s", "list_schools", "", {"schools": [{"school_id": str, "name": str, "kind": str}]})
+PUPILS = tool(
+    "s",
+    "list_pupils",
+    "school_id!",
+    {"pupils": [{"pupil_id": str, "name": str, "age": int, "guardian_ids": [str], "home": {"city": str}}]},
+)
+GUARDIAN = tool("s", "get_guardian", "guardian_id!", {"guardian_id": str, "phone": str})
+COMPARE = tool("s", "compare_schools", "school_ids:string[]!", {"same": bool})
+
+
+def called(want: str, have: dict[str, Any]) -> Play:
+    graph = graph_of(SCHOOLS, PUPILS, GUARDIAN, COMPARE)
+    (first, *_) = plan(graph, want=[target_of(graph, want)], have=have).suggestions
+    assert not first.unused
+    answers: dict[str, Any] = {
+        "list_schools": lambda: {
+            "schools": [{"school_id": f"S{at}", "name": f"n{at}", "kind": "ab"[at % 2]} for at in range(3)]
+        },
+        "list_pupils": lambda school_id: {
+            "pupils": [
+                {
+                    "pupil_id": f"P{at}{school_id}",
+                    "name": f"kid{at}",
+                    "age": 10 + at,
+                    "guardian_ids": [f"G{at}{school_id}"],
+                    "home": {"city": "X" if at else "Y"},
+                }
+                for at in range(2)
+            ]
+        },
+        "get_guardian": lambda guardian_id: {"guardian_id": guardian_id, "phone": f"5{guardian_id}"},
+        "compare_schools": lambda school_ids: school_ids,
+    }
+    return play(program(first), graph.tools.values(), answers)
+
+
+class TestWhatNoParameterTakes:
+    @pytest.mark.parametrize(
+        ("have", "taken"),
+        [
+            ({"pupil_id": "P1S2"}, ["1S2"]),
+            ({"pupilId": ["P1S2", "P0S0"]}, ["0S0", "1S2"]),
+            ({"kind": "b"}, ["0S1", "1S1"]),
+            ({"kind": "b", "age": 11}, ["1S1"]),
+            ({"name": "kid0"}, ["0S0", "0S1", "0S2"]),
+            ({"city": "X", "kind": "b"}, ["1S1"]),
+            ({"school_name": "n2"}, ["0S2", "1S2"]),
+        ],
+    )
+    def test_it_says_which_items_are_meant_at_whichever_step(self, have: Any, taken: list[str]) -> None:
+        assert called("phone", have).value == [f"5G{one}" for one in taken]
+
+    def test_items_that_go_into_one_call_are_chosen_as_well(self) -> None:
+        assert called("compare_schools", {"kind": "a"}).of("compare_schools") == [
+            {"school_ids": ["S0", "S2"]}
+        ]
+        with pytest.raises(ValueError, match=r"list_schools returned nothing whose schools\[\]\.kind"):
+            called("compare_schools", {"kind": "z"})
+
+    def test_fields_that_are_printed_are_those_of_the_items_that_have_it(self) -> None:
+        assert called("pupil_id", {"age": 11}).value == ["P1S0", "P1S1", "P1S2"]
+        assert called("school_id", {"kind": "b"}).value == ["S1"]
+
+    @pytest.mark.parametrize("want", ["phone", "pupil_id"])
+    def test_where_no_item_has_it_that_is_said(self, want: str) -> None:
+        with pytest.raises(
+            ValueError, match=r"list_pupils returned nothing whose pupils\[\]\.age is the age at hand"
+        ):
+            called(want, {"age": 99})
+
+    def test_what_is_only_known_to_exist_has_to_be_filled_in(self) -> None:
+        with pytest.raises(ValueError, match="Fill in age"):
+            called("phone", {"age": None})
+
+    def test_what_is_of_another_type_chooses_nothing(self) -> None:
+        graph = graph_of(SCHOOLS, PUPILS, GUARDIAN)
+        (first, *_) = plan(graph, want=[target_of(graph, "phone")], have={"age": "old"}).suggestions
+        assert [name for name, _ in first.unused] == ["age"]

@@ -86,18 +86,22 @@ class Composing(Knowing):
 
         if want:
             target = self._target(graph, want)
+
+            def planned_for(tools: Graph | _Allowed) -> dict[str, Any]:
+                return plan(tools, want=[target], have=at_hand, limit=limit, every=every).to_json()
+
             return await asyncio.to_thread(
-                lambda: plan(flows, want=[target], have=at_hand, limit=limit, every=every).to_json()
+                lambda: self._with_kept_out(planned_for(flows), flows, lambda: planned_for(graph))
             )
         targets = await self._meant(goal, graph)
         asked = frozenset(one.tool for one in targets)
 
-        def suggest() -> dict[str, Any]:
+        def planned_for_goal(tools: Graph | _Allowed) -> dict[str, Any]:
             planned = [
                 (
                     one,
                     plan(
-                        flows,
+                        tools,
                         want=[Target("tool", one.tool)],
                         have=at_hand,
                         limit=limit,
@@ -109,7 +113,9 @@ class Composing(Knowing):
             ]
             return best(goal, planned, limit).to_json()
 
-        return await asyncio.to_thread(suggest)
+        return await asyncio.to_thread(
+            lambda: self._with_kept_out(planned_for_goal(flows), flows, lambda: planned_for_goal(graph))
+        )
 
     async def metrics(self) -> dict[str, Any]:
         """Count the tools by what is known of their results, the edges by coverage and evidence, what learning took.
@@ -185,6 +191,32 @@ class Composing(Knowing):
         meant = [Meant(name, score / top) for name, score in scores.items() if score > 0]
         return [one for one in meant if one.fit >= _RELEVANT][:_MOST_TARGETS]
 
+    def _with_kept_out(
+        self, found: dict[str, Any], flows: _Allowed, otherwise: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Say of what is missing which tools would have it, were they not kept out of programs, and how to let them in."""
+        if not flows.kept_out or not found["missing"]:
+            return found
+        could = otherwise()
+        without = could["missing"] or not could["suggestions"]
+        used = () if without else [one for one in could["suggestions"][0]["tools"] if one in flows.kept_out]
+        for one in found["missing"]:
+            if one["tool"] is None and one["parameter"] in flows.kept_out:
+                one |= {"near": [], "note": f"{one['parameter']}: {self._why_kept_out(one['parameter'])}."}
+            else:
+                one["could_provide"] += [{"tool": name, "why": self._why_kept_out(name)} for name in used]
+        return found
+
+    def _why_kept_out(self, name: str) -> str:
+        assert self._calls is not None
+        rule = "`execution.read_only` keeps it out of programs"
+        if self._calls.policy.changes(self.snapshot.tools[name]):
+            return f"{rule}, since it changes something"
+        return (
+            f"{rule}, since nobody who is trusted says that it changes nothing: if that is so, "
+            f"name it under `tools.read_only`, or trust what its server says of its tools (`trust_annotations`)"
+        )
+
     def _may_run(self, name: str) -> bool:
         """Say whether programs may call a tool."""
         tool = self.snapshot.tools.get(name)
@@ -201,6 +233,7 @@ class _Allowed:
     def __init__(self, graph: Graph, may_run: Callable[[str], bool]) -> None:
         self._graph = graph
         self._tools = {name: ports for name, ports in graph.tools.items() if may_run(name)}
+        self.kept_out = graph.tools.keys() - self._tools.keys()
 
     @property
     def tools(self) -> Mapping[str, Ports]:

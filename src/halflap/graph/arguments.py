@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.graph.edge import path_text
 from halflap.graph.loops import Frame
 from halflap.graph.ports import only_value
 from halflap.graph.syntax import call, constant, literal, load, store
@@ -40,6 +41,8 @@ class Arguments:
         for task in workflow.tasks:
             for one in task.arguments:
                 self._keep(task, one)
+        for match in workflow.matches():
+            self._keep_compared(match)
 
     def _keep(self, task: Task, given: Given) -> None:
         tool = task.ports.tool
@@ -58,6 +61,16 @@ class Arguments:
                 self.constants[name] = given.value
         if given.each:
             self._loops.at_hand[given.have] = self._at_hand[given.have]
+
+    def _keep_compared(self, match: Match) -> None:
+        have = match.given.have
+        if have not in self._at_hand:
+            name = self._at_hand[have] = self._names.make(have)
+            if match.given.value is None:
+                tool = self._workflow.order[match.axis.step].ports.tool
+                self.unfilled[name] = f"{have}, as {path_text(match.path)} of {tool}"
+            else:
+                self.constants[name] = match.given.value
 
     def names(self, task: Task) -> list[str]:
         """Give the parameters that a step passes, in their order."""
@@ -101,31 +114,31 @@ class Arguments:
             frame.generators.append(ast.comprehension(store(name), value, [there], 0))
         return held
 
-    def matches(self, task: Task, frame: Frame) -> list[ast.expr]:
+    def matches(self, matches: Iterable[Match], frame: Frame) -> list[ast.expr]:
         """Say which items go with what is at hand: those that have the same, or inside of which something has."""
-        return [self._match(task, one, frame) for one in task.matches]
+        return [self._match(one, frame) for one in matches if one.axis in frame.items]
 
-    def unmatched(self, task: Task) -> Iterator[tuple[Match, ast.expr]]:
+    def unmatched(self, matches: Iterable[Match]) -> Iterator[tuple[Match, ast.expr]]:
         """Say, of each place where what is at hand is looked for, that nothing has it there."""
-        for one in task.matches:
+        for one in matches:
             frame = Frame()
             if self._workflow.order[one.axis.step].axes:
                 self._loops.bind(frame, one.axis.step)
             for size in range(1, len(one.axis.path) + 1):
                 if one.axis.path[size - 1].kind != "key":
                     self._loops.enter(frame, Axis(one.axis.step, one.axis.path[:size]))
-            same = self._match(task, one, frame)
+            same = self._match(one, frame)
             yield one, ast.UnaryOp(ast.Not(), call("any", ast.GeneratorExp(same, frame.generators)))
 
-    def _match(self, task: Task, match: Match, frame: Frame) -> ast.expr:
+    def _match(self, match: Match, frame: Frame) -> ast.expr:
         inner = frame.copy()
         step, path = match.axis.step, match.path
         for size in range(len(match.axis.path) + 1, len(path) + 1):
             if path[size - 1].kind != "key":
                 self._loops.enter(inner, Axis(step, path[:size]))
-        at_hand = next(one for one in task.arguments if one.slot == match.slot)
         value = self._loops.value(inner, step, path)
-        same = ast.Compare(value, [ast.Eq()], [self._value(task, at_hand, frame, {})])
+        how: ast.cmpop = ast.In() if match.given.each else ast.Eq()
+        same = ast.Compare(value, [how], [load(self._at_hand[match.given.have])])
         return call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
 
     def of(self, task: Task, frame: Frame, sure: _Sure) -> dict[str, ast.expr]:
@@ -167,6 +180,8 @@ class Arguments:
                 if main.source[size - 1].kind != "key":
                     self._loops.enter(inner, Axis(main.step, main.source[:size]))
         if inner.generators:
+            entered = [one for one in task.matches if one.axis not in frame.items]
+            inner.generators[-1].ifs += self.matches(entered, inner)
             places = {(one.step, one.source): None for one in steps}
             doubtful = [one for one in places if one not in sure and not self._loops.is_sure(*one)]
             sure = sure | self._hold(inner, doubtful)

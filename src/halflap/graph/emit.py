@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.edge import Path
-    from halflap.graph.workflow import Task, Wanted, Workflow
+    from halflap.graph.workflow import Match, Task, Wanted, Workflow
 
 __all__ = ["program"]
 
@@ -102,7 +102,7 @@ class _Program:
 
     def _once(self, task: Task) -> tuple[list[ast.stmt], ast.expr]:
         frame = Frame()
-        before: list[ast.stmt] = []
+        before = list(self._refuse_no_match(task.matches))
         sure: dict[tuple[str, Path], str] = {}
         for one in task.arguments:
             single = one.origin == "step" and not many(one.source) and not self._workflow.order[one.step].axes
@@ -119,7 +119,7 @@ class _Program:
     def _looped(self, task: Task) -> tuple[list[ast.stmt], ast.expr]:
         """Call a step for each of what it is for."""
         frame = self._loops.frame_for(task, self._arguments.single_places(task))
-        matches = self._arguments.matches(task, frame)
+        matches = self._arguments.matches(task.matches, frame)
         axes = task.axes
         loops = self._loops
         inherited = [one for one in task.sources if loops.rows.get(one) and loops.rows[one].axes == axes]
@@ -147,16 +147,16 @@ class _Program:
             [ast.Raise(call("ValueError", told))],
             [],
         )
-        return [*self._refuse_no_match(task), assign(name, made), too_many], self._gather(
+        return [*self._refuse_no_match(task.matches), assign(name, made), too_many], self._gather(
             ast.Starred(several, ast.Load())
         )
 
-    def _refuse_no_match(self, task: Task) -> Iterator[ast.stmt]:
+    def _refuse_no_match(self, matches: Sequence[Match]) -> Iterator[ast.stmt]:
         """Write that it is an error that nothing has what is at hand: an empty list would hide it."""
-        for one, nothing in self._arguments.unmatched(task):
+        for one, nothing in self._arguments.unmatched(matches):
             tool = visible(self._workflow.order[one.axis.step].ports.tool, _LONGEST)
             path = visible(path_text(one.path), _LONGEST)
-            message = f"{tool} returned nothing whose {path} is the {slot_text(one.slot)} at hand."
+            message = f"{tool} returned nothing whose {path} is the {visible(slot_text(one.given.slot), _LONGEST)} at hand."
             yield ast.If(nothing, [ast.Raise(call("ValueError", constant(message)))], [])
 
     def _gather(self, *awaited: ast.expr) -> ast.expr:
@@ -171,6 +171,8 @@ class _Program:
 
     def _print(self) -> Iterator[ast.stmt]:
         wanted = self._workflow.wanted
+        for one in wanted:
+            yield from self._refuse_no_match(one.matches)
         if len(wanted) == 1 and self._may_lack(wanted[0]):
             yield from self._print_if_there(wanted[0])
             return
@@ -218,6 +220,8 @@ class _Program:
             if step.kind != "key":
                 loops.enter(frame, Axis(task.id, wanted.path[: at + 1]))
         value = loops.value(frame, task.id, wanted.path)
+        if frame.generators:
+            frame.generators[-1].ifs += self._arguments.matches(wanted.matches, frame)
         return ast.ListComp(value, frame.generators) if frame.generators else value
 
 

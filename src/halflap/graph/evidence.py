@@ -271,7 +271,8 @@ def _same(source: Node, target: Node, key: str, others: dict[At, list[Evidence]]
     if key[0] == RELATED:
         evidence = Evidence("declared", DECLARED, related_to(key))
     else:
-        told = Evidence("entity", _TOLD, f"{source.name} is there to tell it")
+        what = f"both are about it: {key[1:]}" if " " in key else f"{source.name} is there to tell it"
+        told = Evidence("entity", _TOLD, what)
         evidence = _ONE_OF_FEW if key[0] == "#" else told
     for give in source.gives[key]:
         for take in target.takes[key]:

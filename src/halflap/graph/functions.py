@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from halflap.graph.edge import path_text
 from halflap.graph.paging import keeps_its_cursor, last_page
 from halflap.graph.refusals import Refusals
 from halflap.graph.syntax import Names, assign, attribute, call, constant, into, load, store
@@ -43,7 +44,7 @@ class Functions:
 
     def call(self, task: Task, arguments: dict[str, ast.expr]) -> ast.expr:
         """Write the call of a step."""
-        if task.paginates is None and not self._refusals.is_needed(task):
+        if task.paginates is None and not task.more and not self._refusals.is_needed(task):
             return _tool_call(task.ports.tool, arguments)
         if task.id not in self._own:
             name = self._loops.results[task.id].removesuffix("_results")
@@ -69,6 +70,7 @@ class Functions:
         body = [
             assign(result, ast.Await(called)),
             *self._refusals.check(task, result),
+            *self._whole(task, result),
             ast.Return(load(result)),
         ]
         return _function(function, given.values(), body)
@@ -122,6 +124,7 @@ class Functions:
             *self._next(task, whole, cursor, last),
             loop,
             ast.If(load(cursor), [ast.Raise(call("ValueError", constant(message)))], []),
+            *self._whole(task, whole),
             ast.Return(load(whole)),
         ]
         return _function(function, given.values(), body)
@@ -135,7 +138,9 @@ class Functions:
         so_far = call("len", self._items(task, array, whole))
         number = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
         first = {name: load(one) for name, one in given.items()}
-        again = first | {task.paginates.target[0].key: so_far if turning.by == "items" else number}
+        last = self._names.make("last") if turning.by == "last" else ""
+        following = {"items": so_far, "pages": number, "last": load(last)}[turning.by]
+        again = first | {task.paginates.target[0].key: following}
         done = so_far if turning.tells == "items" else ast.BinOp(load(turn), ast.Add(), constant(1))
         told = ast.Compare(load(total), [ast.IsNot()], [constant(None)])
         ends: ast.expr = ast.BoolOp(ast.And(), [told, ast.Compare(done, [ast.GtE()], [load(total)])])
@@ -152,6 +157,7 @@ class Functions:
             [
                 assign(before, self._items(task, array, page)),
                 ast.If(ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), load(before)), ends]), [ast.Break()], []),
+                *(self._last(task, turning, before, last) if last else ()),
                 assign(page, ast.Await(_tool_call(task.ports.tool, again))),
                 *self._refusals.check(task, page),
                 ast.If(same, [_raise(f"{tool} returned the same page again.")], []),
@@ -161,11 +167,41 @@ class Functions:
             ],
             [_raise(f"{tool} has more pages than {self._most_pages} allows.")],
         )
-        if turning.tells == "items":
-            part = call(attribute(constant(f"{tool} returned {{}} of {{}}."), "format"), so_far, load(total))
-            fewer = ast.BoolOp(ast.And(), [told, ast.Compare(so_far, [ast.Lt()], [load(total)])])
-            yield ast.If(fewer, [ast.Raise(call("ValueError", part))], [])
+        yield from self._whole(task, whole)
         yield ast.Return(load(whole))
+
+    def _last(self, task: Task, turning: Turning, items: str, last: str) -> Iterator[ast.stmt]:
+        """Set what the next page begins after: the id of the last item."""
+        (array,) = task.collects
+        size = len(array) + 1
+        item = ast.Subscript(load(items), ast.UnaryOp(ast.USub(), ast.Constant(1)), ast.Load())
+        presence = self._loops.presence(task.id)
+        yield assign(last, into(item, turning.last[size:], turning.last[:size], presence))
+        tool, key = visible(task.ports.tool, _LONGEST), visible(turning.last[-1].key, _LONGEST)
+        lacks = _raise(f"{tool} says that there is more, and its last item has no {key} to go on from.")
+        yield ast.If(ast.Compare(load(last), [ast.Is()], [constant(None)]), [lacks], [])
+
+    def _whole(self, task: Task, whole: str) -> Iterator[ast.stmt]:
+        """Write that it is an error if a result still says that there is more: a part is not the whole."""
+        tool = visible(task.ports.tool, _LONGEST)
+        for one in task.more:
+            value = self._got(task, whole, one.path)
+            if one.kind == "total":
+                total = self._names.make("total")
+                count = call("len", self._items(task, one.array, whole))
+                yield assign(total, value)
+                told = ast.Compare(load(total), [ast.IsNot()], [constant(None)])
+                fewer = ast.BoolOp(ast.And(), [told, ast.Compare(count, [ast.Lt()], [load(total)])])
+                part = call(
+                    attribute(constant(f"{tool} returned {{}} of {{}}."), "format"), count, load(total)
+                )
+                yield ast.If(fewer, [ast.Raise(call("ValueError", part))], [])
+                continue
+            says = value
+            if one.kind != "next":
+                says = ast.Compare(value, [ast.Is()], [constant(one.kind == "yes")])
+            path = visible(path_text(one.path), _LONGEST)
+            yield ast.If(says, [_raise(f"{tool} says by {path} that there is more than it returned.")], [])
 
     def _keep(self, whole: str, path: Path, value: ast.expr) -> ast.stmt:
         """Write that what leads on is kept, by a function: null is not always what the tool declares it to be."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from halflap.graph.edge import path_text
+from halflap.graph.edge import key, path_text
 from halflap.graph.words import words_of
+from halflap.graph.workflow import Given
 from halflap.schema import compact
 
 if TYPE_CHECKING:
@@ -104,13 +105,24 @@ class Have:
         inside = len(keys) > 1 and slot.path[-1].kind == "key"
         return ".".join(keys) if inside and value is not None and not _taken(slot.type, value) else None
 
+    def left(self, used: set[str]) -> Iterator[str]:
+        """Give the names of what is not used; of an object, its parts may be."""
+        for name in sorted(self._values):
+            if not any(one == name or one.startswith(f"{name}.") for one in used):
+                yield name
+
+    def to_compare(self, name: str, kind: Type) -> Given | None:
+        """Give a value, or several, as what is of a type can be compared with; None if nothing of it can be the same."""
+        value = self._values[name]
+        if isinstance(value, dict) or not self._fits(kind, name, or_each=True):
+            return None
+        return Given(
+            (key(name),), "have", have=name, value=self.value(name, kind), each=self.is_each(kind, name)
+        )
+
     def unused(self, workflow: Workflow) -> Iterator[tuple[str, str]]:
         """Give what no step of a workflow uses, each with the reason."""
-        used = {one.have for task in workflow.tasks for one in task.arguments if one.origin == "have"}
-        for name in sorted(self._values):
-            # Of an object, its parts may be used.
-            if any(one == name or one.startswith(f"{name}.") for one in used):
-                continue
+        for name in self.left(set(workflow.at_hand())):
             refusing = next(
                 (
                     (task.ports.tool, slot)

@@ -8,17 +8,20 @@ from halflap.graph.edge import Evidence, Link
 from halflap.graph.fit import conflict
 from halflap.graph.node import PAGE_SLOTS
 from halflap.graph.ports import is_boolean
-from halflap.graph.turning import counted_pages
+from halflap.graph.turning import LINKS, counted_pages
 from halflap.graph.words import Words, phrase, words_of
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Path, Ports
     from halflap.graph.node import Node
 
-__all__ = ["keeps_its_cursor", "last_page", "pages"]
+__all__ = ["keeps_its_cursor", "last_page", "leads_on", "pages", "says_last", "says_more"]
 
 _SURE = 0.9
 _NEXT = frozenset({"next", "end", "continuation"})
+_NUMERIC = frozenset({"integer", "number"})
+_NUMBERED = frozenset({"page", "page number", "offset", "skip"})
+"""What takes a `next` that is a number."""
 
 
 def _phrases(text: str) -> frozenset[str]:
@@ -27,11 +30,12 @@ def _phrases(text: str) -> frozenset[str]:
 
 _CURSORS = _phrases(
     "cursor|next|next cursor|end cursor|page token|next page token|next token|continuation token|page cursor|marker|"
-    "next page cursor|next marker|next page id|scroll id|next start cursor|next continuation token|start cursor"
+    "next page cursor|next marker|next page id|scroll id|next start cursor|next continuation token|start cursor|"
+    "last id"
 )
 _TAKEN = _phrases(
     "cursor|after|page token|next token|next page token|next cursor|continuation token|continue|page cursor|marker|"
-    "start cursor|scroll id|starting after|next page cursor|next page id|next"
+    "start cursor|scroll id|starting after|next page cursor|next page id|next|after id"
 )
 _MORE = _phrases(
     "has more|more|has next|has next page|has more result|has more item|has more page|has more data|more result|"
@@ -54,14 +58,17 @@ def pages(node: Node) -> list[Link]:
     links = []
     for to, slot in enumerate(node.ports.slots):
         asked = phrase(node.slot_names[to])
-        if asked not in PAGE_SLOTS and asked != "start":
+        if asked not in PAGE_SLOTS and asked not in {"start", "after id"}:
             continue
         for at, place in enumerate(node.ports.places):
             # What is in a list is of an item, not of the page.
             if not place.path or any(step.kind != "key" for step in place.path):
                 continue
             given = node.place_names[at]
-            if _turns(given, asked) and not conflict(node.place_forms[at], node.slot_forms[to]):
+            is_number = given == ("next",) and node.place_forms[at].kinds <= _NUMERIC
+            if (_turns(given, asked) or (is_number and asked in _NUMBERED)) and not conflict(
+                node.place_forms[at], node.slot_forms[to]
+            ):
                 detail = f"the {phrase(given)} of one page is the {asked} of the next call"
                 links.append(Link(place.path, slot.path, _SURE, (Evidence("words", _SURE, detail),)))
                 break
@@ -81,6 +88,22 @@ def last_page(ports: Ports, cursor: Path) -> tuple[Path, bool] | None:
             found.append((len(around), place.path, name in _LAST))
     _, path, value = max(found, key=lambda one: one[0], default=(0, (), False))
     return (path, value) if path else None
+
+
+def says_more(name: str) -> bool:
+    """Say whether what is called so is true where there is more."""
+    return name in _MORE
+
+
+def says_last(name: str) -> bool:
+    """Say whether what is called so is false where there is more."""
+    return name in _LAST
+
+
+def leads_on(name: str) -> bool:
+    """Say whether what is called so is there where there is more."""
+    said = name.split()
+    return said[:1] == ["next"] and (name in _CURSORS or name in LINKS or said[-1] in {"page", "offset"})
 
 
 def keeps_its_cursor(cursor: Path) -> bool:

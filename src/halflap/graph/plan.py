@@ -11,7 +11,9 @@ from halflap.graph.emit import program
 from halflap.graph.have import Have
 from halflap.graph.knuth import GOAL
 from halflap.graph.lack import Lack, lack_of, lack_of_target
+from halflap.graph.matching import chosen, matches
 from halflap.graph.picture import workflow_mermaid
+from halflap.graph.remaining import asks_for_a_part, more_of
 from halflap.graph.search import Search
 from halflap.graph.supply import repeats
 from halflap.graph.terms import Terms
@@ -20,7 +22,6 @@ from halflap.graph.want import goal_of
 from halflap.graph.workflow import (
     Axis,
     Given,
-    Match,
     Target,
     Task,
     Wanted,
@@ -31,7 +32,7 @@ from halflap.graph.workflow import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
@@ -166,14 +167,23 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
         missing += [(task.id, one.slot) for one in task.arguments if one.origin == "missing"]
         looped_task = replace(task, axes=_axes(task, tasks))
         edges = search.terms.graph.into(task.ports.tool)
-        tasks[task.id] = replace(looped_task, matches=tuple(_matches(looped_task, edges, tasks)))
+        tasks[task.id] = replace(looped_task, matches=tuple(matches(looped_task, edges, tasks)))
+    tasks, wanted = chosen(search.terms.have, tasks, wanted)
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
-    looped |= {(one.step, one.target.kind == "tool" or bool(many(one.path))) for one in wanted}
+    looped |= {(one.step, bool(many(one.path))) for one in wanted}
+    whole = {one.step for one in wanted if one.target.kind == "tool"}
     for at, task in tasks.items():
         cursor = _cursor(task, search.terms.graph.into(task.ports.tool))
-        collects = outer_arrays(task.ports) if (at, True) in looped and cursor is not None else ()
+        is_used = (at, True) in looped
+        collects = outer_arrays(task.ports) if (is_used or at in whole) and cursor is not None else ()
         if cursor is not None and collects:
-            tasks[at] = replace(task, paginates=cursor, collects=collects)
+            more = more_of(task.ports, cursor)
+            tasks[at] = replace(task, paginates=cursor, collects=collects, more=more)
+        elif is_used and not any(
+            one.origin == "have" and asks_for_a_part(one.slot[0].key) for one in task.arguments
+        ):
+            # A result that is printed as it came says so itself.
+            tasks[at] = replace(task, more=more_of(task.ports, None))
     workflow = Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
     return replace(workflow, unused=tuple(search.terms.have.unused(workflow)))
 
@@ -253,24 +263,6 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
         axes |= dict.fromkeys(Axis(one.step, path) for path in axes_of(one.source, one.fan_out))
         axes |= {Axis.at_hand(one.have): None} if one.each else {}
     return tuple(axes)
-
-
-def _matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
-    """Give what says of the items that a step is called for whether they go with what is at hand for it."""
-    at_hand = [one.slot for one in task.arguments if one.origin == "have" and not one.each]
-    for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks):
-        links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
-        for slot in at_hand:
-            found = [
-                (link.confidence, len(axis.path), Match(slot, axis, link.source))
-                for link in links
-                if link.target == slot
-                for axis in task.axes
-                if axis.step == step and link.source[: len(axis.path)] == axis.path
-            ]
-            if found:
-                # The surest; of the loops that lead there, the innermost.
-                yield max(found, key=lambda one: one[:2])[2]
 
 
 def _cursor(task: Task, edges: Sequence[Edge]) -> Link | None:

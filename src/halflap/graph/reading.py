@@ -121,7 +121,12 @@ def place_readings(
         _bare(found, path, subject, kind, form, is_only=is_only)
     elif path:
         _add(found, own_words(path), 1.0, own=True)
+    _of_own_thing(found, subject, ends_here=subject.deletes)
     return tuple(found.values())
+
+
+_OWN_NAMES = ("id", "code", "key", "slug", "uuid")
+"""What one of a kind of things is told from the others by."""
 
 
 @lru_cache(maxsize=1 << 17)
@@ -149,7 +154,19 @@ def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> 
         if _is_thing(words, kind):
             for attribute, sure in _NAMING:
                 _add(found, (*words, attribute), weight * sure)
+    _of_own_thing(found, subject, ends_here=subject.creates)
     return tuple(found.values())
+
+
+def _of_own_thing(found: dict[str, Reading], subject: Subject, *, ends_here: bool) -> None:
+    """Note what names the very thing that a tool is about: between two that are, it says enough, whatever the word is.
+
+    `ends_here`: what is made anew has no name from others, and what is gone has none for them.
+    """
+    for attribute in _OWN_NAMES if subject.thing and not ends_here else ():
+        known = found.get(phrase((*subject.thing, attribute)))
+        if known is not None and known.weight == 1:
+            found[ASKED + known.key] = Reading(ASKED + known.key, 1.0)
 
 
 def _things_around(parents: list[str], own: Words, subject: Subject) -> list[tuple[Words, float]]:

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.graph.edge import Evidence, Link
 from halflap.graph.ports import is_boolean
+from halflap.graph.subject import subject_of
 from halflap.graph.words import phrase, words_of
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Path, Place, Ports, Slot
+    from halflap.schema import Type
 
-__all__ = ["Turning", "counted_pages", "outer_arrays", "turning_of"]
+__all__ = ["LINKS", "Turning", "counted_pages", "kinds_of", "outer_arrays", "told_by", "turning_of"]
 
 _SURE = 0.8
 """Less than a cursor: where there is one, it is what leads on."""
 _NUMERIC = frozenset({"integer", "number"})
-_OFFSETS = frozenset({"offset", "skip"})
+_OFFSETS = frozenset({"offset", "skip", "start at"})
+_BEGINNINGS = frozenset({"from", "start"})
+"""Offsets where the call takes how many, too: alone, `from` may as well be a place."""
+_SIZES = frozenset({"size", "limit", "row", "count", "page size", "max result"})
+_LASTS = frozenset({"starting after", "start after", "after id", "start after id", "last id", "last seen id"})
+"""What takes the id of the last item that is known."""
 _NUMBERS = frozenset({"page", "page number"})
 _TOTALS = frozenset(
     {
@@ -29,18 +36,24 @@ _PAGES = frozenset({"total page", "page count", "page total", "number page", "to
 _MORE = frozenset(
     {"has more", "has next", "has next page", "more", "has more page", "has more result", "more available"}
 )
+LINKS = frozenset(
+    {"next", "next url", "next link", "next page", "next page url", "next page link", "next href"}
+)
+"""What is there if there is a next page, and is nothing that a call could take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turning:
     """How one gets from a page to the next."""
 
-    by: Literal["items", "pages"]
-    """Whether the call takes how many items, or the number of the page."""
+    by: Literal["items", "pages", "last"]
+    """Whether the call takes how many items there were, the number of the page, or the id of the last item."""
     tells: Literal["items", "pages", "more"]
     """Whether a page tells how many items there are, how many pages, or only that there are more."""
     first: int = 0
     """The number of the first page."""
+    last: Path = ()
+    """Where an item has the id that the call takes."""
 
 
 def counted_pages(ports: Ports) -> list[Link]:
@@ -55,28 +68,68 @@ def counted_pages(ports: Ports) -> list[Link]:
     ][:1]
 
 
-def turning_of(ports: Ports, source: Path, target: Path) -> Turning | None:  # noqa: PLR0911 -- one for each reason
+def turning_of(ports: Ports, source: Path, target: Path) -> Turning | None:
     """Say how pages are turned by a place and a slot, if they are counted."""
     slot = next((one for one in ports.slots if one.path == target), None)
     place = next((one for one in ports.places if one.path == source), None)
     if slot is None or place is None or len(target) != 1 or slot.parameter in ports.required:
         return None
-    if slot.type.kind not in _NUMERIC or not source or any(step.kind != "key" for step in source):
+    if not source or any(step.kind != "key" for step in source):
         return None
-    asked, told = _name(target), _name(source)
-    by: Literal["items", "pages"] | None = (
-        "items" if asked in _OFFSETS else "pages" if asked in _NUMBERS else None
-    )
-    if by is None:
+    by, last = _by(ports, slot), _last(ports, slot)
+    tells = told_by(place)
+    if tells is None or (by is None and not last):
         return None
     first = slot.default if type(slot.default) is int and slot.default in {0, 1} else 1
+    return Turning(by or "last", tells, first, last)
+
+
+def told_by(place: Place) -> Literal["items", "pages", "more"] | None:
+    """Say what a place of a page tells of the others, if it does."""
+    told = _name(place.path)
     if told in _MORE and is_boolean(place.type):
-        return Turning(by, "more", first)
-    if place.type.kind not in _NUMERIC:
+        return "more"
+    if told in LINKS and kinds_of(place.type) == {"string"}:
+        return "more"
+    if not kinds_of(place.type) <= _NUMERIC or place.type.kind == "any":
         return None
-    if told in _TOTALS:
-        return Turning(by, "items", first)
-    return Turning(by, "pages", first) if told in _PAGES else None
+    if told in _TOTALS or (told == "value" and len(place.path) > 1 and _name(place.path[:-1]) in _TOTALS):
+        return "items"
+    return "pages" if told in _PAGES else None
+
+
+def _by(ports: Ports, slot: Slot) -> Literal["items", "pages"] | None:
+    asked = _name(slot.path)
+    if slot.type.kind not in _NUMERIC:
+        return None
+    if asked in _OFFSETS or (
+        asked in _BEGINNINGS and any(_name(one.path[:1]) in _SIZES for one in ports.slots)
+    ):
+        return "items"
+    return "pages" if asked in _NUMBERS else None
+
+
+def _last(ports: Ports, slot: Slot) -> Path:
+    """Give where the items have the id that a slot takes: `id`, or the only id, or that of what the tool lists."""
+    arrays = outer_arrays(ports)
+    if _name(slot.path) not in _LASTS or len(arrays) != 1:
+        return ()
+    size = len(arrays[0]) + 2
+    ids = {
+        words_of(one.path[-1].key): one.path
+        for one in ports.places
+        if len(one.path) == size and one.path[:-2] == arrays[0] and one.path[-1].kind == "key"
+        if words_of(one.path[-1].key)[-1:] == ("id",) and kinds_of(one.type) & kinds_of(slot.type)
+    }
+    own = [path for said, path in ids.items() if len(ids) == 1 or said == ("id",)]
+    thing = subject_of(ports.original_name, ports.server).thing
+    own += [path for said, path in ids.items() if said[:-1] == thing]
+    return own[0] if own else ()
+
+
+def kinds_of(kind: Type) -> set[str]:
+    """Give what a value may be, if it is not null."""
+    return {str(one.kind) for one in kind.members or (kind,)} - {"null"}
 
 
 def outer_arrays(ports: Ports) -> tuple[Path, ...]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.graph.edge import Evidence, Link, Path, Ports
+    from halflap.graph.remaining import More
 
 __all__ = ["Axis", "Given", "Match", "Target", "Task", "Wanted", "Workflow", "axes_of", "many", "slot_text"]
 
@@ -93,9 +94,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """That of what is gone through only those items count that have what is at hand for a slot, too."""
+    """That of what is gone through only those items count that have what is at hand, for a slot or for none."""
 
-    slot: Path
+    given: Given
+    """What is at hand; with `each`, one of these."""
     axis: Axis
     path: Path
     """Where they have it, in the result of the axis's step."""
@@ -115,6 +117,8 @@ class Task:
     """From the cursor that comes back to the parameter that takes it."""
     collects: tuple[Path, ...] = ()
     """The arrays that grow page by page."""
+    more: tuple[More, ...] = ()
+    """What says that all that was returned is a part, where the whole is needed."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -130,6 +134,8 @@ class Wanted:
     step: str
     path: Path = ()
     confidence: float = 1.0
+    matches: tuple[Match, ...] = ()
+    """Of which items it is, where there are many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +168,19 @@ class Workflow:
         for wanted in self.wanted:
             sure *= wanted.confidence
         return sure
+
+    def at_hand(self) -> Iterator[str]:
+        """Give the names of what is used of what is at hand, as arguments or to choose."""
+        for task in self.tasks:
+            yield from (one.have for one in task.arguments if one.origin == "have")
+        yield from (match.given.have for match in self.matches())
+
+    def matches(self) -> Iterator[Match]:
+        """Give all that chooses among items."""
+        for task in self.tasks:
+            yield from task.matches
+        for wanted in self.wanted:
+            yield from wanted.matches
 
     def links(self) -> Iterator[Given]:
         """Give all that goes from one step to another."""

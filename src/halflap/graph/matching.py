@@ -1,0 +1,105 @@
+"""Which of the items that a step goes through are meant: those that have what is at hand, where they have such a field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from halflap.graph.remaining import asks_for_a_part
+from halflap.graph.words import words_of
+from halflap.graph.workflow import Axis, Match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from halflap.graph.edge import Edge, Path, Ports
+    from halflap.graph.have import Have
+    from halflap.graph.workflow import Given, Task, Wanted
+
+__all__ = ["chosen", "matches"]
+
+
+def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
+    """Give what says of the items that a step is called for whether they go with what is at hand for it."""
+    at_hand = [one for one in task.arguments if one.origin == "have" and not one.each]
+    for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks):
+        links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
+        for given in at_hand:
+            found = [
+                (link.confidence, len(axis.path), Match(given, axis, link.source))
+                for link in links
+                if link.target == given.slot
+                for axis in task.axes
+                if axis.step == step and link.source[: len(axis.path)] == axis.path
+            ]
+            if found:
+                # The surest; of the loops that lead there, the innermost.
+                yield max(found, key=lambda one: one[:2])[2]
+
+
+def chosen(
+    have: Have, tasks: Mapping[str, Task], wanted: Sequence[Wanted]
+) -> tuple[dict[str, Task], tuple[Wanted, ...]]:
+    """Have only those items taken that have what is at hand and no parameter takes."""
+    used = {one.have for task in tasks.values() for one in task.arguments if one.origin == "have"}
+    by_step: dict[str, list[Match]] = {}
+    targets: list[list[Match]] = [[] for _ in wanted]
+    for name in have.left(used):
+        if asks_for_a_part(name):
+            continue
+        at_steps = {
+            at: list(_found(have, name, _own_loops(task, tasks), tasks)) for at, task in tasks.items()
+        }
+        at_ends = [list(_found(have, name, _loops(one.step, one.path), tasks)) for one in wanted]
+        steps = [one.axis.step for made in [*at_steps.values(), *at_ends] for one in made]
+        if len(words_of(name)) == 1:
+            # Many things have a `name`: that of what was found last is the nearest to what is wanted.
+            steps = sorted(steps, key=list(tasks).index)[-1:]
+        for at, made in at_steps.items():
+            by_step.setdefault(at, []).extend(one for one in made if one.axis.step in steps)
+        for kept, made in zip(targets, at_ends, strict=True):
+            kept += [one for one in made if one.axis.step in steps]
+    return (
+        {at: replace(task, matches=(*task.matches, *by_step.get(at, ()))) for at, task in tasks.items()},
+        tuple(replace(one, matches=tuple(made)) for one, made in zip(wanted, targets, strict=True)),
+    )
+
+
+def _own_loops(task: Task, tasks: Mapping[str, Task]) -> list[Axis]:
+    """Give the loops that begin with a step: around its call, and within its arguments."""
+    begun = {axis for step in task.sources for axis in tasks[step].axes}
+    found = [axis for axis in task.axes if axis.step and axis not in begun]
+    for one in task.arguments:
+        if one.origin == "step":
+            found += [axis for axis in _loops(one.step, one.source) if axis not in begun]
+    return list(dict.fromkeys(found))
+
+
+def _loops(step: str, path: Path) -> list[Axis]:
+    return [Axis(step, path[: at + 1]) for at, one in enumerate(path) if one.kind != "key"]
+
+
+def _found(have: Have, name: str, loops: Sequence[Axis], tasks: Mapping[str, Task]) -> Iterator[Match]:
+    """Give, for each step that is gone through, where its items have what is at hand; the innermost loop chooses."""
+    for step in dict.fromkeys(axis.step for axis in loops):
+        axes = [axis for axis in loops if axis.step == step]
+        found = [
+            (len(axis.path), -len(path), Match(given, axis, path))
+            for axis in axes
+            for path, given in _places(have, name, axis, tasks[step].ports)
+        ]
+        if found:
+            yield max(found, key=lambda one: one[:2])[2]
+
+
+def _places(have: Have, name: str, axis: Axis, ports: Ports) -> Iterator[tuple[Path, Given]]:
+    said = words_of(name)
+    for place in ports.places:
+        keys = [step.key for step in place.path if step.kind == "key"]
+        if place.path[: len(axis.path)] != axis.path or not keys:
+            continue
+        # `school_name` is the `name` of one of the `schools`, too.
+        if said in (words_of(keys[-1]), words_of(" ".join(keys[-2:]))):
+            given = have.to_compare(name, place.type)
+            if given is not None:
+                yield place.path, given

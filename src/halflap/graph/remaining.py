@@ -1,0 +1,102 @@
+"""What says of a result that it is a part: that there is more than the items that it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from halflap.graph.node import PAGE_SLOTS
+from halflap.graph.paging import last_page, leads_on, says_last, says_more
+from halflap.graph.ports import is_boolean
+from halflap.graph.turning import kinds_of, outer_arrays, told_by, turning_of
+from halflap.graph.words import phrase, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.graph.edge import Link, Path, Place, Ports
+
+__all__ = ["More", "asks_for_a_part", "more_of"]
+
+_PLAIN = frozenset({"string", "integer", "number"})
+_AROUND = frozenset(
+    {"meta", "metadata", "response metadata", "pagination", "paging", "page", "page info", "link", "cursor"}
+)
+"""What pages are told about in, beside their items."""
+_SIZES = frozenset({"size", "row", "from", "start", "start at", "max item", "number"})
+_OF_PAGES = frozenset({"previous", "prev", "page", "per page", "page size", "limit", "offset"})
+"""What a page tells of itself: beside it, `total` and `count` are of items, and `next` is a page."""
+_CERTAIN = frozenset(
+    {"total count", "total result", "total record", "total hit", "total element", "total entry"}
+)
+"""What counts items, whatever stands beside it: `total` alone may be the sum of a bill."""
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """One such place of a result."""
+
+    kind: Literal["yes", "no", "next", "total"]
+    """It is true then, or false, or there at all; or a number, greater than that of the items."""
+    path: Path
+    array: Path = ()
+    """The items that are counted."""
+
+
+def more_of(ports: Ports, cursor: Link | None) -> tuple[More, ...]:
+    """Give what says that there is more; after the last page, where there is something that leads from page to page."""
+    arrays = outer_arrays(ports)
+    if not arrays:
+        return ()
+    found = list(_all(ports, arrays))
+    if cursor is None:
+        if any(one.kind in {"yes", "no"} for one in found):
+            # What leads on may be there on the last page, too, where that is told otherwise.
+            found = [one for one in found if one.kind != "next"]
+        return tuple(found)
+    turning, last = turning_of(ports, cursor.source, cursor.target), last_page(ports, cursor.source)
+    # Of the whole, only what turned the pages is as on the last one.
+    kept = {cursor.source} if turning is not None else {last[0]} if last is not None else set()
+    if turning is not None and turning.tells == "items":
+        found = [
+            More("total", cursor.source, arrays[0]),
+            *(one for one in found if one.path != cursor.source),
+        ]
+    return tuple(one for one in found if one.kind == "total" or one.path in kept)
+
+
+def asks_for_a_part(parameter: str) -> bool:
+    """Say whether a parameter says which part of a list is wanted."""
+    name = phrase(words_of(parameter))
+    return name in PAGE_SLOTS or name in _SIZES
+
+
+def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
+    beside = {phrase(words_of(one.path[-1].key)) for one in ports.places if one.path}
+    is_paged = any(asks_for_a_part(one.path[0].key) for one in ports.slots) or bool(beside & _OF_PAGES)
+    for place in ports.places:
+        if not place.path or any(step.kind != "key" for step in place.path):
+            continue
+        name = phrase(words_of(place.path[-1].key))
+        is_value = name == "value"
+        if not _is_of_page(place.path[: -2 if is_value else -1], arrays):
+            continue
+        if is_boolean(place.type):
+            if says_more(name) or says_last(name):
+                yield More("yes" if says_more(name) else "no", place.path)
+        elif leads_on(name) and kinds_of(place.type) <= _PLAIN and (is_paged or name != "next"):
+            yield More("next", place.path)
+        elif len(arrays) == 1 and _counts(place, name, is_paged=is_paged or is_value):
+            yield More("total", place.path, arrays[0])
+
+
+def _is_of_page(around: Path, arrays: tuple[Path, ...]) -> bool:
+    if around and phrase(words_of(around[-1].key)) in _AROUND:
+        around = around[:-1]
+    return any(array[: len(around)] == around for array in arrays)
+
+
+def _counts(place: Place, name: str, *, is_paged: bool) -> bool:
+    if kinds_of(place.type) - {"integer", "number"}:
+        return False
+    return (told_by(place) == "items" or name == "count") and (is_paged or name in _CERTAIN)
