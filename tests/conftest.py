@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from blockbuster import blockbuster_ctx
 from support import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
     from pathlib import Path
 
 
@@ -40,6 +41,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HALFLAP_DATA_DIR", str(folder / "data"))
     monkeypatch.delenv("HALFLAP_CONFIG", raising=False)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def log() -> Iterator[None]:
+    """How much a command in this process says of itself, and where, is over when its test is."""
+    root = logging.getLogger()
+    before = {one: one.level for one in _loggers(root)}
+    handlers = [*root.handlers]
+    yield
+    for one in _loggers(root):
+        one.setLevel(before.get(one, logging.NOTSET))
+    for handler in root.handlers[:]:
+        if type(handler) is logging.StreamHandler and handler not in handlers:
+            root.removeHandler(handler)
+
+
+def _loggers(root: logging.Logger) -> list[logging.Logger]:
+    return [root, *(one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
 
 
 @pytest.fixture

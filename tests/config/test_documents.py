@@ -234,9 +234,9 @@ def test_aliases_are_followed() -> None:
 def test_a_billion_laughs_are_refused_at_once() -> None:
     lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
-    start = time.perf_counter()
+    start = time.process_time()
     assert "more than 100,000 values" in only_problem("\n".join(lines))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_an_alias_inside_itself_is_refused() -> None:
