@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 help:
 	@echo "make demo      the whole loop, on bundled servers"
-	@echo "make test      checks and tests, about seven minutes"
+	@echo "make test      checks and tests, about nine minutes"
 	@echo "make check     ruff, mypy --strict, import contracts"
 	@echo "make docs      the pages that follow from the code: reference, errors, settings"
 	@echo "make bench     every performance claim, as a ratio in one run"
