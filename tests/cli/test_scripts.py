@@ -125,7 +125,7 @@ def test_what_cannot_be_saved_exits_with_2_and_says_why(place: Path) -> None:
 
 def test_a_mistake_has_the_shape_of_any_other_in_json(place: Path) -> None:
     done = halflap("scripts", "show", "a", "--json", home=place)
-    assert (done.code, done.json["code"]) == (2, "usage")
+    assert (done.code, done.json["code"]) == (2, "script-not-found")
 
 
 def test_a_program_is_saved_from_stdin(place: Path) -> None:
