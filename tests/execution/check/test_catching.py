@@ -25,7 +25,9 @@ def test_no_correct_program_is_refused(world: Desk, program: Program) -> None:
     assert [str(one) for one in checked.mistakes] == []
 
 
-@pytest.mark.parametrize("every", [EVERY, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
+@pytest.mark.parametrize(
+    "every", [EVERY, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+)
 def test_nearly_all_mistakes_against_what_is_declared_are_found(world: Desk, every: int) -> None:
     corpus = [one for one in programs() if not one.servers & missing_servers()]
     declared = [one for one in mutations(corpus, catalogue(world)) if one.declared][::every]
