@@ -6,7 +6,7 @@ import os
 import string
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -118,9 +118,21 @@ def test_the_order_of_keys_makes_no_other_query() -> None:
 
 def test_a_set_in_a_query_is_the_same_in_every_process() -> None:
     program = """
+from dataclasses import dataclass
+import msgspec
+from pydantic import BaseModel
 from halflap.contract import Cursors
+class Model(BaseModel):
+    tags: set[str]
+class Struct(msgspec.Struct):
+    tags: set[str]
+@dataclass
+class Plain:
+    tags: object
+tags = set("abcdefgh")
 cursors = Cursors(b"0123456789abcdef", clock=lambda: 1.0)
-print(cursors.page("abc", cursor=None, size=1, query={"tags": set("abcdefgh")}).pagination.next_cursor)
+for query in ({"tags": tags}, Model(tags=tags), Struct(tags), Plain([Plain(tags)]), {"all": {frozenset(tags), frozenset("xyz")}}):
+    print(cursors.page("abc", cursor=None, size=1, query=query).pagination.next_cursor)
 """
     printed = {
         subprocess.run(
@@ -245,9 +257,30 @@ def test_what_the_author_has_to_mend_is_told() -> None:
         Cursors(KEY).fetch_after(lambda _, __: ["x" * 5_000, "y"], key=str, cursor=None, size=1, query="q")
     with pytest.raises(TypeError, match="needs `key`"):
         Cursors(KEY).open(None, size=1, query="q", by_key=True).page([1, 2])
+    with pytest.raises(TypeError, match="by_key=True"):
+        Cursors(KEY).open(None, size=1, query="q").page([1, 2], key=int)
 
 
-@pytest.mark.parametrize("key", [None, float("nan"), (1, float("inf"))], ids=str)
+@pytest.mark.parametrize("key", [("2026-01-05", 7), 7, "x", [1, "a"], 1.5, ("a", (1, 2))[0]], ids=str)
+def test_a_key_comes_back_as_it_was(key: Any) -> None:
+    asked: list[Any] = []
+
+    def fetch(after: Any, count: int) -> range:
+        asked.append(after)
+        return range(count)
+
+    cursors, cursor = Cursors(KEY), None
+    for _ in range(2):
+        page = cursors.fetch_after(fetch, key=lambda _: key, cursor=cursor, size=2, query="q")
+        cursor = page.pagination.next_cursor
+    assert asked == [None, key]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [None, float("nan"), (1, float("inf")), date(2026, 1, 5), ("a", date(2026, 1, 5)), {"a": 1}, b"x"],
+    ids=str,
+)
 def test_a_key_that_no_page_could_begin_after_is_refused(key: Any) -> None:
     def fetch(cursor: str | None) -> Page[int]:
         return Cursors(KEY).fetch_after(

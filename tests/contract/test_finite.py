@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -69,6 +70,12 @@ def sent(kind: Any, value: Any) -> dict[str, Any]:
         (Open, Open(at="x", more=NAN), "data.more"),  # type: ignore[call-arg]
         (Struct, Struct("x", NAN), "data.value"),
         (list[Struct], [Struct("x"), Struct("x", [ENDLESS])], "data[1].value[0]"),
+        (Decimal, Decimal("NaN"), "data"),
+        (dict[str, Decimal], {"a": Decimal(1), "b": Decimal("-Infinity")}, "data.b"),
+        (Struct, Struct("x", Decimal("NaN")), "data.value"),
+        (Any, Struct("x", NAN), "data.value"),
+        (str, "half \ud800", "data"),
+        (list[Any], ["whole", {"a": "\udfff"}], "data[1].a"),
     ],
     ids=str,
 )
@@ -79,6 +86,7 @@ def test_a_number_that_json_has_no_word_for_is_a_breach_where_it_is(kind: Any, v
 
 
 def test_words_and_nulls_are_none_of_these() -> None:
+    assert sent(Decimal, Decimal("1E+30"))["data"] == "1E+30"
     for value in ({"a": None, "b": "NaN"}, {"a": "Infinity"}):
         assert sent(dict[str, Any], value)["data"] == value
         assert sent(Struct, Struct("x", value))["data"]["value"] == value

@@ -67,6 +67,8 @@ def tool_with(path: str, kind: Any = Customer, holds: Any = bool, value: Any = N
         (Customer, "total_revenue"),
         (Customer, "lines[].cents"),
         (Customer, "by_day.monday.cents"),
+        (Customer, "by_day.*.cents"),
+        (dict[str, list[Line]], "*[].cents"),
         (Customer, "extra.anything[].at.all"),
         (Customer, "pair[].cents"),
         (Customer, "children[].children[].lines[].cents"),
@@ -116,6 +118,8 @@ def test_a_path_that_the_data_have_is_taken(kind: Any, path: str) -> None:
         (Literal["a", "b"], "a", "has no 'a'"),
         (None, "a", "has no 'a'"),
         (dict[str, int], "a.b", "'a' has no 'b'"),
+        (Customer, "by_day[].cents", r"there is no list at 'by_day'. Did you mean 'by_day.\*.cents'"),
+        (Customer, "lines.*.cents", "there is no map at 'lines'"),
     ],
     ids=str,
 )
@@ -130,6 +134,22 @@ def test_a_rule_that_could_never_be_broken_is_refused(kind: Any, path: str, told
 def test_however_the_path_is_written_the_rule_is_held(path: str) -> None:
     call = tool_with(path, holds=lambda cents: cents >= 0, value=Customer("C1", -5))
     assert asyncio.run(call({})).structured["error"]["details"] == {"path": "data.total_revenue"}
+
+
+def test_a_null_is_a_value_and_what_is_missing_is_none() -> None:
+    call = tool_with("lines", holds=lambda value: value is not None, value=Customer("C1", 5))
+    assert asyncio.run(call({})).structured["error"]["details"] == {"path": "data.lines"}
+    # On the way to nothing, there is nothing.
+    call = tool_with("lines[].cents", holds=lambda _: False, value=Customer("C1", 5))
+    assert asyncio.run(call({})).structured["success"]
+    call = tool_with("missing", dict[str, int], holds=lambda _: False, value={"there": 1})
+    assert asyncio.run(call({})).structured["success"]
+
+
+def test_every_value_of_a_map_is_looked_at() -> None:
+    customer = Customer("C1", 5, by_day={"monday": Line(1), "tuesday": Line(-1)})
+    call = tool_with("by_day.*.cents", holds=lambda cents: cents > 0, value=customer)
+    assert asyncio.run(call({})).structured["error"]["details"] == {"path": "data.by_day.tuesday.cents"}
 
 
 async def later(value: Any) -> bool:

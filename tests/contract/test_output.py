@@ -3,9 +3,9 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Callable  # noqa: TC003 -- pydantic reads it
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, date, datetime
-from enum import StrEnum
+from enum import Flag, StrEnum
 from typing import Annotated, Any, Generic, TypeVar
 
 import jsonschema_rs
@@ -206,6 +206,25 @@ def test_a_typed_dict_that_cannot_be_read_is_told_with_what_to_do() -> None:
 
     with pytest.raises(TypeError, match=r"no JSON Schema of Holder: .* typing_extensions"):
         output_schema(Holder)
+
+
+class Right(Flag):
+    READ = 1
+    WRITE = 2
+
+
+@dataclass
+class Made:
+    seed: InitVar[int]
+    rights: Right = Right.READ
+
+
+def test_what_only_makes_a_value_is_not_in_it_and_several_flags_are_one() -> None:
+    schema = output_schema(Made)
+    assert (list(schema["properties"]), schema["required"]) == (["rights"], ["rights"])
+    value = encoder_of(Made)(Made(1, Right.READ | Right.WRITE))
+    assert value == {"rights": 3}
+    assert jsonschema_rs.is_valid(schema, value)
 
 
 def test_a_type_without_a_schema_is_told_with_what_to_do() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 from pydantic import AfterValidator, Field
 
@@ -69,6 +70,20 @@ def test_a_function_that_is_not_async_does_not_hold_up_the_loop() -> None:
 
     _, call = tool_of(tool, CONTRACT)
     assert asyncio.run(call({})).structured["data"] != threading.main_thread().name
+
+
+def test_a_parameter_without_a_schema_is_told_with_what_to_do() -> None:
+    class Box(msgspec.Struct):
+        a: int
+
+    def put(box: Box) -> int:
+        return box.a
+
+    put.__annotations__["box"] = Box
+    with pytest.raises(
+        TypeError, match=r"The tool put takes 'box'. There is no JSON Schema of Box: .* Use a dataclass"
+    ):
+        tool_of(put, CONTRACT)
 
 
 def test_no_arguments_are_arguments_too() -> None:

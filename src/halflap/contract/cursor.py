@@ -11,16 +11,20 @@ import logging
 import secrets
 import struct
 import time
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from halflap.contract.failures import InvalidQuery
-from halflap.contract.finite import place_of_endless
 from halflap.contract.page import Page, Pagination
+from halflap.contract.structs import is_struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +39,7 @@ _HEAD = struct.Struct(">Q")
 _SIGNATURE = 32
 _LEAST_KEY = 16
 _LONGEST = 4_096
+_TUPLE = "tuple"
 _WHAT_TO_DO = (
     "Pass pagination.next_cursor of the page before, with the same arguments as for that page, or no cursor for the "
     "first page."
@@ -106,8 +111,8 @@ class Cursors:
     ) -> Page[_T]:
         """Give a page of what `fetch(after, count)` gives: the results after the one with that key; None is the start.
 
-        `key` gives an item's key, which has to be one that JSON can hold, and not None. Other than with offsets, results that come
-        or go meanwhile neither repeat nor hide any other.
+        `key` gives an item's key, which has to be one that comes back from JSON as it was, or a tuple of such (of a
+        date, take its text), and not None. Other than with offsets, results that come or go meanwhile neither repeat nor hide any other.
         """
         turn = self.open(cursor, size=size, query=query, by_key=True)
         return turn.page(fetch(turn.position, turn.size + 1), total_count=total_count, key=key)
@@ -139,7 +144,7 @@ class Cursors:
         (ends,) = _HEAD.unpack_from(body, len(_VERSION))
         if self._clock() >= ends:
             raise InvalidQuery("This cursor has expired. Begin again, with no cursor.")
-        return json.loads(body[len(_VERSION) + _HEAD.size :])
+        return _key(json.loads(body[len(_VERSION) + _HEAD.size :]))
 
     def _sign(self, body: bytes, bound: bytes) -> bytes:
         return hmac.digest(self._key, b"halflap.cursor" + bound + body, "sha256")
@@ -163,21 +168,13 @@ class Turn:
         """Make the page of what was fetched."""
         if self.by_key and key is None:
             raise TypeError("A page by key needs `key`, which gives the key of a result.")
+        if key is not None and not self.by_key:
+            raise TypeError("A page that takes `key` is one by key: open it with by_key=True.")
         fetched = list(islice(rows, self.size + 1))
         results, has_more = fetched[: self.size], len(fetched) > self.size
         cursor = None
         if has_more:
-            if key is not None and self.by_key:
-                position = to_jsonable_python(key(results[-1]))
-                if position is None:
-                    raise ValueError(
-                        "The key of the last result of a page is None, which is where results begin: the next page would "
-                        "be the first again. Take a key that every result has."
-                    )
-                if place_of_endless(position) is not None:
-                    raise ValueError(f"A key has to be one that JSON can hold, and {position!r} is not.")
-            else:
-                position = (self.position or 0) + self.size
+            position = _position(key(results[-1])) if key is not None else (self.position or 0) + self.size
             cursor = self.cursors._write(position, self.bound)  # noqa: SLF001 -- the other half of the same thing
         return Page(
             results,
@@ -185,6 +182,30 @@ class Turn:
                 total_count=total_count, page_size=len(results), has_more=has_more, next_cursor=cursor
             ),
         )
+
+
+def _position(key: Any) -> Any:
+    """Give what a cursor holds of the key from which the next page goes on, if it will come back as it is."""
+    if key is None:
+        raise ValueError(
+            "The key of the last result of a page is None, which is where results begin: the next page would be the first "
+            "again. Take a key that every result has."
+        )
+    held = {_TUPLE: list(key)} if isinstance(key, tuple) else key
+    try:
+        back = _key(json.loads(json.dumps(held, allow_nan=False)))
+    except (ValueError, TypeError, KeyError):
+        back = None
+    if back != key:
+        raise ValueError(
+            f"A key has to be one that JSON can hold, and {key!r} is not: the next page would not get it back as it is. "
+            "Give it as a text or a number, and make of that what you compare with."
+        )
+    return held
+
+
+def _key(held: Any) -> Any:
+    return tuple(held[_TUPLE]) if isinstance(held, dict) else held
 
 
 def _is_key(key: object) -> bool:
@@ -206,12 +227,18 @@ def _digest(query: Any, *, by_key: bool) -> bytes:
 
 
 def _ordered(value: Any) -> Any:
-    """Put sets into an order: theirs is another one in every process."""
-    if isinstance(value, set | frozenset):
-        return sorted(map(_text, value))
-    if isinstance(value, dict):
+    """Put sets into an order, wherever they are: theirs is another one in every process."""
+    if isinstance(value, AbstractSet):
+        return sorted(_text(_ordered(one)) for one in value)
+    if isinstance(value, BaseModel):
+        value = dict(value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        value = {one.name: getattr(value, one.name) for one in fields(value)}
+    elif is_struct(type(value)):
+        value = {name: getattr(value, name) for name in value.__struct_fields__}
+    if isinstance(value, Mapping):
         return {key: _ordered(inner) for key, inner in value.items()}
-    return [_ordered(inner) for inner in value] if isinstance(value, list | tuple) else value
+    return [_ordered(inner) for inner in value] if isinstance(value, list | tuple | deque) else value
 
 
 def _text(value: Any) -> str:

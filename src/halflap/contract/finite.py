@@ -1,25 +1,53 @@
-"""Numbers that JSON has no word for, NaN and the infinities: where there is one, and what an error's details say of it."""
+"""Values that JSON has no word for, NaN, the infinities and halves of characters: where there is one, and how it is told."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["in_words", "place_of_endless"]
+from halflap.contract.structs import is_struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["in_words", "place_of_endless", "place_of_half"]
+
+_Place = tuple[str | int, ...]
 
 
-def place_of_endless(value: Any) -> tuple[str | int, ...] | None:
-    """Give where the first such number is; None where there is none."""
+def place_of_endless(value: Any) -> _Place | None:
+    """Give where the first number is that is not finite; None where there is none."""
+    return _place(value, _is_endless)
+
+
+def place_of_half(value: Any) -> _Place | None:
+    """Give where the first text is that has a half of a character, a lone surrogate; None where there is none."""
+    return _place(value, _is_half)
+
+
+def _is_endless(value: Any) -> bool:
     if isinstance(value, float):
-        return None if math.isfinite(value) else ()
+        return not math.isfinite(value)
+    return isinstance(value, Decimal) and not value.is_finite()
+
+
+def _is_half(value: Any) -> bool:
+    return isinstance(value, str) and any("\ud800" <= one <= "\udfff" for one in value)
+
+
+def _place(value: Any, is_meant: Callable[[Any], bool]) -> _Place | None:
+    if is_meant(value):
+        return ()
+    inside: list[tuple[str | int, Any]] = []
     if isinstance(value, dict):
         inside = [(str(key), inner) for key, inner in value.items()]
     elif isinstance(value, list | tuple | set | frozenset):
-        inside = list(enumerate(value))  # type: ignore[arg-type]
-    else:
-        return None
+        inside = list(enumerate(value))
+    elif is_struct(type(value)):
+        inside = [(name, getattr(value, name)) for name in value.__struct_fields__]
     for step, inner in inside:
-        place = place_of_endless(inner)
+        place = _place(inner, is_meant)
         if place is not None:
             return (step, *place)
     return None

@@ -38,15 +38,16 @@ class Invariant:
     holds: Callable[[Any], bool]
     says: str
     steps: tuple[str, ...]
-    """The keys on the way, with `[]` for every item."""
+    """The keys on the way, with `[]` for every item of a list and `*` for every value of a map."""
 
 
 def invariant(path: str, holds: Callable[[Any], bool], says: str = "") -> Invariant:
     """Say that something holds: `invariant("customers[].customer_id", lambda value: value != "", "is not empty")`.
 
-    The path is one into the data as they are sent; `$` is all of them, for what holds between fields. Where it leads
-    nowhere, because a list is empty or an optional key is missing or null, there is nothing to hold; a path that no data
-    of the tool's type can have is refused when the tool is defined.
+    The path is one into the data as they are sent: `[]` is every item of a list, `*` every value of a map, and `$` all of
+    them, for what holds between fields. Where it leads nowhere, because a list is empty or an optional key is missing,
+    there is nothing to hold; a null is a value, and the rule gets it. A path that no data of the tool's type can have is
+    refused when the tool is defined.
     """
     if path != "$" and not _PATH.fullmatch(path):
         raise ValueError(
@@ -113,9 +114,10 @@ def _values(data: Any, steps: tuple[str, ...]) -> list[Any]:
     for step in steps:
         if step == "[]":
             found = [item for one in found if isinstance(one, list) for item in one]
+        elif step == "*":
+            found = [item for one in found if isinstance(one, dict) for item in one.values()]
         else:
-            inner = [one.get(step) for one in found if isinstance(one, dict)]
-            found = [one for one in inner if one is not None]
+            found = [one[step] for one in found if isinstance(one, dict) and step in one]
     return found
 
 
@@ -144,8 +146,9 @@ def _placed(
     elif steps[0] == "[]":
         for at, item in enumerate(value if isinstance(value, list) else ()):
             yield from _placed(item, steps[1:], (*before, at))
-    elif isinstance(value, dict) and value.get(steps[0]) is not None:
-        yield from _placed(value[steps[0]], steps[1:], (*before, steps[0]))
+    elif isinstance(value, dict):
+        for key in value if steps[0] == "*" else {steps[0]} & value.keys():
+            yield from _placed(value[key], steps[1:], (*before, key))
 
 
 def path_text(path: Sequence[str | int]) -> str:

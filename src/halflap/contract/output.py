@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from contextlib import contextmanager
+from enum import Flag
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import PydanticUserError, TypeAdapter
@@ -12,7 +13,13 @@ from pydantic.json_schema import GenerateJsonSchema
 from halflap.contract.envelope import ErrorCode, ToolResponse
 from halflap.contract.readable import readable
 from halflap.contract.relations import KEYWORD, sentence
-from halflap.contract.structs import has_struct, place_of_struct, standing_in, struct_schemas
+from halflap.contract.structs import (
+    has_struct,
+    place_of_struct,
+    standing_in,
+    struct_schemas,
+    struct_to_json,
+)
 from halflap.contract.written import DURATION, TIME, WRITTEN
 
 if TYPE_CHECKING:
@@ -23,9 +30,11 @@ __all__ = [
     "data_type",
     "encoder_of",
     "envelope_schema",
+    "leaves_open",
     "marked",
     "output_schema",
-    "undeclared_of",
+    "told_of",
+    "unwritten_of",
 ]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -55,6 +64,18 @@ class _Generator(GenerateJsonSchema):
         if field["type"] == "typed-dict-field" or self.mode != "serialization":
             return super().field_is_required(field, total)
         return not field.get("serialization_exclude") and field.get("serialization_exclude_if") is None
+
+    def field_is_present(self, field: Any) -> bool:
+        # What a dataclass takes only to be made is in none.
+        return super().field_is_present(field) and not (
+            self.mode == "serialization" and field.get("init_only", False)
+        )
+
+    def enum_schema(self, schema: Any) -> Any:
+        if issubclass(schema["cls"], Flag):
+            # Several of them together are one, too.
+            return {"type": "integer"}
+        return super().enum_schema(schema)
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         del schema
@@ -146,17 +167,20 @@ def envelope_schema(data: Mapping[str, Any], codes: Iterable[str]) -> dict[str, 
 def encoder_of(kind: Any) -> Callable[[Any], Any]:
     """Give what makes JSON of values of a type."""
     dump = _adapter(kind).dump_python
-    return lambda value: dump(value, **_DUMPED)
+    return lambda value: dump(value, fallback=struct_to_json, **_DUMPED)
 
 
-def undeclared_of(kind: Any, schema: Mapping[str, Any]) -> Callable[[Any], Any] | None:
-    """Give what has values as Python has them, for a type that leaves open what is in it; None for any other."""
-    # Structs, too: what msgspec gives back is written by pydantic as what has no type.
-    data = {"data": schema["oneOf"][0]["properties"]["data"], **schema.get("$defs", {})}
-    if not has_struct(kind) and not any(_is_open(part) for part in _parts({"$defs": data})):
-        return None
+def unwritten_of(kind: Any) -> Callable[[Any], Any]:
+    """Give what has values of a type as Python has them, in the form in which they are written."""
     dump = _adapter(kind).dump_python
     return lambda value: dump(value, by_alias=True, warnings="none")
+
+
+def leaves_open(kind: Any, schema: Mapping[str, Any]) -> bool:
+    """Say whether a type leaves open what is in it, somewhere."""
+    # Structs, too: what msgspec gives back is written by pydantic as what has no type.
+    data = {"data": schema["oneOf"][0]["properties"]["data"], **schema.get("$defs", {})}
+    return has_struct(kind) or any(_is_open(part) for part in _parts({"$defs": data}))
 
 
 def _is_open(schema: Any) -> bool:
@@ -217,7 +241,7 @@ def _sentences(text: str, told: str) -> str:
 def _generated(kind: Any) -> dict[str, Any]:
     found: list[Any] = []
     adapter = _adapter(kind, found)
-    with _told_of(kind):
+    with told_of(kind):
         schema = adapter.json_schema(by_alias=True, mode="serialization", schema_generator=_Generator)
         return _with_structs(schema, found) if found else schema
 
@@ -234,21 +258,23 @@ def _with_structs(schema: dict[str, Any], found: list[Any]) -> dict[str, Any]:
 
 
 def _adapter(kind: Any, found: list[Any] | None = None) -> TypeAdapter[Any]:
-    with _told_of(kind):
+    with told_of(kind):
         return TypeAdapter(readable(standing_in(kind, [] if found is None else found)))
 
 
 @contextmanager
-def _told_of(kind: Any) -> Iterator[None]:
+def told_of(kind: Any, where: str = "") -> Iterator[None]:
     """Say of a type that has no schema what to use instead."""
     try:
         yield
     except (PydanticUserError, NameError, TypeError) as error:
         name = getattr(kind, "__name__", None) or str(kind)
         reason = str(error).partition("\n")[0]
+        # What comes in is read by pydantic, which does not make Structs.
+        models = "or a model of pydantic" if where else "a model of pydantic or a Struct of msgspec"
         raise TypeError(
-            f"There is no JSON Schema of {name}: {reason} Use a dataclass, a TypedDict (below Python 3.12 that of "
-            "typing_extensions), a model of pydantic or a Struct of msgspec, made of such and of plain types."
+            f"{where}There is no JSON Schema of {name}: {reason} Use a dataclass, a TypedDict (below Python 3.12 that of "
+            f"typing_extensions), {models}, made of such and of plain types."
         ) from error
 
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, ValidationError, create_model
+from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail
 from halflap.contract.invariants import path_text
-from halflap.contract.output import DIALECT, marked
+from halflap.contract.output import DIALECT, marked, told_of
 from halflap.contract.tool import Answer, Contract, ContractTool
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ def tool_of(
     taken = [one for one in tool.parameters() if one.name != context]
     if context is not None and len(taken) == len(tool.parameters()):
         raise TypeError(f"The tool {tool.name} has no parameter {context!r}, which `context` names.")
+    for one in taken:
+        with told_of(one.annotation, f"The tool {tool.name} takes {one.name!r}. "):
+            TypeAdapter(Any if one.annotation is one.empty else one.annotation).json_schema()
     model = _model(tool.name, taken)
     schema = marked(model.model_json_schema(by_alias=True), leave_out="produces")
     schema.pop("title", None)

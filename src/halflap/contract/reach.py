@@ -14,6 +14,7 @@ __all__ = ["Reach", "written"]
 _REFERENCE = "#/$defs/"
 _MOST_KEYS = 12
 _DEEPEST = 6
+_SAID = {"[]": "there is no list at {place}", "*": "there is no map at {place}"}
 _SAYS = {"type", "properties", "items", "prefixItems", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"}
 
 
@@ -32,7 +33,7 @@ class Reach:
         """Say why there is nothing at a path, and what it may have meant."""
         at = self._reached(steps)
         place = f"'{written(steps[:at])}'" if at else "what it returns"
-        said = f"there is no list at {place}" if steps[at] == "[]" else f"{place} has no {steps[at]!r}"
+        said = _SAID.get(steps[at], f"{{place}} has no {steps[at]!r}").format(place=place)
         paths = list(dict.fromkeys(self._paths(self._schema, (), frozenset())))
         near = difflib.get_close_matches(written(steps), paths, 1, 0.7)
         if near:
@@ -91,8 +92,9 @@ class Reach:
                 continue
             for key in one.get("properties", {}):
                 yield from self._paths(one["properties"][key], (*before, key), seen | {id(schema)})
-            for item in _inside(one, "[]"):
-                yield from self._paths(item, (*before, "[]"), seen | {id(schema)})
+            for step in ("[]", "*"):
+                for item in _inside(one, step):
+                    yield from self._paths(item, (*before, step), seen | {id(schema)})
 
 
 def written(steps: Sequence[str]) -> str:
@@ -121,9 +123,15 @@ def _inside(schema: Any, step: str) -> list[Any]:
         return [schema["properties"][step]]
     if "object" not in kinds:
         return []
+    if step == "*":
+        return [*schema.get("patternProperties", {}).values(), *_rest(schema, "properties" not in schema)]
     named = [
         inner for pattern, inner in schema.get("patternProperties", {}).items() if re.search(pattern, step)
     ]
     # Of a class, pydantic and msgspec do not say that there is nothing else; it is what they mean.
-    rest = schema.get("additionalProperties", "properties" not in schema and not named)
-    return [*named, *([rest] if rest is not False else [])]
+    return [*named, *_rest(schema, "properties" not in schema and not named)]
+
+
+def _rest(schema: dict[str, Any], unless_said: bool) -> list[Any]:
+    rest = schema.get("additionalProperties", unless_said)
+    return [] if rest is False else [rest]

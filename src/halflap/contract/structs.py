@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from pydantic import PlainSerializer
+from pydantic import PlainSerializer, SerializationInfo
 from typing_inspection.introspection import is_union_origin
 
 from halflap.contract.struct_marks import StructMarks
@@ -50,8 +51,13 @@ def struct_to_json(value: Any) -> Any:
     return _builtins(value)
 
 
-def _builtins(value: Any) -> Any:
-    return sys.modules["msgspec"].to_builtins(value, str_keys=True)
+def _builtins(value: Any, kept: tuple[type, ...] = ()) -> Any:
+    return sys.modules["msgspec"].to_builtins(value, str_keys=True, builtin_types=kept)
+
+
+def _written(value: Any, info: SerializationInfo) -> Any:
+    # As Python has it, a Decimal shows whether it is finite.
+    return _builtins(value, () if info.mode_is_json() else (Decimal,))
 
 
 def standing_in(annotation: Any, found: list[Any]) -> Any:
@@ -62,7 +68,7 @@ def standing_in(annotation: Any, found: list[Any]) -> Any:
     """
     if is_struct(get_origin(annotation) or annotation):
         found.append(annotation)
-        return Annotated[Any, PlainSerializer(_builtins), _Place(len(found) - 1)]
+        return Annotated[Any, PlainSerializer(_written), _Place(len(found) - 1)]
     if not has_struct(annotation):
         return annotation
     origin, given = get_origin(annotation), get_args(annotation)

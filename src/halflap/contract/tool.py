@@ -22,9 +22,16 @@ from pydantic_core import to_json
 from halflap.contract.checks import Checks
 from halflap.contract.envelope import ErrorCode, ErrorDetail, ResponseMetadata, ToolResponse
 from halflap.contract.failures import Failures
-from halflap.contract.finite import place_of_endless
+from halflap.contract.finite import place_of_endless, place_of_half
 from halflap.contract.invariants import Breach, path_text, placed
-from halflap.contract.output import data_type, encoder_of, envelope_schema, output_schema, undeclared_of
+from halflap.contract.output import (
+    data_type,
+    encoder_of,
+    envelope_schema,
+    leaves_open,
+    output_schema,
+    unwritten_of,
+)
 from halflap.contract.reach import Reach
 
 if TYPE_CHECKING:
@@ -126,7 +133,8 @@ class ContractTool:
         reach = Reach(data, self.output_schema.get("$defs", {}))
         rules = tuple(placed(one, reach, self.name) for one in invariants)
         self._encode = encoder_of(kind)
-        self._as_is = undeclared_of(kind, self.output_schema)
+        self._as_is = unwritten_of(kind)
+        self._is_open = leaves_open(kind, self.output_schema)
         try:
             self._checks = Checks(self.output_schema, rules)
         except ValueError as error:
@@ -185,11 +193,11 @@ class ContractTool:
 
     def _endless(self, sent: dict[str, Any], text: bytes, value: Any) -> Breach | None:
         """Give where a number is that JSON has no word for; the text says fast that there is none."""
-        place = None
-        if b"NaN" in text or b"Infinity" in text:
-            place = place_of_endless(sent)
-        if place is None and self._as_is is not None and sent["success"] and b"null" in text:
-            # Where the type says nothing, pydantic writes null for it.
+        said = b"NaN" in text or b"Infinity" in text
+        place = place_of_endless(sent) if said else None
+        # A Decimal is written as a text; and where the type says nothing, pydantic writes null.
+        hidden = said or (self._is_open and b"null" in text)
+        if place is None and hidden and sent["success"]:
             inside = place_of_endless(self._as_is(value))
             place = None if inside is None else ("data", *inside)
         return None if place is None else Breach(path_text(place), "it is NaN or infinite")
@@ -209,6 +217,7 @@ class ContractTool:
         metadata = replace(
             said, execution_time_ms=said.execution_time_ms or took, source=said.source or self._source
         )
+        sent: dict[str, Any] = {}
         try:
             sent = _envelope(response, data, metadata)
             breach = self._checks.breach_of(sent)
@@ -219,7 +228,7 @@ class ContractTool:
                 return Answer(sent, text.decode())
         except Exception:  # noqa: BLE001 -- whatever it is, the caller gets an answer
             _log.exception("%s: its answer cannot be sent", self.name)
-            error = _broken("")
+            error = _broken(path_text(place_of_half(sent) or ()))
         else:
             _log.error("%s: its answer breaks its contract at %s: %s", self.name, breach.path, breach.reason)
             error = _broken(breach.path)
