@@ -75,6 +75,8 @@ def test_the_secret_next_to_the_identifier_of_an_aws_key_goes_with_it() -> None:
 
 IN_TEXT = {
     "password=hunter2 user=bob": f"password={MARK} user=bob",
+    "password=${a}hunter2": f"password={MARK}",
+    'token: "${A:-sk_live_hunter2}"': f'token: "{MARK}"',
     "PASSWORD = 'hunter 2', x": f"PASSWORD = '{MARK}', x",
     'db.password: "hun\\"ter2" # x': f'db.password: "{MARK}" # x',
     "{'password': 'hunter2', 'a': 'b'}": f"{{'password': '{MARK}', 'a': 'b'}}",
@@ -151,6 +153,8 @@ HARMLESS = [
     '{"type": "token", "value": "hello"}, {"name": "page", "value": "x"}, ("user", "bob")',
     "see &sign=1, the password 'as you know', login with password authentication",
     "a commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12 of 2026-01-01",
+    "Give them as `headers:` (for example `Authorization: Bearer ${TOKEN}`) in the configuration.",
+    'api_key: ${PROJ_TOKEN:-none}, "token": "${PROJ_TOKEN:-}", "secret": "${SECRET}"',
 ]
 
 

@@ -72,6 +72,14 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
     jobs["binary stdin"] = partial(halflap, *echo, home=home, stdin=b"\xff\xfe\x80")
     list_old = "$HALFLAP list -c halflap-test.json"
     jobs["full disk"] = partial(shell, f"{list_old} > /dev/full", home)
+    sick = tmp_path_factory.mktemp("sick")
+    configure(sick, DIES)
+    for how in ("", "--json"):
+        unread = f"set -o pipefail; $HALFLAP doctor {how} -c halflap-test.json | true"
+        jobs |= {
+            f"well unread {how}": partial(shell, unread, home),
+            f"sick unread {how}": partial(shell, unread, sick),
+        }
     for closed in CLOSED:
         jobs[closed] = partial(shell, f"{list_old} {closed}", home)
     return side_by_side(jobs)
@@ -178,6 +186,14 @@ def test_python_dash_m_is_the_same_program() -> None:
         [sys.executable, "-m", "halflap", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("halflap ")
+
+
+@pytest.mark.parametrize("how", ["", "--json"])
+def test_a_reader_who_has_seen_enough_changes_nothing_of_the_exit_code(
+    done: dict[str, Done], how: str
+) -> None:
+    assert [done[f"{health} unread {how}"].code for health in ("well", "sick")] == [0, 1]
+    assert done[f"well unread {how}"].err == ""
 
 
 def test_a_pipe_that_breaks_elsewhere_does_not_pass_for_a_reader_who_has_seen_enough() -> None:

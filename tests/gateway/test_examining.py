@@ -196,6 +196,57 @@ def test_only_the_servers_that_are_named_are_started(run: Run) -> None:
     assert (examined["healthy"], examined["summary"]) == (True, "The server is well")
 
 
+def test_what_is_found_elsewhere_is_left_out_when_servers_are_named(run: Run, tmp_path: Path) -> None:
+    long = {"name": "t" * 300, "inputSchema": {"type": "object"}}
+    others = [{**PLAIN, "name": "a-b"}, {**PLAIN, "name": "a b"}, definitions(tmp_path, TOOL, long)]
+
+    async def story() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        async with Gateway.open({"servers": [SWIFT, *others]}) as gateway:
+            every = await gateway.examine()
+            return every, await gateway.examine(["echo"]), await gateway.examine(["a b"])
+
+    every, echo, alike = run(story())
+    assert max(len(one["what"]) for one in every["findings"]) < 400
+    assert echo["findings"] == []
+    assert (echo["tools"], sum(echo["outputs"].values())) == (row(every, "echo")["tools"],) * 2
+    assert {one["code"] for one in alike["findings"]} == {"servers-alike", "names-taken"}
+
+
+def test_what_is_no_server_at_all_is_told_as_what_it_is(run: Run) -> None:
+    page, away = {"content_type": "text/html; charset=utf-8"}, "https://login.example.com/?return=x"
+    with (
+        answering(200, b"<html>", **page) as html,
+        answering(500, b"<html>", **page) as ill,
+        answering(302, b"", location=away) as elsewhere,
+        answering(401) as locked,
+    ):
+        urls = {"html": html, "ill": ill, "elsewhere": elsewhere, "locked": locked}
+        servers = [
+            *({"name": name, "url": url} for name, url in urls.items()),
+            python_server("garbled", "unwilling.py", "garbled"),
+            {"name": "folder", "command": str(ROOT)},
+        ]
+
+        async def story() -> dict[str, Any]:
+            async with Gateway.open({"servers": servers}) as gateway:
+                return await gateway.examine()
+
+        examined = run(story())
+    told = {one["server"]: (one["code"], one["what"]) for one in examined["findings"] if one["server"]}
+    assert told["html"][0] == told["ill"][0] == told["elsewhere"][0] == "not-reached"
+    assert told["html"][1].startswith("It answered text/html, which is not MCP. Check `url`")
+    assert told["ill"][1].startswith("It answered 500 Internal Server Error. Check `url`")
+    assert told["elsewhere"][1].startswith(
+        "It sends to another address, https://login.example.com/. Check `url`"
+    )
+    assert "`Authorization: Bearer ${TOKEN}`" in told["locked"][1]
+    assert told["garbled"][0] == "answer-unusable"
+    assert told["folder"] == (
+        "command-not-run",
+        f"The command {str(ROOT)!r} is a folder. Give the program in it as `command`.",
+    )
+
+
 def test_what_servers_say_is_shown_without_the_secrets_of_the_configuration(run: Run) -> None:
     secret = {"env": {"MYAPI_KEY": "supersecretvalue99"}, "protocol": "legacy"}
     servers = [python_server(kind, "unwilling.py", kind, **secret) for kind in ("bad-key", "leaky")]

@@ -20,6 +20,7 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
     ("greeting", "initialize"): {"error": {"code": -32603, "message": "API key missing: set FOO_API_KEY"}},
     ("bad-key", "initialize"): {"error": {"code": -32603, "message": f"{KEY} is not a key"}},
     ("list", "initialize"): {"result": GREETED},
+    ("garbled", "initialize"): {"result": [1, 2]},
     ("old", "initialize"): {"result": {**GREETED, "protocolVersion": "1999-01-01"}},
     # The code that the library has for a closed connection.
     ("list", "tools/list"): {"error": {"code": -32000, "message": "upstream 500"}},

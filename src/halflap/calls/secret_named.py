@@ -33,6 +33,8 @@ _BARE_LINE = re.compile(r"[^\r\n\"'`<>]++")
 _LINE = re.compile(r"[^\r\n]*+")
 _BRACKET = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|[\[\]{}]", re.DOTALL)
 _REFERENCE = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*+\}?\Z|\$\{\{.*|\{\{.*|\*+\Z")
+_VARIABLE = re.compile(r"(?:(?:Bearer|Basic|Token) )?\$\{[A-Za-z_][A-Za-z0-9_]*+(?::-([A-Za-z]{0,16}))?\}?\Z")
+"""A variable as configuration has it; what stands for it if it is not set may be a secret."""
 _NO_SECRETS = words(
     """
     null none nil undefined true false yes no required optional string str text bytes int integer number
@@ -125,7 +127,14 @@ def _named(text: str, bare: Callable[[int], bool] | None) -> Iterator[Span]:
                 yield span
 
 
+def _is_variable(value: str) -> bool:
+    found = _VARIABLE.match(value)
+    return found is not None and (not found[1] or found[1].lower() in _NO_SECRETS)
+
+
 def _is_secret(kind: Secrecy, name: str, value: str) -> bool:
+    if _is_variable(value):
+        return False
     if kind != "text":
         return looks_secret(kind, value)
     if name.lower().endswith("pass"):
@@ -204,7 +213,9 @@ def value_at(text: str, at: int, name: str, *, allow_bare: bool) -> Span | None:
     if match is None:
         return None
     word = match[0].rstrip(",;)}].\\ ")
-    if not word or word.lower() in _NO_SECRETS or _REFERENCE.match(word) is not None:
+    # What stands for a variable that is not set comes behind `:-`.
+    told = word.lower().lstrip("-")
+    if not told or told in _NO_SECRETS or _REFERENCE.match(word) is not None:
         return None
     if word.isdigit() and len(word) < _SHORTEST_NUMBER:
         return None

@@ -99,12 +99,12 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
                 # It was another pipe than our output that broke.
                 raise
             # Whoever read our output has seen enough, as in `halflap list | head`.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _stop_writing()
             raise typer.Exit(0) from None
         except OSError as error:
             if error.errno not in _UNWRITABLE:
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _stop_writing()
             note(f"Error [{_NOT_WRITTEN}]: The output cannot be written: {error.strerror}.")
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
@@ -119,6 +119,11 @@ def _nobody_reads() -> bool:
     for descriptor in (1, 2):
         poll.register(descriptor, 0)
     return bool(poll.poll(0))
+
+
+def _stop_writing() -> None:
+    """Have the rest of the output go nowhere: what a command says by its exit code stays as it is."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
@@ -155,8 +160,11 @@ def print_json(value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=plain)
     hidden = [letter for letter in set(text) if letter >= _DELETE and visible(letter) != letter]
     escapes = {ord(letter): "".join(f"\\u{unit:04x}" for unit in _units(letter)) for letter in hidden}
-    sys.stdout.write(text.translate(escapes) + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text.translate(escapes) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _stop_writing()
 
 
 def _units(letter: str) -> list[int]:
@@ -207,8 +215,14 @@ def data_console(*, quiet: bool = False, whole: bool = False) -> Console:
     """
     from rich.console import Console  # noqa: PLC0415 -- only commands that draw need it
 
+    class Drawing(Console):
+        def on_broken_pipe(self) -> None:
+            # As rich does it, a reader who has seen enough would be a failure.
+            self.quiet = True
+            _stop_writing()
+
     width = None if sys.stdout.isatty() else _ANY_WIDTH if whole else _PAGE_WIDTH
-    return Console(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)
+    return Drawing(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)
 
 
 class _Formatter(logging.Formatter):

@@ -74,6 +74,9 @@ class Examining(Composing):
             for one in reports
         ]
         counted = await work.do("edges", self.counted()) or {}
+        own = {
+            name for name, tool in self.snapshot.tools.items() if not servers or tool.server in set(servers)
+        }
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],
@@ -81,13 +84,16 @@ class Examining(Composing):
             "configurationWarnings": list(self.config.warnings),
             "untrustedProjectFiles": [str(file.path) for file in self.config.pending],
             "servers": rows,
-            "tools": len(self.snapshot.tools),
-            "callable": len(self.snapshot.callable),
-            "outputs": {word: _times(kinds.values(), word) for word in ("declared", "learned", "unknown")},
-            "collisions": collisions(self.snapshot, self.config),
+            "tools": len(own),
+            "callable": len(own & set(self.snapshot.callable)),
+            "outputs": {
+                word: _times((kind for name, kind in kinds.items() if name in own), word)
+                for word in ("declared", "learned", "unknown")
+            },
+            "collisions": collisions(self.snapshot, self.config, servers),
             "drift": await work.do("drift", self._drifted(servers)) or [],
             "driftDays": DRIFT_DAYS,
-            "brokenScripts": await work.do("scripts", self._broken_scripts()) or {},
+            "brokenScripts": {} if servers else await work.do("scripts", self._broken_scripts()) or {},
             "sandbox": await work.do("sandbox", self._sandbox()),
             "store": await work.do("store", self._store_told()),
             "edges": counted.get("edges"),
@@ -274,15 +280,19 @@ def _times(kinds: Any, word: str) -> int:
     return sum(kind == word for kind in kinds)
 
 
-def collisions(snapshot: Snapshot, config: Config) -> dict[str, Any]:
-    """Give the tools that could not get their plain names, and the servers whose names look the same in those."""
+def collisions(snapshot: Snapshot, config: Config, servers: Sequence[str] = ()) -> dict[str, Any]:
+    """Give the tools that could not get their plain names, and the servers whose names look the same in those.
+
+    If `servers` are named, it is what concerns any of them.
+    """
     from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `parts`
 
     tools = []
     for tool in snapshot.tools.values():
         plain = namespaced(tool.server, tool.original_name)
-        if tool.name != plain:
-            owner = snapshot.tools.get(plain)
+        owner = snapshot.tools.get(plain)
+        concerned = {tool.server} if owner is None else {tool.server, owner.server}
+        if tool.name != plain and (not servers or not concerned.isdisjoint(servers)):
             tools.append(
                 {
                     "name": tool.name,
@@ -297,4 +307,8 @@ def collisions(snapshot: Snapshot, config: Config) -> dict[str, Any]:
     alike: dict[str, list[str]] = {}
     for server in config.servers:
         alike.setdefault(namespaced(server.name, ""), []).append(server.name)
-    return {"tools": tools, "servers": [names for names in alike.values() if len(names) > 1]}
+    groups = [names for names in alike.values() if len(names) > 1]
+    return {
+        "tools": tools,
+        "servers": [names for names in groups if not servers or not set(names).isdisjoint(servers)],
+    }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Literal
 
+from halflap.schema import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -78,6 +80,7 @@ NO_SERVER_TODO = (
     "(docs/configuration.md says how)."
 )
 _NAMED = 3
+_LONGEST_NAME = 80
 _PARTS = {
     "servers": "The servers were not all waited for",
     "outputs": "What tools return could not be looked up",
@@ -273,7 +276,8 @@ def _remedy(row: Mapping[str, Any], command: str) -> str:
     if row["trouble"] == "answer-unusable":
         return "Take a newer version of it, or tell whoever wrote it."
     if row["trouble"] == "answered-an-error":
-        return "These are the server's own words: look in its manual for what it needs, often a variable under `env`."
+        needs = "a variable under `env`" if row["transport"] == "stdio" else "one of its `headers`"
+        return f"These are the server's own words: look in its manual for what it needs, often {needs}."
     look = "Run its command in a terminal" if row["transport"] == "stdio" else "Try its address yourself"
     return f"{look} to see more than this."
 
@@ -322,10 +326,10 @@ def _of_collisions(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         why = (
             "too long, or another's once"
             if owner is None
-            else f"the name of {owner['originalName']!r} of {owner['server']!r}"
+            else f"the name of {_cut(owner['originalName'])!r} of {owner['server']!r}"
         )
         by_server.setdefault(one["server"], []).append(
-            f"{one['originalName']!r} is called {one['name']} ({one['plainName']} is {why})"
+            f"{_cut(one['originalName'])!r} is called {_cut(one['name'])} ({_cut(one['plainName'])} is {why})"
         )
     for server, told in by_server.items():
         yield _hint(
@@ -334,6 +338,10 @@ def _of_collisions(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "Nothing has to be done: use the names that they have. `halflap list` shows them.",
             server,
         )
+
+
+def _cut(name: str) -> str:
+    return visible(name, _LONGEST_NAME)
 
 
 def _of_scripts(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

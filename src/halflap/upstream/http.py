@@ -14,6 +14,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
 
+from halflap.schema import visible
 from halflap.upstream.message import read_message
 from halflap.upstream.wire import LOST, NOT_SENT, REFUSED
 
@@ -36,6 +37,8 @@ _UNAUTHORISED = 401
 _FORBIDDEN = 403
 _GONE = 404
 _ONLY_SSE = (400, 404, 405)
+_TAKEN = 202
+_LONGEST_SHOWN = 200
 """What a server of the older transport answers to a POST at its event stream's address."""
 
 
@@ -109,7 +112,10 @@ class _ReportingClient(httpx2.AsyncClient):
             return self._in_place_of(request, NOT_SENT, "it no longer knows our session; it was restarted.")
         if request.method == "POST" and response.status_code in _ONLY_SSE:
             self._wire.fallback_to_sse = True
-        tells = response.headers.get("content-type", "").lower().startswith("application/json")
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        tells = kind == "application/json"
+        if request.method == "POST":
+            self._wire.foreign = None if tells else _foreign(request, response, kind)
         if request.method == "POST" and response.status_code >= _ERROR and not tells:
             said = f"it answered {response.status_code} {response.reason_phrase}".rstrip()
             return self._in_place_of(request, types.INTERNAL_ERROR, f"{said}.")
@@ -121,6 +127,22 @@ class _ReportingClient(httpx2.AsyncClient):
             self._wire.broken.set()
         error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}}
         return httpx2.Response(503, json=error, request=request)
+
+
+def _foreign(request: httpx2.Request, response: httpx2.Response, kind: str) -> str | None:
+    """Say what an answer shows that no MCP server gives."""
+    if response.is_redirect:
+        to = str(request.url.join(response.headers.get("location", "")).copy_with(query=None, fragment=None))
+        return (
+            f"it sends to another address, {visible(to, _LONGEST_SHOWN)}. Check `url`: if that is the server, give it as `url`; "
+            "if it is a page to sign in, it wants credentials under `headers:`."
+        )
+    if response.status_code >= _ERROR:
+        said = f"{response.status_code} {response.reason_phrase}".rstrip()
+        return f"it answered {said}. Check `url`, and that the server is in order."
+    if response.status_code != _TAKEN and kind not in {"", "text/event-stream"}:
+        return f"it answered {visible(kind, _LONGEST_SHOWN)}, which is not MCP. Check `url`: it may be a page for people."
+    return None
 
 
 def _turned_away(response: httpx2.Response, *, given: bool) -> str:

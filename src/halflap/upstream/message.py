@@ -15,12 +15,12 @@ from typing import Any
 import mcp_types as types
 import pydantic_core
 
-__all__ = ["CUT", "read_message", "tame"]
+__all__ = ["CUT", "NOT_THE_PROTOCOL", "read_message", "tame"]
 
 CUT = "halflap/cut"
 """A key of a result of which something could not be read; the value says why."""
 
-_NOT_THE_PROTOCOL = "it answered something that is not the protocol"
+NOT_THE_PROTOCOL = "it answered something that is not the protocol"
 _DEEPEST = 500
 """Far above what is kept of a definition, and far below where Python's own reader gives up."""
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]')
@@ -50,7 +50,7 @@ def _answered(identity: int | str, raw: dict[str, Any]) -> types.JSONRPCMessage:
         return _error(identity, raw["error"])
     if isinstance(raw.get("result"), dict):
         return types.JSONRPCResponse.model_construct(jsonrpc="2.0", id=identity, result=raw["result"])
-    return _error(identity, {"code": types.INTERNAL_ERROR, "message": _NOT_THE_PROTOCOL})
+    return _error(identity, {"code": types.INTERNAL_ERROR, "message": NOT_THE_PROTOCOL})
 
 
 def tame(message: Any) -> Any:
@@ -135,12 +135,12 @@ def _without_halves(value: Any) -> Any:
 
 
 def _error(identity: int | str, raw: Any) -> types.JSONRPCError:
-    told = raw if isinstance(raw, dict) else {"message": f"{_NOT_THE_PROTOCOL}: {raw!r}"[:500]}
+    told = raw if isinstance(raw, dict) else {"message": f"{NOT_THE_PROTOCOL}: {raw!r}"[:500]}
     code, message = told.get("code"), told.get("message")
     if isinstance(code, float) and code.is_integer():
         code = int(code)
     sound = isinstance(code, int) and not isinstance(code, bool)
-    words = message if isinstance(message, str) and message else _NOT_THE_PROTOCOL
+    words = message if isinstance(message, str) and message else NOT_THE_PROTOCOL
     return types.JSONRPCError(
         jsonrpc="2.0",
         id=identity,

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from halflap.errors import UpstreamError, UpstreamLostError, UpstreamUnavailableError
 from halflap.schema import visible
+from halflap.upstream.message import NOT_THE_PROTOCOL
 from halflap.upstream.wire import CLOSED, LOST, NOT_SENT, REFUSED
 
 if TYPE_CHECKING:
@@ -60,6 +61,10 @@ def explain(error: BaseException, server: ServerConfig, wire: Wire, log: ServerL
     # It was its answer, and not that its process ended: that came after, and was our doing.
     if is_answer(leaf):
         assert isinstance(leaf, MCPError)
+        if wire.foreign is not None and not wire.greeted:
+            return Reason("not-reached", wire.foreign)
+        if leaf.message == NOT_THE_PROTOCOL:
+            return Reason("answer-unusable", f"{NOT_THE_PROTOCOL}.{_last_words(server, log)}")
         what = "did not list its tools" if wire.greeted else "did not agree to talk"
         # Redacted before it is cut: half of a secret would not be known for one.
         said = visible(log.redact(leaf.message[:_LONGEST_READ]), _LONGEST_SHOWN).rstrip(".")
@@ -89,9 +94,7 @@ def _explain_leaf(leaf: BaseException) -> str:
     if isinstance(leaf, MCPError):
         return f"it did not agree to talk: {leaf.message} (code {leaf.code})."
     if isinstance(leaf, ValidationError):
-        return (
-            f"it answered something that is not the protocol: {leaf.error_count()} problems in its greeting."
-        )
+        return f"{NOT_THE_PROTOCOL}: {leaf.error_count()} problems in its greeting."
     if isinstance(leaf, ValueError | RuntimeError | TypeError | LookupError):
         return f"its answer cannot be used: {_words(leaf).rstrip('.')}."
     return f"{_words(leaf)}."

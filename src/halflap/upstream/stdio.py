@@ -8,6 +8,7 @@ import json
 import os
 import signal
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -105,6 +106,8 @@ async def _started(guardian: Guardian, server: ServerConfig, wire: Wire) -> Guar
                 f"the command {server.command!r} was not found. Install it, "
                 f"or give its full path as `command` in the configuration.{split}{_looked(server)}"
             )
+        elif isinstance(error, PermissionError) and await asyncio.to_thread(Path(server.command).is_dir):
+            reason = f"the command {server.command!r} is a folder. Give the program in it as `command`."
         elif isinstance(error, PermissionError):
             reason = f"the command {server.command!r} may not be run ({error.strerror}). Make it executable."
         else:

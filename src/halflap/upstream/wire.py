@@ -54,6 +54,8 @@ class Wire:
     """The server answered its greeting: it is owed time to end by itself."""
     wants_sign_in: bool = False
     """The server turned the last request away for want of credentials, or of better ones."""
+    foreign: str | None = None
+    """What answered last was no MCP server, in words for the user."""
     fallback_to_sse: bool = False
     """The server answered in a way that only a server of the older HTTP transport does."""
 
