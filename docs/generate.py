@@ -54,12 +54,20 @@ def pages() -> dict[Path, str]:
         "reference/commands.md": commands_page(),
         "reference/mcp-tools.md": tools_page(own_tools()),
         "reference/python.md": python_page(),
+        "doctor.md": with_findings((DOCS / "doctor.md").read_text(encoding="utf-8")),
         "configuration.md": with_tables((DOCS / "configuration.md").read_text(encoding="utf-8")),
     }
     return {DOCS / name: text.rstrip("\n") + "\n" for name, text in made.items()}
 
 
 # Settings ---------------------------------------------------------------------------------------------
+
+
+def with_findings(page: str) -> str:
+    """Put the table of what doctor finds in its place."""
+    table = files("halflap").joinpath("findings.md").read_text(encoding="utf-8").partition("\n\n")[2]
+    head = table.partition("\n")[0]
+    return re.sub(re.escape(head) + r"\n(?:\|[^\n]*\n)*", lambda _: table, page)
 
 
 def with_tables(page: str) -> str:

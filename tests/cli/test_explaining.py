@@ -8,6 +8,7 @@ import pytest
 
 from halflap.cli.app import run
 from halflap.codes import CODES
+from halflap.gateway.findings import ABOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,16 +40,23 @@ def test_a_code_is_explained_without_what_only_a_page_needs(halflap: Run) -> Non
 
 def test_all_codes_are_listed_each_on_a_line(halflap: Run) -> None:
     _, out, _ = halflap("explain")
-    assert sorted(line.split()[0] for line in out.splitlines()) == sorted(CODES)
+    assert sorted(line.split()[0] for line in out.splitlines()) == sorted([*CODES, *ABOUT])
     _, out, _ = halflap("explain", "--json")
-    assert sorted(one["code"] for one in json.loads(out)) == sorted(CODES)
+    assert sorted(one["code"] for one in json.loads(out)) == sorted([*CODES, *ABOUT])
+
+
+def test_what_doctor_finds_is_explained_too(halflap: Run) -> None:
+    code, out, _ = halflap("explain", "not-reached")
+    assert code == 0
+    assert out.startswith("not-reached\n\nIts `url` cannot be reached")
+    assert "Fix. Check the address" in out
 
 
 def test_a_code_that_there_is_not_is_a_mistake_with_the_one_that_was_meant(halflap: Run) -> None:
     code, out, err = halflap("explain", "tool-not-fond")
     assert (code, out) == (2, "")
     assert err == (
-        "Error [usage]: There is no error code 'tool-not-fond'. Did you mean tool-not-found? "
+        "Error [usage]: There is no code 'tool-not-fond'. Did you mean tool-not-found? "
         "`halflap explain` lists them all.\n"
     )
 

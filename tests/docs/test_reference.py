@@ -40,6 +40,7 @@ def pages() -> dict[Path, str]:
     [
         "errors.md",
         "configuration.md",
+        "doctor.md",
         "reference/commands.md",
         "reference/mcp-tools.md",
         "reference/python.md",
@@ -54,6 +55,7 @@ def test_every_page_that_is_made_is_looked_at_here() -> None:
     assert {path.relative_to(ROOT / "docs").as_posix() for path in pages()} == {
         "errors.md",
         "configuration.md",
+        "doctor.md",
         *(f"reference/{path.name}" for path in REFERENCE.glob("*.md")),
     }
 

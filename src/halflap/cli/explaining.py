@@ -1,6 +1,7 @@
 """`halflap explain`: what an error code means, what the cause usually is, and what to do.
 
-The text is that of docs/errors.md, which is made from the same file; see docs/generate.py.
+The text is that of docs/errors.md and of the table in docs/doctor.md, which are made from the same files; see
+docs/generate.py.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from typing import Annotated
 import typer
 
 from halflap.cli.output import JsonOption, print_json, reported
-from halflap.codes import CODES
 from halflap.errors import UsageError
 
 __all__ = ["explain", "explanations"]
 
 _HEADING = re.compile(r"^### ([a-z0-9-]+)\n+(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+_ROW = re.compile(r"^\| `([a-z-]+)` \| ([^|]+) \| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _NEAR = 60
 
 
 def _codes(incomplete: str) -> list[str]:
-    return [code for code in CODES if code.startswith(incomplete)]
+    return [code for code in explanations() if code.startswith(incomplete)]
 
 
 @reported
@@ -31,20 +32,20 @@ def explain(
     code: Annotated[
         str | None,
         typer.Argument(
-            help="The code, as in `Error [tool-not-found]`; without it, all codes are listed.",
+            help="The code, as in `Error [tool-not-found]` or on doctor's page; without it, all codes are listed.",
             autocompletion=_codes,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an error code means, what its usual cause is, and what to do about it."""
+    """Say what a code of an error, or of something that doctor found, means, and what to do about it."""
     texts = explanations()
     if code is None:
         _list(texts, as_json=as_json)
         return
     asked = code.strip("[]").lower()
     if asked not in texts:
-        raise UsageError(f"There is no error code {code!r}.{_meant(asked)} `halflap explain` lists them all.")
+        raise UsageError(f"There is no code {code!r}.{_meant(asked)} `halflap explain` lists them all.")
     if as_json:
         print_json({"code": asked, "text": texts[asked]})
     else:
@@ -52,9 +53,18 @@ def explain(
 
 
 def explanations() -> dict[str, str]:
-    """Give the text of each code, in Markdown."""
-    text = files("halflap").joinpath("errors.md").read_text(encoding="utf-8")
-    return {found[1]: found[2].strip() for found in _HEADING.finditer(text)}
+    """Give the text of each code, in Markdown: of errors, then of what doctor finds."""
+    told = {found[1]: found[2].strip() for found in _HEADING.finditer(_text("errors.md"))}
+    for code, severity, _, cause, fix in _ROW.findall(_text("findings.md")):
+        told.setdefault(
+            code,
+            f"{cause[0].upper()}{cause[1:]}.\n\n**Found by** `halflap doctor`, as a {severity}.\n\n**Fix.** {fix}",
+        )
+    return told
+
+
+def _text(name: str) -> str:
+    return files("halflap").joinpath(name).read_text(encoding="utf-8")
 
 
 def _list(texts: dict[str, str], *, as_json: bool) -> None:
@@ -75,5 +85,5 @@ def _plain(text: str) -> str:
 def _meant(asked: str) -> str:
     from rapidfuzz import fuzz, process  # noqa: PLC0415 -- few make a mistake
 
-    near = process.extractOne(asked, CODES, scorer=fuzz.ratio, score_cutoff=_NEAR)
+    near = process.extractOne(asked, list(explanations()), scorer=fuzz.ratio, score_cutoff=_NEAR)
     return f" Did you mean {near[0]}?" if near else ""
