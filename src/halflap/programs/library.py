@@ -115,7 +115,7 @@ class Library:
                 shelf = self._read(looks, root)
         except OSError as error:
             looks, shelf = {}, Shelf(problem=self._unreadable(error))
-        self._looks = {name: one for name, one in looks.items() if not _is_fresh(one)}
+        self._looks = {name: () if _is_fresh(one) else one for name, one in looks.items()}
         if shelf != self._shelf:
             self._shelf = shelf
         return self._shelf
