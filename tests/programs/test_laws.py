@@ -77,13 +77,13 @@ def manifests(draw: st.DrawFn) -> Manifest:
     return read_manifest(as_bytes(manifest(predictors=steps, **given_facts)), name="triage")
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(manifests())
 def test_what_is_written_is_read_as_it_was(one: Manifest) -> None:
     assert read_manifest(write_manifest(one), name="triage") == one
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(manifests())
 def test_every_field_comes_from_the_program_or_from_a_predictor_before(one: Manifest) -> None:
     there = {"inputs": {field.name: field for field in one.inputs}}
@@ -126,7 +126,7 @@ def test_a_state_that_is_written_is_read_as_it_was(data: st.DataObject) -> None:
     assert state.dropped == ()
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_inputs_are_taken_as_they_are_if_they_fit_the_schema_and_else_refused(data: st.DataObject) -> None:
     one = data.draw(manifests())

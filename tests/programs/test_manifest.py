@@ -119,6 +119,7 @@ FACTS: list[tuple[dict[str, Any], str]] = [
     (_sort(kind=["Predict"]), "predictors[0].kind must be Predict, ChainOfThought or ReAct, not a list."),
     (_sort(signature="a -> b"), "predictors[0].signature is not known. There are: name, kind, instructions, inputs, outputs, tools, max_iterations."),
     (_sort(name="inputs"), 'predictors[0].name: "inputs" cannot be the name of a predictor: it is taken.'),
+    (_sort(name="metadata"), 'predictors[0].name: "metadata" cannot be the name of a predictor: it is taken.'),
     (_sort(name="forward"), 'predictors[0].name: "forward" cannot be the name of a predictor: it is taken.'),
     (_sort(name="a.b"), 'predictors[0].name must be a name of letters, digits and _, a letter first, 64 at most, not "a.b".'),
     (_sort(instructions=" "), "predictors[0].instructions must not be empty."),

@@ -64,6 +64,15 @@ def test_a_module_of_one_predictor_may_be_saved_without_its_name(kind: str, keys
     assert [state.instructions for state in read_state(as_bytes(alone), one).predictors.values()] == keys
 
 
+def test_a_predict_that_is_saved_alone_has_no_key_at_all() -> None:
+    step = {**MANIFEST["predictors"][1], "name": "reply"}
+    one = read_manifest(as_bytes(manifest(predictors=[step])), name="triage")
+    alone = {**STATE["reply"], "config": {"api_base": "x"}, "metadata": {}}
+    found = read_state(as_bytes(alone), one)
+    assert found.predictors == read_state(as_bytes({"reply": STATE["reply"]}), one).predictors
+    assert found.dropped == ("self.config",)
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
