@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -103,6 +104,10 @@ def install(
     if also and not move:
         raise UsageError("--also says which servers --move takes out too: give both, or neither.")
     place = place_of(client, sys.platform, os.environ, working_folder() if project else None)
+    own = place_of(client, sys.platform, os.environ)
+    if place is not None and own is not None and _is_same(place.file, own.file):
+        # In the home folder: what runs there is the person's own, whichever way it is named.
+        place = own
     if place is None:
         raise UsageError(f"{CLIENTS[client].label} has no file for a project. Leave --project out.")
     job = _Undo(place) if undo else _Install(place, config, move=move, also=also or ())
@@ -235,9 +240,11 @@ class _Install:
             after, done = put_in(text, self.place.keys, self.entry, moves)
         except ClientFileError as error:
             raise ClientFileError(f"{self.place.file}: {error} Nothing was written.") from None
+        count = Counter((one.keys, one.name) for one in done.moved)
+        notes += [_twice(name) for (_, name), times in count.items() if times > 1]
         notes += [_lost(one) for one in done.moved if one.lost]
         label = self.place.client.label
-        report = {"name": done.name, "moved": [one.name for one in done.moved]}
+        report = {"name": done.name, "moved": _names(done)}
         where = " --project" if self.place.folder is not None else ""
         said = (
             f"{label} has Halflap now, as `{done.name}`. Restart it if it runs. "
@@ -289,6 +296,22 @@ class _Install:
         )
 
 
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _names(done: Installed) -> list[str]:
+    """Name what was moved; of a name that stood twice in one object, both are one server."""
+    return [name for _, name in dict.fromkeys((one.keys, one.name) for one in done.moved)]
+
+
+def _twice(name: str) -> str:
+    return (
+        f"Note: `{one_line(name)}` stands there twice: both go out, of which only the last counted, which Halflap has. "
+        "--undo brings both back."
+    )
+
+
 def _lost(one: Moved) -> str:
     from halflap.calls import Redactor  # noqa: PLC0415 -- much is loaded with it
 
@@ -323,7 +346,7 @@ class _Undo:
             raise ClientFileError(f"{file} is not there any more, so nothing can be taken out.{where}")
         report: dict[str, Any] = {
             "name": receipt.done.name,
-            "restored": [one.name for one in receipt.done.moved],
+            "restored": _names(receipt.done),
         }
         if receipt.exact and before.digest == receipt.written:
             if receipt.original is None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
-from halflap.clients.jsonblocks import Document, comments_in, same_line, trivia
+from halflap.clients.jsonblocks import Block, Document, block_at, comments_in, same_line, trivia
 from halflap.clients.translate import is_itself
 from halflap.errors import ClientFileError
 
@@ -136,22 +136,31 @@ def install(
         done = Installed(tuple(keys), name, None, hollow, made)
     there = _made_at(wanted, keys)
     there[name] = {**there.get(name, {}), **entry}
-    moved = []
-    document, going = Document(text), dict[tuple[str, ...], list[str]]()
+    going = dict[tuple[str, ...], list[str]]()
     for where, key in moves:
-        moved.append(_moved(document, where, key))
         going.setdefault(where, []).append(key)
         del _at(wanted, where)[key]
+    document = Document(text)
+    moved = [one for where, names in going.items() for one in _all_moved(document, where, names)]
     if moved:
         after = jsontext.remove_all(Document(after), going)
     _must_be(after, wanted)
     return after, Installed(done.keys, name, done.was, done.hollow, done.made, tuple(moved))
 
 
-def _moved(document: Document, where: tuple[str, ...], key: str) -> Moved:
+def _all_moved(document: Document, where: tuple[str, ...], names: Sequence[str]) -> list[Moved]:
+    """Note what goes out of an object; of a name that stands there twice, both: the last alone counted."""
+    block = document.there(where)
+    return [
+        _moved(document.text, block, at, where)
+        for at, member in enumerate(block.members)
+        if member.key in names
+    ]
+
+
+def _moved(text: str, block: Block, at: int, where: tuple[str, ...]) -> Moved:
     """Note of a server where it stands, and what stands beside it."""
-    text, block, member = document.text, document.there(where), document.member(where, key)
-    at = block.members.index(member)
+    member = block.members[at]
     start = block.start + 1 if at == 0 else (block.members[at - 1].comma or 0) + 1
     lead = ""
     if at > 0:
@@ -163,7 +172,7 @@ def _moved(document: Document, where: tuple[str, ...], key: str) -> Moved:
     behind = member.end if member.comma is None else member.comma + 1
     return Moved(
         where,
-        key,
+        member.key,
         text[member.value : member.end],
         tuple(one.key for one in block.members[:at]),
         text[behind : same_line(text, behind)],
@@ -222,22 +231,43 @@ def uninstall(text: str, done: Installed) -> tuple[str, list[str]]:
     elif done.name in there:
         text = jsontext.remove(text, done.keys, done.name, hollow=None if done.made else done.hollow)
         text = _without_made(text, done)
-    for one in done.moved:
-        if jsontext.has(text, one.keys, one.name):
-            notes.append(f"`{one.name}` is there again already, and stays as it is.")
-        else:
-            text = _put_back(text, one)
-    return text, notes
+    return _all_put_back(text, done.moved, notes), notes
 
 
-def _put_back(text: str, one: Moved) -> str:
-    """Insert a server behind the last of those that it stood behind."""
-    block = jsontext.find(text, one.keys)
-    members = () if block is None else block.members
-    index = max((at + 1 for at, member in enumerate(members) if member.key in one.after), default=0)
+def _all_put_back(text: str, moved: Sequence[Moved], notes: list[str]) -> str:
+    """Put back what is not there again; each object is looked for once, since files of clients are large."""
+    document, groups = Document(text), dict[tuple[str, ...], list[Moved]]()
+    for one in moved:
+        group = groups.setdefault(one.keys, [])
+        if one.name not in one.after and any(other.name == one.name for other in group):
+            # It did not stand there twice, but was put in anew after it had been moved, and moved again.
+            notes.append(f"`{one.name}` was moved twice: the later comes back. The earlier is in a copy.")
+            group[:] = [other for other in group if other.name != one.name]
+        group.append(one)
+    blocks = {keys: document.find(keys) for keys in groups}
+    for keys, block in blocks.items():
+        there = {member.key for member in block.members} if block else set()
+        again = dict.fromkeys(one.name for one in groups[keys] if one.name in there)
+        notes += [f"`{name}` is there again already, and stays as it is." for name in again]
+        groups[keys] = [one for one in groups[keys] if one.name not in there]
+    # From the end on: so what comes before it stays where it was found. What is not there is made last.
+    for keys, block in sorted(
+        blocks.items(), key=lambda pair: pair[1].start if pair[1] else -1, reverse=True
+    ):
+        for one in groups[keys]:
+            text = _put_back(text, one, block.start if block else None)
+    return text
+
+
+def _put_back(text: str, one: Moved, start: int | None) -> str:
+    """Insert a server behind the last of those that it stood behind, into the object that starts there."""
+    block = jsontext.find(text, one.keys) if start is None else block_at(text, start)
     value = jsontext.parse(one.raw)
-    return jsontext.insert(
-        text, one.keys, one.name, value, index=index, verbatim=one.raw, before=one.tail, behind=one.lead
+    if block is None:
+        return jsontext.insert(text, one.keys, one.name, value, verbatim=one.raw)
+    index = max((at + 1 for at, member in enumerate(block.members) if member.key in one.after), default=0)
+    return jsontext.insert_into(
+        text, block, one.name, value, index=index, verbatim=one.raw, before=one.tail, behind=one.lead
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +46,7 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
     unreadable: list[str] = []
     repeated: list[str] = []
     settings: Mapping[str, Any] = {}
-    for place in places:
+    for place in _once(places):
         try:
             file = read_file(place.file)
             if file.data is None:
@@ -58,8 +59,20 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
             unreadable.append(str(error))
         else:
             there.append(place)
-            repeated += [*_repeated(place, file.text), *_off_in_projects(place, value)]
+            repeated += [*_repeated(place, value, file.text), *_off_in_projects(place, value)]
     return Gathered(tuple(servers), tuple(there), tuple(unreadable), tuple(repeated))
+
+
+def _once(places: Sequence[Place]) -> list[Place]:
+    """Leave out what is a file of another place: by a link, or because the folder is the person's home."""
+    same: dict[tuple[str, tuple[str, ...]], list[Place]] = {}
+    for place in places:
+        same.setdefault((os.path.realpath(place.file), place.keys), []).append(place)
+    # The client counts whose own file it is: what variables mean, and where a server runs, depends on it.
+    chosen = [
+        min(group, key=lambda one: (one.folder is not None, one.file.is_symlink())) for group in same.values()
+    ]
+    return [place for place in places if place in chosen]
 
 
 def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
@@ -75,17 +88,23 @@ def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _repeated(place: Place, text: str) -> list[str]:
-    """Say which names stand twice among the servers of a file, or that the object of servers does."""
+def _repeated(place: Place, value: Mapping[str, Any], text: str) -> list[str]:
+    """Say which names stand twice among the servers of a file, or that an object of servers does."""
+    document = Document(text)
+    said = [line for one, _, _ in _objects(place, value) for line in _repeated_in(one, document)]
+    return list(dict.fromkeys(said))
+
+
+def _repeated_in(place: Place, document: Document) -> list[str]:
+    text, lines = document.text, dict[str, int]()
     try:
-        block = Document(text).find(place.keys)
+        block = document.find(place.keys)
     except ClientFileError as error:
         return (
             [f"{place.file}: {error} Only the last counts, as in the client."]
             if "twice" in str(error)
             else []
         )
-    lines: dict[str, int] = {}
     found = []
     for member in () if block is None else block.members:
         line = text.count("\n", 0, member.start) + 1
