@@ -106,7 +106,7 @@ def init(
         home=scope.home,
         imported=known,
         families=asked,
-        can_block=not there.has("tools"),
+        tools=there.tools,
     )
     _tell(plan, scope)
     is_there = there.root is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from halflap.clients import FileText, Installed, Moved, Place
-    from halflap.config import ServerConfig
+    from halflap.config import Config
 
 __all__ = ["install"]
 
@@ -200,7 +200,7 @@ class _Install:
         self.move = move
         self.also = also
         self.scope = Scope.of(os.environ, working_folder())
-        if not self._configured():
+        if not self._configured().servers:
             if move:
                 raise UsageError(
                     "Halflap's configuration has no server, so none can be moved. First: halflap init"
@@ -219,11 +219,12 @@ class _Install:
                 "Note: Halflap runs from a cache here, which may be emptied. Install it first, as with pipx."
             )
 
-    def _configured(self) -> list[ServerConfig]:
+    def _configured(self) -> Config:
         """Read Halflap's servers as they are written; a configuration that does not work is to be mended first."""
-        load_config(self.config, project=False)
+        config = load_config(self.config, project=False)
         file = user_file(self.config, self.scope)[0]
-        return [] if file is None else list(read_written(file, self.scope.home).servers.values())
+        written = {} if file is None else read_written(file, self.scope.home).servers
+        return replace(config, servers=tuple(written.values()))
 
     def change(self, before: FileText) -> _Change:
         text = before.text
@@ -257,7 +258,9 @@ class _Install:
     def _moves(self, value: Mapping[str, Any]) -> tuple[list[tuple[tuple[str, ...], str]], list[str]]:
         """Choose the servers that Halflap really has, switched on, and say of the others why they stay."""
         moves, notes = [], []
-        choices = choose(servers_in(self.place, value, self.scope), self._configured(), self.scope, self.also)
+        configured = self._configured()
+        found = servers_in(self.place, value, self.scope)
+        choices = choose(found, configured.servers, configured.tools, self.scope, self.also)
         for one in choices:
             if one.reason is None:
                 moves.append((one.found.place.keys, one.found.name))

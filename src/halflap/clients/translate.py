@@ -64,6 +64,11 @@ class Found:
         """Say whether it is written as disabled."""
         return self.entry.get("disabled") is True
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is written as disabled, where that is not what the person chose."""
+        return tuple(remark for remark in self.remarks if remark.startswith("disabled: "))
+
     def disable(self, why: str) -> Found:
         """Have it written, but not started."""
         return replace(self, entry={**self.entry, "disabled": True}, remarks=(*self.remarks, why))
