@@ -20,6 +20,7 @@ from halflap.clients import (
     backups,
     digest_of,
     gather,
+    has_its_name,
     imported,
     may_be_itself,
     places,
@@ -33,17 +34,19 @@ from halflap.config import Config, user_config_dir, user_data_dir
 from halflap.config.expand import Scope
 from halflap.config.load import user_file
 from halflap.config.places import working_folder
-from halflap.config.table import FAMILIES, guess
+from halflap.config.table import FAMILIES
 from halflap.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from halflap.clients import Addition, Gathered, Import, Written
+    from halflap.clients import Addition, Found, Gathered, Import, Written
 
 __all__ = ["init"]
 
-_MAY_BE_ITSELF = "it is on this machine, at /mcp, where Halflap itself may be. If it is another: --also {}"
+_HERE = "it is on this machine, at /mcp, where Halflap itself may be"
+_NAMED = "by its name, it is Halflap itself"
 
 
 @reported
@@ -75,7 +78,7 @@ def init(
         typer.Option(
             "--also",
             metavar="NAME",
-            help="A server on this machine to take in although it may be Halflap itself.",
+            help="A server to take in although it may be Halflap itself.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -91,12 +94,7 @@ def init(
     asked = _families(families, there)
     with_project = project if project is not None else not yes
     gathered = _gathered(target, scope, with_project=with_project)
-    servers = [
-        replace(one, entry={}, refused=_MAY_BE_ITSELF.format(one.name))
-        if may_be_itself(one.entry) and one.name not in (also or ())
-        else one
-        for one in gathered.servers
-    ]
+    servers = _less_itself(gathered.servers, also or ())
     _tell_found(gathered, scope, left_out=not with_project and project is None)
     known = frozenset() if again or there.root is None else imported(user_data_dir(), target)
     plan = arrange(
@@ -110,10 +108,12 @@ def init(
     )
     _tell(plan, scope)
     is_there = there.root is not None
-    if not plan.additions.servers and (asked is None or not (is_there or gathered.servers)):
+    if not plan.additions.servers and (asked is None or not is_there):
         note(
             f"Nothing is new: {target} stays as it is."
             if is_there
+            else "None of these servers can be taken in: nothing was written."
+            if gathered.servers
             else "There is no MCP server to take in. docs/configuration.md of Halflap says how to name some."
         )
         written = False
@@ -127,7 +127,7 @@ def _families(asked: list[str] | None, written: Written) -> tuple[str, ...] | No
     """Say which families are to be written; None leaves what is there."""
     for name in asked or ():
         if name not in FAMILIES:
-            raise UsageError(f"There is no family of tools named {name!r}. {guess(name, FAMILIES)}")
+            raise UsageError(f"There is no family of tools named {name!r}. There are: {', '.join(FAMILIES)}.")
     wanted = tuple(dict.fromkeys(asked or ("core",)))
     if written.root is None:
         return wanted
@@ -142,6 +142,22 @@ def _families(asked: list[str] | None, written: Written) -> tuple[str, ...] | No
             "Nothing was written."
         )
     return None
+
+
+def _less_itself(servers: Sequence[Found], also: Sequence[str]) -> list[Found]:
+    """Keep out what may be Halflap itself, unless it was named."""
+    unknown = sorted(set(also) - {one.name for one in servers})
+    if unknown:
+        raise UsageError(
+            f"--also: no client has a server {', '.join(map(repr, unknown))}. Nothing was written."
+        )
+    found = []
+    for one in servers:
+        why = _HERE if may_be_itself(one.entry) else _NAMED if has_its_name(one.name, one.entry) else ""
+        is_kept_out = bool(why) and one.name not in also
+        said = f"{why}. If it is another: --also {one.name}"
+        found.append(replace(one, entry={}, refused=said) if is_kept_out else one)
+    return found
 
 
 def _gathered(target: Path, scope: Scope, *, with_project: bool) -> Gathered:

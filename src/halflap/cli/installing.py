@@ -25,6 +25,7 @@ from halflap.clients import (
     delete,
     entry_for,
     gather,
+    has_its_name,
     is_passing,
     keep_receipt,
     noted_files,
@@ -259,7 +260,9 @@ class _Install:
         """Choose the servers that Halflap really has, switched on, and say of the others why they stay."""
         moves, notes = [], []
         configured = self._configured()
-        found = servers_in(self.place, value, self.scope)
+        found = [
+            one for one in servers_in(self.place, value, self.scope) if not has_its_name(one.name, one.entry)
+        ]
         choices = choose(found, configured.servers, configured.tools, self.scope, self.also)
         for one in choices:
             if one.reason is None:
@@ -286,6 +289,7 @@ class _Install:
             f"`{one_line(found.name)}` stays: it is in {found.place.file.name}, which is not changed. Take it out "
             "there yourself, if Halflap has it."
             for found in gather(others, self.scope).servers
+            if not has_its_name(found.name, found.entry)
         ]
 
     def _receipt(self, before: FileText, after: str, done: Installed, kept: Path | None) -> Receipt:

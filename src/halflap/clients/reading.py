@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.clients import jsontext
 from halflap.clients.files import read_file
 from halflap.clients.jsonblocks import Document
-from halflap.clients.translate import Found, is_itself, translate
+from halflap.clients.translate import Found, starts_itself, translate
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -131,13 +131,16 @@ def value_of(path: Path, text: str) -> Mapping[str, Any]:
 def servers_in(
     place: Place, value: Mapping[str, Any], scope: Scope, settings: Mapping[str, Any] | None = None
 ) -> list[Found]:
-    """Give the servers of one file; `settings` is Claude Code's own file, which says what is switched off."""
+    """Give the servers of one file; `settings` is Claude Code's own file, which says what is switched off.
+
+    What starts Halflap is none of them; what is Halflap by its name, and reached by a URL, may be another.
+    """
     found: list[Found] = []
     for one, raw, inputs in _objects(place, value):
         off = _switched_off(one, settings or value)
         is_gone = one.folder is not None and not one.folder.is_dir()
         for name, entry in raw.items():
-            if not is_itself(name, entry):
+            if not starts_itself(entry):
                 server = translate(name, entry, one, scope, inputs=inputs, disabled=name in off)
                 found.append(server.disable(_GONE) if is_gone and not server.refused else server)
     return found
