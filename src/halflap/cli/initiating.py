@@ -12,7 +12,8 @@ import typer
 
 from halflap.cli.changing import may_write, show_difference
 from halflap.cli.hiding import secrets_of
-from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
+from halflap.cli.output import ConfigOption, JsonOption, one_line, print_json, reported
+from halflap.cli.wrapping import tell
 from halflap.clients import (
     Additions,
     arrange,
@@ -109,7 +110,7 @@ def init(
     _tell(plan, scope)
     is_there = there.root is not None
     if not plan.additions.servers and (asked is None or not is_there):
-        note(
+        tell(
             f"Nothing is new: {target} stays as it is."
             if is_there
             else "None of these servers can be taken in: nothing was written."
@@ -171,33 +172,33 @@ def _gathered(target: Path, scope: Scope, *, with_project: bool) -> Gathered:
 
 def _tell_found(gathered: Gathered, scope: Scope, *, left_out: bool) -> None:
     for problem in gathered.unreadable:
-        note(f"Left out: {problem.removesuffix(' Nothing was written.')} None of its servers is taken in.")
+        tell(f"Left out: {problem.removesuffix(' Nothing was written.')} None of its servers is taken in.")
     for problem in gathered.repeated:
-        note(f"Note: {problem}")
+        tell(f"Note: {problem}")
     counts = Counter(found.place.said(scope.home) for found in gathered.servers)
     for where, count in counts.items():
-        note(f"Found {'1 server' if count == 1 else f'{count} servers'}: {where}")
+        tell(f"Found {'1 server' if count == 1 else f'{count} servers'}: {where}")
     for place in gathered.looked_at:
         if not any(found.place.file == place.file for found in gathered.servers):
-            note(f"Found no server: {place.said(scope.home)}")
+            tell(f"Found no server: {place.said(scope.home)}")
     if left_out:
-        note("This folder's own files were not looked at: with --yes, that takes --project too.")
+        tell("This folder's own files were not looked at: with --yes, that takes --project too.")
 
 
 def _tell(plan: Import, scope: Scope) -> None:
     for found in plan.kept_out:
-        note(f"Kept out: `{one_line(found.name)}` of {found.place.said(scope.home)}: {found.refused}")
+        tell(f"Kept out: `{one_line(found.name)}` of {found.place.said(scope.home)}: {found.refused}")
     for found in plan.earlier:
-        note(
+        tell(
             f"Left as you have it: `{one_line(found.name)}` of {found.place.said(scope.home)} was taken in before, and "
             "changed or taken out since. (--again takes it in once more.)"
         )
     for text in plan.notes:
-        note(f"Note: {text}")
+        tell(f"Note: {text}")
     new = [taken.found for taken in plan.taken if taken.new]
     about = sorted({key for found in new for key in found.about_client})
     if about:
-        note(f"Not taken along, being about the client alone: {', '.join(about)}.")
+        tell(f"Not taken along, being about the client alone: {', '.join(about)}.")
 
 
 def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: bool, shown: bool) -> bool:
@@ -212,22 +213,22 @@ def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: 
         show_difference(target, text, after, secrets_of(every))
     named = [name for name, values in secrets.items() if values]
     if named:
-        note(
+        tell(
             f"Secrets stand in the clear in: {', '.join(map(one_line, named))}. They are kept, in a file for you alone; "
             "better is a variable: write ${NAME} in their place, and set NAME."
         )
     if only_show:
-        note("Nothing was written.")
+        tell("Nothing was written.")
         return False
     may_write(f"Write {target}?", yes=yes)
     if before.data is not None:
         kept = back_up(before, backups(user_data_dir()), target.name)
-        note(f"What was there is kept in {kept}.")
+        tell(f"What was there is kept in {kept}.")
     mode = before.mode & 0o700 if named else before.mode
     replace_file(replace(before, mode=mode), after.encode())
     remember_imported(user_data_dir(), target, [digest_of(taken.found) for taken in plan.taken])
-    note(f"Written: {target}")
-    note(
+    tell(f"Written: {target}")
+    tell(
         "Next: `halflap doctor` says how the servers are; `halflap install CLIENT` puts Halflap into a client."
     )
     return True

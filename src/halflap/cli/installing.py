@@ -14,7 +14,8 @@ import typer
 
 from halflap.cli.changing import may_write, show_difference
 from halflap.cli.hiding import secrets_of, servers_of_text
-from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
+from halflap.cli.output import ConfigOption, JsonOption, one_line, print_json, reported
+from halflap.cli.wrapping import tell
 from halflap.clients import (
     CLIENTS,
     INSTALLABLE,
@@ -138,15 +139,15 @@ def _change(
     planned = change(before)
     text = None if before.data is None else before.text
     for line in planned.notes:
-        note(line)
+        tell(line)
     if planned.text == text:
-        note(f"Nothing to do: {place.file} is as it should be.")
+        tell(f"Nothing to do: {place.file} is as it should be.")
         return {**planned.report, "written": False}
     if shown:
         servers = (*servers_of_text(text), *servers_of_text(planned.text))
         show_difference(place.file, text, planned.text, secrets_of(servers))
     if only_show:
-        note("Nothing was written.")
+        tell("Nothing was written.")
         return {**planned.report, "written": False}
     may_write(f"Write {place.file}?", yes=yes)
     said = set(planned.notes)
@@ -156,7 +157,7 @@ def _change(
         planned = change(now)
         for line in planned.notes:
             if line not in said:
-                note(line)
+                tell(line)
         said.update(planned.notes)
         try:
             _make(place, now, planned)
@@ -164,7 +165,7 @@ def _change(
         except ClientFileError:
             if left == 0 or read_file(place.file).data == now.data:
                 raise
-    note(planned.said)
+    tell(planned.said)
     return {**planned.report, "written": True}
 
 
@@ -188,7 +189,7 @@ def _make(place: Place, now: FileText, planned: _Change) -> None:
     if receipt is None:
         keep_receipt(data_dir, place.file, None)
     if kept is not None:
-        note(f"What was there is kept in {kept}.")
+        tell(f"What was there is kept in {kept}.")
 
 
 class _Install:
@@ -206,17 +207,17 @@ class _Install:
                 raise UsageError(
                     "Halflap's configuration has no server, so none can be moved. First: halflap init"
                 )
-            note(
+            tell(
                 "Note: Halflap's configuration has no server yet. `halflap init` takes in those of your clients."
             )
         command = own_command(sys.executable, config, self.scope.home)
         self.entry = entry_for(place.client.slug, command, own_variables(os.environ))
         if place.folder is not None:
-            note(
+            tell(
                 f"Note: {place.file} is often shared with others; the path of Halflap in it is this machine's."
             )
         if is_passing(sys.executable):
-            note(
+            tell(
                 "Note: Halflap runs from a cache here, which may be emptied. Install it first, as with pipx."
             )
 
