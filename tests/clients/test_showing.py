@@ -26,9 +26,10 @@ class Terminal(io.StringIO):
 
 def told(monkeypatch: pytest.MonkeyPatch, text: str, columns: int = 60) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
     tell(text)
-    return sys.stderr.getvalue().splitlines()  # type: ignore[attr-defined]
+    return terminal.getvalue().splitlines()
 
 
 def test_what_is_said_is_broken_at_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,3 +100,16 @@ def test_a_file_that_links_lead_to_is_read_once(person: Home) -> None:
         (person.folder / name).symlink_to(person.folder / ".cursor" / "mcp.json")
     person.run("init", "--yes", "--project")
     assert names(person) == ["time"]
+
+
+def test_of_a_server_that_was_put_in_anew_and_moved_again_the_later_comes_back(person: Home) -> None:
+    configured(person, time=TIME, again={"command": "newer"})
+    path = person.write(".cursor/mcp.json", {"mcpServers": {"time": TIME}})
+    person.run("install", "cursor", "--move", "--yes")
+    now = json.loads(path.read_bytes())
+    path.write_text(json.dumps({"mcpServers": {"time": {"command": "newer"}, **now["mcpServers"]}}))
+    person.run("install", "cursor", "--move", "--yes")
+    done = person.run("install", "cursor", "--undo", "--yes", "--json")
+    assert done.json["restored"] == ["time"]
+    assert "`time` was moved twice: the later comes back." in done.err
+    assert json.loads(path.read_bytes()) == {"mcpServers": {"time": {"command": "newer"}}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -250,24 +251,41 @@ def _all_put_back(text: str, moved: Sequence[Moved], notes: list[str]) -> str:
         again = dict.fromkeys(one.name for one in groups[keys] if one.name in there)
         notes += [f"`{name}` is there again already, and stays as it is." for name in again]
         groups[keys] = [one for one in groups[keys] if one.name not in there]
-    # From the end on: so what comes before it stays where it was found. What is not there is made last.
-    for keys, block in sorted(
-        blocks.items(), key=lambda pair: pair[1].start if pair[1] else -1, reverse=True
-    ):
-        for one in groups[keys]:
-            text = _put_back(text, one, block.start if block else None)
+    layout, pieces, at = jsontext.Layout.of(text), [], 0
+    for keys, block in sorted(_that_are(blocks).items(), key=lambda pair: pair[1].start):
+        inner, around = text[block.start : block.end + 1], layout.at(text, block.start)
+        for one in groups.pop(keys):
+            inner = _put_back(inner, one, around)
+        pieces += [text[at : block.start], inner]
+        at = block.end + 1
+    text = "".join([*pieces, text[at:]])
+    for one in (one for group in groups.values() for one in group):
+        text = jsontext.insert(text, one.keys, one.name, jsontext.parse(one.raw), verbatim=one.raw)
     return text
 
 
-def _put_back(text: str, one: Moved, start: int | None) -> str:
-    """Insert a server behind the last of those that it stood behind, into the object that starts there."""
-    block = jsontext.find(text, one.keys) if start is None else block_at(text, start)
-    value = jsontext.parse(one.raw)
-    if block is None:
-        return jsontext.insert(text, one.keys, one.name, value, verbatim=one.raw)
-    index = max((at + 1 for at, member in enumerate(block.members) if member.key in one.after), default=0)
+def _that_are(blocks: Mapping[tuple[str, ...], Block | None]) -> dict[tuple[str, ...], Block]:
+    return {keys: block for keys, block in blocks.items() if block is not None}
+
+
+def _put_back(inner: str, one: Moved, layout: jsontext.Layout) -> str:
+    """Insert a server into the text of an object, behind the last of those that it stood behind."""
+    block = block_at(inner, 0)
+    index, before_it = 0, Counter(one.after)
+    for at, member in enumerate(block.members, 1):
+        if before_it[member.key] > 0:
+            index = at
+            before_it[member.key] -= 1
     return jsontext.insert_into(
-        text, block, one.name, value, index=index, verbatim=one.raw, before=one.tail, behind=one.lead
+        inner,
+        block,
+        one.name,
+        None,
+        index=index,
+        verbatim=one.raw,
+        before=one.tail,
+        behind=one.lead,
+        layout=layout,
     )
 
 

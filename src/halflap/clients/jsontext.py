@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients.jsonblocks import (
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Block",
+    "Layout",
     "Member",
     "find",
     "insert",
@@ -119,12 +121,14 @@ def insert_into(
     verbatim: str | None = None,
     before: str = "",
     behind: str = "",
+    layout: Layout | None = None,
 ) -> str:
-    """Add a member to an object that was found; where it begins stays the same.
+    """Add a member to an object that was found.
 
-    `before` are comments that it is put before, if they are there, and `behind` is one that it is put behind.
+    `before` are comments that it is put before, if they are there, and `behind` is one that it is put behind. A
+    text that is the object alone, cut out of a larger one, has the `layout` of that.
     """
-    style = _Style(text, block)
+    style = _Style(text, block, layout)
     member = f"{_key(key)}{style.colon}{style.written(value) if verbatim is None else verbatim}"
     count = len(block.members)
     at = count if index is None else min(index, count)
@@ -285,18 +289,42 @@ def _hollowed(text: str, path: Sequence[str], hollow: str) -> str:
     return text[: emptied.start + 1] + hollow + text[emptied.end :]
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a whole text is laid out, and the line that one of its objects begins on."""
+
+    newline: str
+    unit: str
+    """What each level is indented by."""
+    lines: bool
+    """It has more than one line, or will have."""
+    tight: bool
+    """There is no space behind a colon."""
+    outer: str = ""
+    """What the line of the object is indented by."""
+
+    @classmethod
+    def of(cls, text: str) -> Layout:
+        """Read it off a text; that takes as long as the text is large."""
+        unit, whole = _INDENTED.search(text), text.strip(SPACES)
+        lines = "\n" in whole or whole.startswith("{}")
+        tight = not lines and not re.search(r'":[ \t]', text)
+        return cls("\r\n" if "\r\n" in text else "\n", unit[1] if unit else "  ", lines, tight)
+
+    def at(self, text: str, start: int) -> Layout:
+        """Give it for an object that begins there."""
+        line = text[text.rfind("\n", 0, start) + 1 : start].lstrip("\ufeff")
+        return replace(self, outer=line[: len(line) - len(line.lstrip(" \t"))])
+
+
 class _Style:
     """How the text is laid out around an object, so that what is put in looks like what is there."""
 
-    def __init__(self, text: str, block: Block) -> None:
+    def __init__(self, text: str, block: Block, layout: Layout | None = None) -> None:
+        layout = Layout.of(text).at(text, block.start) if layout is None else layout
         self.text = text
         self.block = block
-        self.newline = "\r\n" if "\r\n" in text else "\n"
-        line_start = text.rfind("\n", 0, block.start) + 1
-        line = text[line_start : block.start].lstrip("\ufeff")
-        self.outer = line[: len(line) - len(line.lstrip(" \t"))]
-        unit = _INDENTED.search(text)
-        self.unit = unit[1] if unit else "  "
+        self.newline, self.unit, self.outer = layout.newline, layout.unit, layout.outer
         self.indent = self.outer + self.unit
         self.between = " "
         tight = False
@@ -315,10 +343,8 @@ class _Style:
                 self.between = self.between if gap.strip(" \t") else gap
             self.lead = text[block.start + 1 : first.start]
         else:
-            whole = text.strip(SPACES)
-            self.lines = "\n" in whole or whole.startswith("{}")
+            self.lines, tight = layout.lines, layout.tight
             self.lead = ""
-            tight = not self.lines and not re.search(r'":[ \t]', text)
         self.colon = ":" if tight and not self.lines else ": "
         self.tight = tight
 
