@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,16 +39,26 @@ def test_whatever_is_not_yes_writes_nothing(place: Path, answer: str, code: int)
     assert "Traceback" not in done.out
 
 
+def assert_within(columns: int, shown: str) -> None:
+    """See that nothing is broken by the terminal but what has no place to be broken at."""
+    for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines():
+        is_name = line.startswith(("--- ", "+++ ")) or "? [y/N]" in line or len(line.split()) == 1
+        assert len(line) <= columns or is_name
+
+
 def test_a_person_goes_from_their_client_to_halflap_and_back(place: Path) -> None:
     cursor = place / ".cursor" / "mcp.json"
     before = cursor.read_bytes()
-    done = in_terminal("init", home=place, answers={QUESTION: "y\n"})
+    done = in_terminal("init", home=place, columns=60, answers={QUESTION: "y\n"})
     assert done.code == 0
+    assert_within(60, done.out)
     # Green, on a terminal: what is added. What is secret is not shown there.
     assert "\x1b[32m+mcpServers:\x1b[0m" in done.out
     assert TOKEN not in done.out
     assert TOKEN in (place / "config" / "config.yaml").read_text()
-    done = in_terminal("install", "cursor", "--move", home=place, answers={"mcp.json? [y/N]": "y\n"})
+    answers = {"mcp.json? [y/N]": "y\n"}
+    done = in_terminal("install", "cursor", "--move", home=place, columns=60, answers=answers)
+    assert_within(60, done.out)
     assert done.code == 0
     assert "\x1b[31m-" in done.out
     entry = json.loads(cursor.read_bytes())["mcpServers"]

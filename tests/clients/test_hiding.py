@@ -67,6 +67,14 @@ def test_references_are_no_secrets() -> None:
     assert hidden(text, ()) == expected
 
 
+def test_a_variable_stays_whole_and_its_default_is_shown_unless_it_may_be_a_secret() -> None:
+    text = """\
++  "PROJ_TOKEN": "${PROJ_TOKEN:-none}", "args": ["--token", "${PROJ_TOKEN:-none}"]
++  # it reads ${PROJ_TOKEN:-none}, and ${PROJ_TOKEN:-hunter4hunter4}
+"""
+    assert hidden(text, ()) == text.replace("hunter4hunter4", "[redacted]")
+
+
 def test_lines_and_tabs_are_written_as_people_write_them(person: Home) -> None:
     person.write(".cursor/mcp.json", {"mcpServers": {"a": {**TIME, "env": {"A": "one\n\ttwo"}}}})
     person.run("init", "--yes")

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.test_jsontext import DOCUMENTS, Document, at
+from clients.test_jsontext import DOCUMENTS, Document, Writer, at
 from halflap.clients import Installed, install, jsontext, uninstall
 from halflap.errors import ClientFileError
 
@@ -59,3 +59,25 @@ def test_servers_that_were_moved_come_back_in_their_order(document: Document, da
     assert jsontext.parse(back) == jsontext.parse(text)
     assert list(at(jsontext.parse(back), path)) == list(at(jsontext.parse(text), path))
     assert notes == []
+
+
+@given(st.integers(0, 2**40), st.lists(st.sampled_from(["x", "m", "z"]), unique=True))
+def test_two_servers_of_one_name_come_back_both_in_their_order(seed: int, chosen: list[str]) -> None:
+    writer = Writer(seed)
+    servers = {name: writer.object() for name in ("x", "m", "x again", "z")}
+    text = writer.text({"mcpServers": servers}).replace('"x again"', '"x"')
+    path = ("mcpServers",)
+    after, done = install(text, path, ENTRY, [(path, name) for name in chosen])
+    assert list(at(jsontext.parse(after), ["mcpServers"])) == [
+        *(name for name in ("x", "m", "z") if name not in chosen),
+        "halflap",
+    ]
+    back, notes = uninstall(after, noted(done))
+    assert members(back) == members(text)
+    assert notes == []
+
+
+def members(text: str) -> list[tuple[str, str]]:
+    block = jsontext.find(text, ["mcpServers"])
+    assert block is not None
+    return [(member.key, text[member.value : member.end]) for member in block.members]

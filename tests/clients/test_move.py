@@ -190,14 +190,46 @@ def test_comments_around_what_is_moved_stay_on_their_lines_and_those_within_are_
     ]
 
 
-def test_many_servers_are_moved_out_of_a_large_file_in_one_pass(
+BEHIND = """\
+{
+  "servers": {
+    // files: the work folder
+    "files": {
+      "command": "files"
+    },
+
+    // memory of everything
+    "memory": {"command": "memory"},
+    /* a third,
+       for a while */
+    "third": {"command": "third"}
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("stays", [(), ("files",), ("memory",), ("third",)])
+def test_servers_come_back_beside_their_comments_though_none_stayed(
+    person: Home, stays: tuple[str, ...]
+) -> None:
+    names = [name for name in ("files", "memory", "third") if name not in stays]
+    configured(person, **{name: {"command": name} for name in names})
+    path = person.write(".config/Code/User/mcp.json", BEHIND)
+    assert person.run("install", "vscode", "--move", "--yes", "--json").json["moved"] == names
+    path.write_text(path.read_text() + " ")
+    person.run("install", "vscode", "--undo", "--yes")
+    lines = [line for line in path.read_text().splitlines() if line.strip()]
+    assert lines == [line for line in BEHIND.splitlines() if line.strip()]
+
+
+def test_many_servers_go_out_of_a_large_file_and_come_back_in_one_pass(
     person: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"s{number}" for number in range(70)]
     servers = {name: {"command": name} for name in names}
     configured(person, **servers)
     value = {"history": ["x" * 50] * 20_000, "mcpServers": servers, "last": 1}
-    person.write(".claude.json", value)
+    path = person.write(".claude.json", json.dumps(value))
     looked_at = 0
     find = jsonblocks.Document.find
 
@@ -210,4 +242,9 @@ def test_many_servers_are_moved_out_of_a_large_file_in_one_pass(
     done = person.run("install", "claude-code", "--move", "--yes", "--json")
     assert done.json["moved"] == names
     # Each text that is taken apart costs as much as the file is large.
+    assert looked_at < len(names) / 2
+    path.write_text(path.read_text() + " ")
+    looked_at = 0
+    person.run("install", "claude-code", "--undo", "--yes", "--json")
+    assert path.read_text() == json.dumps(value) + " "
     assert looked_at < len(names) / 2

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from halflap.cli.hiding import hidden
-from halflap.cli.output import data_console, note, visible
+from halflap.cli.output import data_console, visible
+from halflap.cli.wrapping import broken, tell
 from halflap.clients import jsontext
 from halflap.errors import ConfirmationNeededError, HalflapError
 
@@ -23,6 +24,10 @@ __all__ = ["difference", "may_write", "show_difference"]
 
 _CONTEXT = 3
 _LONGEST_LINE = 400
+_LONGEST_CHANGE = 120
+"""In a longer line that is taken out and put in otherwise, nobody sees what is different."""
+_HEAD = 2
+"""The lines of a diff that name the file."""
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
@@ -64,28 +69,51 @@ def show_difference(path: Path, before: str | None, after: str | None, secrets: 
     """Print a change, in colours on a terminal; what looks secret is not shown."""
     from halflap.calls import MARK  # noqa: PLC0415 -- much is loaded with it
 
-    whole = difference(path, before, after)
-    if any(len(line) > _LONGEST_LINE for line in whole.split("\n")):
-        whole = difference(path, _laid_out(before), _laid_out(after))
-        note(
-            "The file has long lines: it is shown laid out, and without its comments. It is written as it is."
-        )
+    whole = _to_be_seen(path, before, after)
     shown = hidden(whole, secrets)
     console = data_console()
-    for line in shown.split("\n"):
+    for at, line in enumerate(shown.split("\n")):
         text = visible(line.replace("\t", "    "))
         cut = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
-        console.print(cut, style=_COLOURS.get(cut[:1], ""), soft_wrap=True)
+        lead = len(cut[1:]) - len(cut[1:].lstrip()) + 1
+        is_wrapped = console.is_terminal and at >= _HEAD
+        for part in broken(cut, console.width, lead) if is_wrapped else [cut]:
+            console.print(part, style=_COLOURS.get(cut[:1], ""), soft_wrap=True)
     if MARK in shown and MARK not in whole:
-        note(f"What looks secret is shown as {MARK}; in the file it stands as it is.")
+        tell(f"What looks secret is shown as {MARK}; in the file it stands as it is.")
+
+
+def _to_be_seen(path: Path, before: str | None, after: str | None) -> str:
+    """Give a change as a diff; of JSON with a line for each value, where it would be within one long line."""
+    whole = difference(path, before, after)
+    has_comments = not (_is_plain(before) and _is_plain(after))
+    longest = _LONGEST_LINE if has_comments else _LONGEST_CHANGE
+    if not any(
+        len(line) > (longest if line[:1] in {"+", "-"} else _LONGEST_LINE)
+        for line in whole.split("\n")[_HEAD:]
+    ):
+        return whole
+    try:
+        laid_out = difference(path, _laid_out(before), _laid_out(after))
+    except HalflapError:
+        # It is no JSON.
+        return whole
+    less = ", and without its comments" if has_comments else ""
+    tell(f"The file has long lines: it is shown laid out{less}. It is written as it is.")
+    return laid_out
+
+
+def _is_plain(text: str | None) -> bool:
+    """Say whether a text is JSON without comments, of which nothing is lost if it is laid out."""
+    try:
+        json.loads("{}" if text is None else text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _laid_out(text: str | None) -> str | None:
-    """Give JSON with a line for each value, since a change within one long line cannot be seen."""
-    try:
-        return None if text is None else json.dumps(jsontext.parse(text), indent=2, ensure_ascii=False)
-    except HalflapError:
-        return text
+    return None if text is None else json.dumps(jsontext.parse(text), indent=2, ensure_ascii=False)
 
 
 def may_write(question: str, *, yes: bool) -> None:
@@ -101,8 +129,8 @@ def may_write(question: str, *, yes: bool) -> None:
         sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()
     except KeyboardInterrupt:
-        note("\nNothing was written.")
+        tell("\nNothing was written.")
         raise
     if answer not in {"y", "yes"}:
-        note("Nothing was written.")
+        tell("Nothing was written.")
         raise typer.Exit(1)

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["hidden", "secrets_of", "servers_of_text"]
 
-_REFERENCE = re.compile(r"\$?\$\{(?:[a-z]+:)?[\w./-]*(?::-(?:default)?)?\}")
+_NOTHING = "default|none|null|nil|unset|missing|empty|true|false|change[-_]?me"
+_REFERENCE = re.compile(rf"\$?\$\{{(?:[a-z]+:)?[\w./-]*(?::-(?:{_NOTHING})?)?\}}")
 """What stands for a value and is none; one with a default of its own may hold a secret."""
+_HIDDEN_DEFAULT = re.compile(r"(\$\{\w+:)(?=\[redacted\]\})")
 _HARMLESS = re.compile(
     r"accept(?:-\w+)?|cache-control|connection|content-(?:type|length)|date|dnt|host|origin|pragma|prefer|referer|te"
     r"|user-agent|x-requested-with|.*version",
@@ -60,7 +62,7 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
     redactor = Redactor(secrets)
     references = [(match.start(), match[0]) for match in _REFERENCE.finditer(text)]
     if not references:
-        return redactor.text(text)
+        return _with_variables(redactor.text(text), text)
     bare = _REFERENCE.sub("", text)
     parts, at, taken = [], 0, 0
     # Where each piece that was left stands in the text without references, those are put back.
@@ -79,7 +81,12 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
                 done = place - begin
         parts.append(piece[done:])
         at = begin + len(piece)
-    return "".join(parts)
+    return _with_variables("".join(parts), text)
+
+
+def _with_variables(shown: str, text: str) -> str:
+    """Have a default that is hidden stand behind its variable as it is written, with `:-`."""
+    return _HIDDEN_DEFAULT.sub(lambda found: f"{found[1]}-" if f"{found[1]}-" in text else found[1], shown)
 
 
 def _first_word(server: ServerConfig) -> Any:

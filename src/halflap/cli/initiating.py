@@ -12,7 +12,8 @@ import typer
 
 from halflap.cli.changing import may_write, show_difference
 from halflap.cli.hiding import secrets_of
-from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
+from halflap.cli.output import ConfigOption, JsonOption, one_line, print_json, reported
+from halflap.cli.wrapping import tell
 from halflap.clients import (
     Additions,
     arrange,
@@ -20,6 +21,7 @@ from halflap.clients import (
     backups,
     digest_of,
     gather,
+    has_its_name,
     imported,
     may_be_itself,
     places,
@@ -33,17 +35,19 @@ from halflap.config import Config, user_config_dir, user_data_dir
 from halflap.config.expand import Scope
 from halflap.config.load import user_file
 from halflap.config.places import working_folder
-from halflap.config.table import FAMILIES, guess
+from halflap.config.table import FAMILIES
 from halflap.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from halflap.clients import Addition, Gathered, Import, Written
+    from halflap.clients import Addition, Found, Gathered, Import, Written
 
 __all__ = ["init"]
 
-_MAY_BE_ITSELF = "it is on this machine, at /mcp, where Halflap itself may be. If it is another: --also {}"
+_HERE = "it is on this machine, at /mcp, where Halflap itself may be"
+_NAMED = "by its name, it is Halflap itself"
 
 
 @reported
@@ -75,7 +79,7 @@ def init(
         typer.Option(
             "--also",
             metavar="NAME",
-            help="A server on this machine to take in although it may be Halflap itself.",
+            help="A server to take in although it may be Halflap itself.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -91,12 +95,7 @@ def init(
     asked = _families(families, there)
     with_project = project if project is not None else not yes
     gathered = _gathered(target, scope, with_project=with_project)
-    servers = [
-        replace(one, entry={}, refused=_MAY_BE_ITSELF.format(one.name))
-        if may_be_itself(one.entry) and one.name not in (also or ())
-        else one
-        for one in gathered.servers
-    ]
+    servers = _less_itself(gathered.servers, also or ())
     _tell_found(gathered, scope, left_out=not with_project and project is None)
     known = frozenset() if again or there.root is None else imported(user_data_dir(), target)
     plan = arrange(
@@ -106,14 +105,16 @@ def init(
         home=scope.home,
         imported=known,
         families=asked,
-        can_block=not there.has("tools"),
+        tools=there.tools,
     )
     _tell(plan, scope)
     is_there = there.root is not None
-    if not plan.additions.servers and (asked is None or not (is_there or gathered.servers)):
-        note(
+    if not plan.additions.servers and (asked is None or not is_there):
+        tell(
             f"Nothing is new: {target} stays as it is."
             if is_there
+            else "None of these servers can be taken in: nothing was written."
+            if gathered.servers
             else "There is no MCP server to take in. docs/configuration.md of Halflap says how to name some."
         )
         written = False
@@ -127,7 +128,7 @@ def _families(asked: list[str] | None, written: Written) -> tuple[str, ...] | No
     """Say which families are to be written; None leaves what is there."""
     for name in asked or ():
         if name not in FAMILIES:
-            raise UsageError(f"There is no family of tools named {name!r}. {guess(name, FAMILIES)}")
+            raise UsageError(f"There is no family of tools named {name!r}. There are: {', '.join(FAMILIES)}.")
     wanted = tuple(dict.fromkeys(asked or ("core",)))
     if written.root is None:
         return wanted
@@ -144,6 +145,22 @@ def _families(asked: list[str] | None, written: Written) -> tuple[str, ...] | No
     return None
 
 
+def _less_itself(servers: Sequence[Found], also: Sequence[str]) -> list[Found]:
+    """Keep out what may be Halflap itself, unless it was named."""
+    unknown = sorted(set(also) - {one.name for one in servers})
+    if unknown:
+        raise UsageError(
+            f"--also: no client has a server {', '.join(map(repr, unknown))}. Nothing was written."
+        )
+    found = []
+    for one in servers:
+        why = _HERE if may_be_itself(one.entry) else _NAMED if has_its_name(one.name, one.entry) else ""
+        is_kept_out = bool(why) and one.name not in also
+        said = f"{why}. If it is another: --also {one.name}"
+        found.append(replace(one, entry={}, refused=said) if is_kept_out else one)
+    return found
+
+
 def _gathered(target: Path, scope: Scope, *, with_project: bool) -> Gathered:
     wanted = [
         place
@@ -155,33 +172,33 @@ def _gathered(target: Path, scope: Scope, *, with_project: bool) -> Gathered:
 
 def _tell_found(gathered: Gathered, scope: Scope, *, left_out: bool) -> None:
     for problem in gathered.unreadable:
-        note(f"Left out: {problem.removesuffix(' Nothing was written.')} None of its servers is taken in.")
+        tell(f"Left out: {problem.removesuffix(' Nothing was written.')} None of its servers is taken in.")
     for problem in gathered.repeated:
-        note(f"Note: {problem}")
+        tell(f"Note: {problem}")
     counts = Counter(found.place.said(scope.home) for found in gathered.servers)
     for where, count in counts.items():
-        note(f"Found {'1 server' if count == 1 else f'{count} servers'}: {where}")
+        tell(f"Found {'1 server' if count == 1 else f'{count} servers'}: {where}")
     for place in gathered.looked_at:
         if not any(found.place.file == place.file for found in gathered.servers):
-            note(f"Found no server: {place.said(scope.home)}")
+            tell(f"Found no server: {place.said(scope.home)}")
     if left_out:
-        note("This folder's own files were not looked at: with --yes, that takes --project too.")
+        tell("This folder's own files were not looked at: with --yes, that takes --project too.")
 
 
 def _tell(plan: Import, scope: Scope) -> None:
     for found in plan.kept_out:
-        note(f"Kept out: `{one_line(found.name)}` of {found.place.said(scope.home)}: {found.refused}")
+        tell(f"Kept out: `{one_line(found.name)}` of {found.place.said(scope.home)}: {found.refused}")
     for found in plan.earlier:
-        note(
+        tell(
             f"Left as you have it: `{one_line(found.name)}` of {found.place.said(scope.home)} was taken in before, and "
             "changed or taken out since. (--again takes it in once more.)"
         )
     for text in plan.notes:
-        note(f"Note: {text}")
+        tell(f"Note: {text}")
     new = [taken.found for taken in plan.taken if taken.new]
     about = sorted({key for found in new for key in found.about_client})
     if about:
-        note(f"Not taken along, being about the client alone: {', '.join(about)}.")
+        tell(f"Not taken along, being about the client alone: {', '.join(about)}.")
 
 
 def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: bool, shown: bool) -> bool:
@@ -196,22 +213,22 @@ def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: 
         show_difference(target, text, after, secrets_of(every))
     named = [name for name, values in secrets.items() if values]
     if named:
-        note(
+        tell(
             f"Secrets stand in the clear in: {', '.join(map(one_line, named))}. They are kept, in a file for you alone; "
             "better is a variable: write ${NAME} in their place, and set NAME."
         )
     if only_show:
-        note("Nothing was written.")
+        tell("Nothing was written.")
         return False
     may_write(f"Write {target}?", yes=yes)
     if before.data is not None:
         kept = back_up(before, backups(user_data_dir()), target.name)
-        note(f"What was there is kept in {kept}.")
+        tell(f"What was there is kept in {kept}.")
     mode = before.mode & 0o700 if named else before.mode
     replace_file(replace(before, mode=mode), after.encode())
     remember_imported(user_data_dir(), target, [digest_of(taken.found) for taken in plan.taken])
-    note(f"Written: {target}")
-    note(
+    tell(f"Written: {target}")
+    tell(
         "Next: `halflap doctor` says how the servers are; `halflap install CLIENT` puts Halflap into a client."
     )
     return True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,8 @@ import typer
 
 from halflap.cli.changing import may_write, show_difference
 from halflap.cli.hiding import secrets_of, servers_of_text
-from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
+from halflap.cli.output import ConfigOption, JsonOption, one_line, print_json, reported
+from halflap.cli.wrapping import tell
 from halflap.clients import (
     CLIENTS,
     INSTALLABLE,
@@ -24,6 +26,7 @@ from halflap.clients import (
     delete,
     entry_for,
     gather,
+    has_its_name,
     is_passing,
     keep_receipt,
     noted_files,
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from halflap.clients import FileText, Installed, Moved, Place
-    from halflap.config import ServerConfig
+    from halflap.config import Config
 
 __all__ = ["install"]
 
@@ -103,6 +106,10 @@ def install(
     if also and not move:
         raise UsageError("--also says which servers --move takes out too: give both, or neither.")
     place = place_of(client, sys.platform, os.environ, working_folder() if project else None)
+    own = place_of(client, sys.platform, os.environ)
+    if place is not None and own is not None and _is_same(place.file, own.file):
+        # In the home folder: what runs there is the person's own, whichever way it is named.
+        place = own
     if place is None:
         raise UsageError(f"{CLIENTS[client].label} has no file for a project. Leave --project out.")
     job = _Undo(place) if undo else _Install(place, config, move=move, also=also or ())
@@ -132,15 +139,15 @@ def _change(
     planned = change(before)
     text = None if before.data is None else before.text
     for line in planned.notes:
-        note(line)
+        tell(line)
     if planned.text == text:
-        note(f"Nothing to do: {place.file} is as it should be.")
+        tell(f"Nothing to do: {place.file} is as it should be.")
         return {**planned.report, "written": False}
     if shown:
         servers = (*servers_of_text(text), *servers_of_text(planned.text))
         show_difference(place.file, text, planned.text, secrets_of(servers))
     if only_show:
-        note("Nothing was written.")
+        tell("Nothing was written.")
         return {**planned.report, "written": False}
     may_write(f"Write {place.file}?", yes=yes)
     said = set(planned.notes)
@@ -150,7 +157,7 @@ def _change(
         planned = change(now)
         for line in planned.notes:
             if line not in said:
-                note(line)
+                tell(line)
         said.update(planned.notes)
         try:
             _make(place, now, planned)
@@ -158,7 +165,7 @@ def _change(
         except ClientFileError:
             if left == 0 or read_file(place.file).data == now.data:
                 raise
-    note(planned.said)
+    tell(planned.said)
     return {**planned.report, "written": True}
 
 
@@ -182,7 +189,7 @@ def _make(place: Place, now: FileText, planned: _Change) -> None:
     if receipt is None:
         keep_receipt(data_dir, place.file, None)
     if kept is not None:
-        note(f"What was there is kept in {kept}.")
+        tell(f"What was there is kept in {kept}.")
 
 
 class _Install:
@@ -195,30 +202,31 @@ class _Install:
         self.move = move
         self.also = also
         self.scope = Scope.of(os.environ, working_folder())
-        if not self._configured():
+        if not self._configured().servers:
             if move:
                 raise UsageError(
                     "Halflap's configuration has no server, so none can be moved. First: halflap init"
                 )
-            note(
+            tell(
                 "Note: Halflap's configuration has no server yet. `halflap init` takes in those of your clients."
             )
         command = own_command(sys.executable, config, self.scope.home)
         self.entry = entry_for(place.client.slug, command, own_variables(os.environ))
         if place.folder is not None:
-            note(
+            tell(
                 f"Note: {place.file} is often shared with others; the path of Halflap in it is this machine's."
             )
         if is_passing(sys.executable):
-            note(
+            tell(
                 "Note: Halflap runs from a cache here, which may be emptied. Install it first, as with pipx."
             )
 
-    def _configured(self) -> list[ServerConfig]:
+    def _configured(self) -> Config:
         """Read Halflap's servers as they are written; a configuration that does not work is to be mended first."""
-        load_config(self.config, project=False)
+        config = load_config(self.config, project=False)
         file = user_file(self.config, self.scope)[0]
-        return [] if file is None else list(read_written(file, self.scope.home).servers.values())
+        written = {} if file is None else read_written(file, self.scope.home).servers
+        return replace(config, servers=tuple(written.values()))
 
     def change(self, before: FileText) -> _Change:
         text = before.text
@@ -235,9 +243,11 @@ class _Install:
             after, done = put_in(text, self.place.keys, self.entry, moves)
         except ClientFileError as error:
             raise ClientFileError(f"{self.place.file}: {error} Nothing was written.") from None
+        count = Counter((one.keys, one.name) for one in done.moved)
+        notes += [_twice(name) for (_, name), times in count.items() if times > 1]
         notes += [_lost(one) for one in done.moved if one.lost]
         label = self.place.client.label
-        report = {"name": done.name, "moved": [one.name for one in done.moved]}
+        report = {"name": done.name, "moved": _names(done)}
         where = " --project" if self.place.folder is not None else ""
         said = (
             f"{label} has Halflap now, as `{done.name}`. Restart it if it runs. "
@@ -250,7 +260,11 @@ class _Install:
     def _moves(self, value: Mapping[str, Any]) -> tuple[list[tuple[tuple[str, ...], str]], list[str]]:
         """Choose the servers that Halflap really has, switched on, and say of the others why they stay."""
         moves, notes = [], []
-        choices = choose(servers_in(self.place, value, self.scope), self._configured(), self.scope, self.also)
+        configured = self._configured()
+        found = [
+            one for one in servers_in(self.place, value, self.scope) if not has_its_name(one.name, one.entry)
+        ]
+        choices = choose(found, configured.servers, configured.tools, self.scope, self.also)
         for one in choices:
             if one.reason is None:
                 moves.append((one.found.place.keys, one.found.name))
@@ -276,6 +290,7 @@ class _Install:
             f"`{one_line(found.name)}` stays: it is in {found.place.file.name}, which is not changed. Take it out "
             "there yourself, if Halflap has it."
             for found in gather(others, self.scope).servers
+            if not has_its_name(found.name, found.entry)
         ]
 
     def _receipt(self, before: FileText, after: str, done: Installed, kept: Path | None) -> Receipt:
@@ -287,6 +302,22 @@ class _Install:
         return Receipt(
             self.place.file, done.after(earlier.done), earlier.original, earlier.backup, written, exact
         )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _names(done: Installed) -> list[str]:
+    """Name what was moved; of a name that stood twice in one object, both are one server."""
+    return [name for _, name in dict.fromkeys((one.keys, one.name) for one in done.moved)]
+
+
+def _twice(name: str) -> str:
+    return (
+        f"Note: `{one_line(name)}` stands there twice: both go out, of which only the last counted, which Halflap has. "
+        "--undo brings both back."
+    )
 
 
 def _lost(one: Moved) -> str:
@@ -323,7 +354,7 @@ class _Undo:
             raise ClientFileError(f"{file} is not there any more, so nothing can be taken out.{where}")
         report: dict[str, Any] = {
             "name": receipt.done.name,
-            "restored": [one.name for one in receipt.done.moved],
+            "restored": _names(receipt.done),
         }
         if receipt.exact and before.digest == receipt.written:
             if receipt.original is None:

@@ -18,7 +18,7 @@ from halflap.clients.records import (
     receipt_of,
     remember_imported,
 )
-from halflap.clients.translate import Found, may_be_itself, read_entry
+from halflap.clients.translate import Found, has_its_name, may_be_itself, read_entry
 from halflap.clients.written import Written, read_written
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "digest_of",
     "entry_for",
     "gather",
+    "has_its_name",
     "imported",
     "install",
     "is_passing",

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
 
+from halflap.clients.blocking import name_of, still_on
 from halflap.clients.configtext import Addition, Additions
 from halflap.clients.translate import read_entry
+from halflap.config import ToolsConfig
 from halflap.config.expand import expand
 from halflap.values import SCRIPTS, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from halflap.clients.translate import Found
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Import", "Taken", "arrange", "digest_of", "same_server"]
 
 _LONGEST_NAME = 64
+_NOT_BLOCKED = "disabled: some of its tools are switched off there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,55 +90,99 @@ def arrange(
     home: Path,
     imported: Collection[str] = (),
     families: tuple[str, ...] | None = None,
-    can_block: bool = True,
+    tools: ToolsConfig | None = None,
 ) -> Import:
-    """Decide of every server whether it is new; `imported` are the digests of those that came in before."""
-    work = _Arrangement(dict(existing), scope, home, can_block)
+    """Decide of every server whether it is new; `imported` are the digests of those that came in before.
+
+    `tools` is what the configuration says of tools; None if it says nothing, so that something can be added.
+    """
+    work = _Arrangement(dict(existing), scope, home, tools)
     earlier, kept_out = [], []
     for one in found:
         server, _ = read_entry(one.entry) if one.refused is None else (None, "")
         if server is None:
             kept_out.append(one)
-        elif not work.is_there(one, server):
+        elif (name := work.name_of(server)) is not None:
+            work.keep(name, one, known=digest_of(one) in imported)
+        elif not work.is_among_new(one, server):
             if digest_of(one) in imported:
                 earlier.append(one)
             else:
                 work.take(one, server)
     additions = Additions(tuple(work.additions.values()), families, tuple(dict.fromkeys(work.blocked)))
-    return Import(additions, tuple(work.taken), tuple(earlier), tuple(kept_out), tuple(work.notes))
+    return Import(
+        additions, tuple(work.taken), tuple(earlier), tuple(kept_out), tuple(dict.fromkeys(work.notes))
+    )
 
 
 class _Arrangement:
-    def __init__(self, existing: dict[str, ServerConfig], scope: Scope, home: Path, can_block: bool) -> None:
+    def __init__(
+        self, existing: dict[str, ServerConfig], scope: Scope, home: Path, tools: ToolsConfig | None
+    ) -> None:
         self.existing = existing
         self.scope = scope
         self.home = home
-        self.can_block = can_block
+        self.tools = tools
         self.new: dict[str, ServerConfig] = {}
-        self.wanted_as: dict[str, str] = {}
+        self.first: dict[str, Found] = {}
+        """Of each new one, what it was when it was found first."""
         self.additions: dict[str, Addition] = {}
         self.taken: list[Taken] = []
         self.blocked: list[str] = []
         self.notes: list[str] = []
 
-    def is_there(self, one: Found, server: ServerConfig) -> bool:
-        """Look for the same server: in the configuration under any name, among the new ones under this."""
-        for name, other in self.existing.items():
-            if same_server(server, other, self.scope):
-                self.taken.append(Taken(one, name))
-                return True
+    def name_of(self, server: ServerConfig) -> str | None:
+        """Look for the same server in the configuration, under any name."""
+        every = self.existing.items()
+        return next((name for name, other in every if same_server(server, other, self.scope)), None)
+
+    def keep(self, name: str, one: Found, *, known: bool) -> None:
+        """Leave one that the configuration has; `known` came in before, and what is off was decided since."""
+        self.taken.append(Taken(one, name))
+        on = [] if known else still_on(name, one.blocked, self.tools or ToolsConfig())
+        if on and not self.existing[name].disabled:
+            self.notes.append(
+                f"`{name}` is there already, with {', '.join(on)}, which {_are(on)} switched off in "
+                f"{one.place.said(self.home)}. To have {_them(on)} off: `tools.block`, "
+                f"{', '.join(name_of(name, tool) for tool in on)}."
+            )
+
+    def is_among_new(self, one: Found, server: ServerConfig) -> bool:
+        """Look for the same server among the new ones, under this name; it is one then."""
         for name, other in self.new.items():
-            if self.wanted_as[name] == one.name and same_server(server, other, self.scope):
+            if self.first[name].name == one.name and same_server(server, other, self.scope):
                 self._also_from(name, one)
                 return True
         return False
 
     def _also_from(self, name: str, one: Found) -> None:
-        addition = self.additions[name]
+        first, addition = self.first[name], self.additions[name]
         entry, comments = dict(addition.entry), [*addition.comments, f"also from {one.place.said(self.home)}"]
-        if entry.get("disabled") and not one.disabled:
-            entry.pop("disabled")
-            self.notes.append(f"`{name}` is on: it is switched off in one client, and on in another.")
+        if first.disabled != one.disabled:
+            entry.pop("disabled", None)
+            comments = [comment for comment in comments if comment not in first.reasons]
+            self.notes = [text for text in self.notes if text not in _said_of(name, first.reasons)]
+            off = first if first.disabled else one
+            self.notes += [
+                f"`{name}` is on, as in one client. In another, {reason.removeprefix('disabled: ').rstrip('.')}."
+                for reason in off.reasons
+            ] or [f"`{name}` is on: it is switched off in one client, and on in another."]
+            first = replace(first, entry=entry)
+        more = set(one.blocked) ^ set(first.blocked)
+        first = replace(first, blocked=tuple(dict.fromkeys((*first.blocked, *one.blocked))))
+        if more and self.tools is None:
+            tools = [tool for tool in first.blocked if tool in more]
+            self.blocked += [name_of(name, tool) for tool in tools]
+            self.notes.append(
+                f"`{name}`: {', '.join(tools)} {_are(tools)} blocked: switched off in one client, and on in another."
+            )
+        self.first[name] = first
+        if first.blocked and self.tools is not None:
+            entry["disabled"] = True
+            comments = [comment for comment in comments if not comment.startswith(_NOT_BLOCKED)]
+            self.notes = [text for text in self.notes if not text.startswith(f"`{name}`: {_NOT_BLOCKED}")]
+            comments.append(_not_blocked(first.blocked))
+            self.notes += _said_of(name, comments[-1:])
         self.additions[name] = replace(addition, entry=entry, comments=tuple(comments))
         self.taken.append(Taken(one, name, new=True))
 
@@ -145,22 +191,15 @@ class _Arrangement:
         if name != one.name:
             why = "that name is taken by another" if self._is_valid(one.name) else "that name is none here"
             self.notes.append(f"`{one.name}` of {one.place.said(self.home)} comes in as `{name}`: {why}.")
-        if one.blocked:
-            if self.can_block:
-                self.blocked += [
-                    re.sub(r"\W", "_", f"mcp__{name}__{tool}", flags=re.ASCII) for tool in one.blocked
-                ]
-            else:
-                tools = ", ".join(one.blocked)
-                one = one.disable(
-                    f"disabled: some of its tools are switched off there ({tools}): add them to `tools.block`, then "
-                    "take `disabled` out"
-                )
+        self.first[name] = one
+        if one.blocked and self.tools is None:
+            self.blocked += [name_of(name, tool) for tool in one.blocked]
+        elif one.blocked:
+            one = one.disable(_not_blocked(one.blocked))
         comments = (f"from {one.place.said(self.home)}", *one.remarks)
-        self.notes += [f"`{name}`: {remark.rstrip('.')}." for remark in one.remarks]
+        self.notes += _said_of(name, one.remarks)
         self.additions[name] = Addition(name, one.entry, comments)
         self.new[name] = server
-        self.wanted_as[name] = one.name
         self.taken.append(Taken(one, name, new=True))
 
     def _free_name(self, one: Found) -> str:
@@ -184,6 +223,22 @@ class _Arrangement:
             and name != SCRIPTS
             and all(map(_is_visible, name))
         )
+
+
+def _said_of(name: str, remarks: Iterable[str]) -> list[str]:
+    return [f"`{name}`: {remark.rstrip('.')}." for remark in remarks]
+
+
+def _not_blocked(tools: Sequence[str]) -> str:
+    return f"{_NOT_BLOCKED} ({', '.join(tools)}): add them to `tools.block`, then take `disabled` out"
+
+
+def _are(tools: Sequence[str]) -> str:
+    return "is" if len(tools) == 1 else "are"
+
+
+def _them(tools: Sequence[str]) -> str:
+    return "it" if len(tools) == 1 else "them"
 
 
 def _is_visible(letter: str) -> bool:

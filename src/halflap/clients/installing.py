@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
-from halflap.clients.jsonblocks import Document, comments_in, same_line, trivia
+from halflap.clients.jsonblocks import Block, Document, block_at, comments_in, same_line, trivia
 from halflap.clients.translate import is_itself
 from halflap.errors import ClientFileError
 
@@ -136,22 +137,31 @@ def install(
         done = Installed(tuple(keys), name, None, hollow, made)
     there = _made_at(wanted, keys)
     there[name] = {**there.get(name, {}), **entry}
-    moved = []
-    document, going = Document(text), dict[tuple[str, ...], list[str]]()
+    going = dict[tuple[str, ...], list[str]]()
     for where, key in moves:
-        moved.append(_moved(document, where, key))
         going.setdefault(where, []).append(key)
         del _at(wanted, where)[key]
+    document = Document(text)
+    moved = [one for where, names in going.items() for one in _all_moved(document, where, names)]
     if moved:
         after = jsontext.remove_all(Document(after), going)
     _must_be(after, wanted)
     return after, Installed(done.keys, name, done.was, done.hollow, done.made, tuple(moved))
 
 
-def _moved(document: Document, where: tuple[str, ...], key: str) -> Moved:
+def _all_moved(document: Document, where: tuple[str, ...], names: Sequence[str]) -> list[Moved]:
+    """Note what goes out of an object; of a name that stands there twice, both: the last alone counted."""
+    block = document.there(where)
+    return [
+        _moved(document.text, block, at, where)
+        for at, member in enumerate(block.members)
+        if member.key in names
+    ]
+
+
+def _moved(text: str, block: Block, at: int, where: tuple[str, ...]) -> Moved:
     """Note of a server where it stands, and what stands beside it."""
-    text, block, member = document.text, document.there(where), document.member(where, key)
-    at = block.members.index(member)
+    member = block.members[at]
     start = block.start + 1 if at == 0 else (block.members[at - 1].comma or 0) + 1
     lead = ""
     if at > 0:
@@ -163,7 +173,7 @@ def _moved(document: Document, where: tuple[str, ...], key: str) -> Moved:
     behind = member.end if member.comma is None else member.comma + 1
     return Moved(
         where,
-        key,
+        member.key,
         text[member.value : member.end],
         tuple(one.key for one in block.members[:at]),
         text[behind : same_line(text, behind)],
@@ -222,22 +232,60 @@ def uninstall(text: str, done: Installed) -> tuple[str, list[str]]:
     elif done.name in there:
         text = jsontext.remove(text, done.keys, done.name, hollow=None if done.made else done.hollow)
         text = _without_made(text, done)
-    for one in done.moved:
-        if jsontext.has(text, one.keys, one.name):
-            notes.append(f"`{one.name}` is there again already, and stays as it is.")
-        else:
-            text = _put_back(text, one)
-    return text, notes
+    return _all_put_back(text, done.moved, notes), notes
 
 
-def _put_back(text: str, one: Moved) -> str:
-    """Insert a server behind the last of those that it stood behind."""
-    block = jsontext.find(text, one.keys)
-    members = () if block is None else block.members
-    index = max((at + 1 for at, member in enumerate(members) if member.key in one.after), default=0)
-    value = jsontext.parse(one.raw)
-    return jsontext.insert(
-        text, one.keys, one.name, value, index=index, verbatim=one.raw, before=one.tail, behind=one.lead
+def _all_put_back(text: str, moved: Sequence[Moved], notes: list[str]) -> str:
+    """Put back what is not there again; each object is looked for once, since files of clients are large."""
+    document, groups = Document(text), dict[tuple[str, ...], list[Moved]]()
+    for one in moved:
+        group = groups.setdefault(one.keys, [])
+        if one.name not in one.after and any(other.name == one.name for other in group):
+            # It did not stand there twice, but was put in anew after it had been moved, and moved again.
+            notes.append(f"`{one.name}` was moved twice: the later comes back. The earlier is in a copy.")
+            group[:] = [other for other in group if other.name != one.name]
+        group.append(one)
+    blocks = {keys: document.find(keys) for keys in groups}
+    for keys, block in blocks.items():
+        there = {member.key for member in block.members} if block else set()
+        again = dict.fromkeys(one.name for one in groups[keys] if one.name in there)
+        notes += [f"`{name}` is there again already, and stays as it is." for name in again]
+        groups[keys] = [one for one in groups[keys] if one.name not in there]
+    layout, pieces, at = jsontext.Layout.of(text), [], 0
+    for keys, block in sorted(_that_are(blocks).items(), key=lambda pair: pair[1].start):
+        inner, around = text[block.start : block.end + 1], layout.at(text, block.start)
+        for one in groups.pop(keys):
+            inner = _put_back(inner, one, around)
+        pieces += [text[at : block.start], inner]
+        at = block.end + 1
+    text = "".join([*pieces, text[at:]])
+    for one in (one for group in groups.values() for one in group):
+        text = jsontext.insert(text, one.keys, one.name, jsontext.parse(one.raw), verbatim=one.raw)
+    return text
+
+
+def _that_are(blocks: Mapping[tuple[str, ...], Block | None]) -> dict[tuple[str, ...], Block]:
+    return {keys: block for keys, block in blocks.items() if block is not None}
+
+
+def _put_back(inner: str, one: Moved, layout: jsontext.Layout) -> str:
+    """Insert a server into the text of an object, behind the last of those that it stood behind."""
+    block = block_at(inner, 0)
+    index, before_it = 0, Counter(one.after)
+    for at, member in enumerate(block.members, 1):
+        if before_it[member.key] > 0:
+            index = at
+            before_it[member.key] -= 1
+    return jsontext.insert_into(
+        inner,
+        block,
+        one.name,
+        None,
+        index=index,
+        verbatim=one.raw,
+        before=one.tail,
+        behind=one.lead,
+        layout=layout,
     )
 
 

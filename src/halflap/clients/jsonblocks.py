@@ -13,11 +13,21 @@ from halflap.errors import ClientFileError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["SPACES", "STRING", "TRIVIA", "Block", "Document", "Member", "comments_in", "same_line", "trivia"]
+__all__ = [
+    "SPACES",
+    "TRIVIA",
+    "Block",
+    "Document",
+    "Member",
+    "block_at",
+    "comments_in",
+    "same_line",
+    "trivia",
+]
 
 SPACES = " \t\r\n\ufeff"
 TRIVIA = re.compile(r"[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SAME_LINE = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
 _SKIPPED = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/|[{}\[\]]', re.DOTALL)
 _WORD = re.compile(r"[^\s{}\[\]:,\"/]+")
@@ -76,12 +86,20 @@ class Document:
         return block
 
     def member(self, path: Sequence[str], key: str) -> Member:
-        """Find a member that has to be there."""
-        block = self.there(path)
-        index = block.index(key)
-        if index is None:
+        """Find a member that has to be there, and once."""
+        found = self._only(self.there(path), key)
+        if found is None:
             raise ClientFileError(f"there is no `{key}` any more.")
-        return block.members[index]
+        return found
+
+    def _only(self, block: Block, key: str) -> Member | None:
+        same = [member for member in block.members if member.key == key]
+        if len(same) > 1:
+            raise ClientFileError(
+                f"line {_line(self.text, same[1].start)}: the key `{key}` occurs twice; the first is on line "
+                f"{_line(self.text, same[0].start)}. Keep one of them."
+            )
+        return same[0] if same else None
 
     def _found(self, path: Sequence[str]) -> Block | None:
         text = self.text
@@ -99,15 +117,10 @@ class Document:
             block = self._blocks[at]
             if key is None:
                 return block
-            same = [member for member in block.members if member.key == key]
-            if not same:
+            member = self._only(block, key)
+            if member is None:
                 return None
-            if len(same) > 1:
-                raise ClientFileError(
-                    f"line {_line(text, same[1].start)}: the key `{key}` occurs twice; the first is on line "
-                    f"{_line(text, same[0].start)}. Keep one of them."
-                )
-            at, where = same[0].value, f"`{key}`"
+            at, where = member.value, f"`{key}`"
         return None
 
 
@@ -137,12 +150,20 @@ def same_line(text: str, at: int) -> int:
     return match.end() if match else at
 
 
+def block_at(text: str, start: int) -> Block:
+    """Take the object apart that begins at a place, of a text whose other parts are not to be read again."""
+    try:
+        return _block(text, start)
+    except (IndexError, ValueError):
+        raise ClientFileError(_ODD) from None
+
+
 def _block(text: str, start: int) -> Block:
     """Take an object of a text that is known to be well formed apart."""
     members: list[Member] = []
     at = _after_trivia(text, start + 1)
     while text[at] != "}":
-        key = _matched(STRING, text, at)
+        key = _matched(_STRING, text, at)
         value = _after_trivia(text, _after_trivia(text, key.end()) + 1)
         end = _value_end(text, value)
         at = _after_trivia(text, end)
@@ -155,7 +176,7 @@ def _block(text: str, start: int) -> Block:
 
 def _value_end(text: str, at: int) -> int:
     if text[at] == '"':
-        return _matched(STRING, text, at).end()
+        return _matched(_STRING, text, at).end()
     if text[at] not in "{[":
         return _matched(_WORD, text, at).end()
     with suppress(ValueError, RecursionError):

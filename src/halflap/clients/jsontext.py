@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients.jsonblocks import (
     SPACES,
-    STRING,
     TRIVIA,
     Block,
     Document,
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Block",
+    "Layout",
     "Member",
     "find",
-    "has",
     "insert",
+    "insert_into",
     "parse",
     "raw",
     "remove",
     "remove_all",
     "replace_value",
-    "tail",
 ]
 
 _INDENTED = re.compile(r"\n([ \t]+)[^\s]")
@@ -67,12 +67,6 @@ def find(text: str, path: Sequence[str]) -> Block | None:
     return Document(text).find(path)
 
 
-def has(text: str, path: Sequence[str], key: str) -> bool:
-    """Say whether the object at the path is there, with this key."""
-    block = find(text, path)
-    return block is not None and block.index(key) is not None
-
-
 def raw(text: str, path: Sequence[str], key: str) -> str:
     """Give a member's value to the letter."""
     member = Document(text).member(path, key)
@@ -88,13 +82,6 @@ def replace_value(
     return text[: member.value] + written + text[member.end :]
 
 
-def tail(text: str, path: Sequence[str], key: str) -> str:
-    """Give the comments behind a member on its line, which are about it."""
-    member = Document(text).member(path, key)
-    at = member.end if member.comma is None else member.comma + 1
-    return text[at : same_line(text, at)]
-
-
 def insert(
     text: str,
     path: Sequence[str],
@@ -103,13 +90,10 @@ def insert(
     *,
     index: int | None = None,
     verbatim: str | None = None,
-    before: str = "",
-    behind: str = "",
 ) -> str:
     """Add a member to the object at a path, at the end or at an index; objects that are missing are made.
 
-    `verbatim` is its value to the letter; `before` are comments that it is put before, if they are there, and
-    `behind` is one that it is put behind.
+    `verbatim` is its value to the letter.
     """
     missing = []
     outer = list(path)
@@ -124,7 +108,27 @@ def insert(
         return insert(text, outer, missing[-1], made)
     if block is None:
         return _into_nothing(text, key, value, verbatim)
-    style = _Style(text, block)
+    return insert_into(text, block, key, value, index=index, verbatim=verbatim)
+
+
+def insert_into(
+    text: str,
+    block: Block,
+    key: str,
+    value: Any,
+    *,
+    index: int | None = None,
+    verbatim: str | None = None,
+    before: str = "",
+    behind: str = "",
+    layout: Layout | None = None,
+) -> str:
+    """Add a member to an object that was found.
+
+    `before` are comments that it is put before, if they are there, and `behind` is one that it is put behind. A
+    text that is the object alone, cut out of a larger one, has the `layout` of that.
+    """
+    style = _Style(text, block, layout)
     member = f"{_key(key)}{style.colon}{style.written(value) if verbatim is None else verbatim}"
     count = len(block.members)
     at = count if index is None else min(index, count)
@@ -133,10 +137,10 @@ def insert(
     if before_it is not None and before_it.comma is not None:
         base = before_it.comma + 1
     anchor = _beside(text, base, block.members[at].start if at < count else block.end, before, behind)
-    if not block.members and (anchor is None or not _is_line_start(text, anchor)):
-        return _into_empty(text, block, style, member)
-    if not block.members and anchor is not None:
-        return text[:anchor] + member + text[anchor:]
+    if not block.members:
+        if anchor is not None and _is_line_start(text, anchor):
+            return text[:anchor] + member + text[anchor:]
+        return _into_empty(text, block, style, member, anchor)
     return _among(text, style, member, before_it, same_line(text, base) if anchor is None else anchor)
 
 
@@ -177,10 +181,11 @@ def _into_nothing(text: str, key: str, value: Any, verbatim: str | None) -> str:
     return before + body.replace("\n", newline) + newline
 
 
-def _into_empty(text: str, block: Block, style: _Style, member: str) -> str:
+def _into_empty(text: str, block: Block, style: _Style, member: str, beside: int | None) -> str:
+    """Put the first member behind the comments, or behind the one that ends where it is to stand beside."""
     anchor, is_line = block.start + 1, False
     for kind, end in trivia(text, block.start + 1, block.end):
-        if kind != "space":
+        if kind != "space" and (beside is None or end <= beside):
             anchor, is_line = end, kind == "line"
     if not style.lines and not is_line:
         return text[:anchor] + member + text[anchor:]
@@ -191,11 +196,10 @@ def _into_empty(text: str, block: Block, style: _Style, member: str) -> str:
 
 def remove(text: str, path: Sequence[str], key: str, *, hollow: str | None = None) -> str:
     """Take out what was put in; comments stay. `hollow` is what stood between the brackets before it came in."""
-    block = Document(text).there(path)
-    found = block.index(key)
-    if found is None:
-        raise ClientFileError(f"there is no `{key}` any more.")
-    member, last = block.members[found], found == len(block.members) - 1
+    document = Document(text)
+    block, member = document.there(path), document.member(path, key)
+    found = block.members.index(member)
+    last = found == len(block.members) - 1
     start, before = _after_comments(text, block, found)
     comma = member.comma
     if last and comma is None and found > 0:
@@ -285,17 +289,42 @@ def _hollowed(text: str, path: Sequence[str], hollow: str) -> str:
     return text[: emptied.start + 1] + hollow + text[emptied.end :]
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a whole text is laid out, and the line that one of its objects begins on."""
+
+    newline: str
+    unit: str
+    """What each level is indented by."""
+    lines: bool
+    """It has more than one line, or will have."""
+    tight: bool
+    """There is no space behind a colon."""
+    outer: str = ""
+    """What the line of the object is indented by."""
+
+    @classmethod
+    def of(cls, text: str) -> Layout:
+        """Read it off a text; that takes as long as the text is large."""
+        unit, whole = _INDENTED.search(text), text.strip(SPACES)
+        lines = "\n" in whole or whole.startswith("{}")
+        tight = not lines and not re.search(r'":[ \t]', text)
+        return cls("\r\n" if "\r\n" in text else "\n", unit[1] if unit else "  ", lines, tight)
+
+    def at(self, text: str, start: int) -> Layout:
+        """Give it for an object that begins there."""
+        line = text[text.rfind("\n", 0, start) + 1 : start].lstrip("\ufeff")
+        return replace(self, outer=line[: len(line) - len(line.lstrip(" \t"))])
+
+
 class _Style:
     """How the text is laid out around an object, so that what is put in looks like what is there."""
 
-    def __init__(self, text: str, block: Block) -> None:
+    def __init__(self, text: str, block: Block, layout: Layout | None = None) -> None:
+        layout = Layout.of(text).at(text, block.start) if layout is None else layout
         self.text = text
-        self.newline = "\r\n" if "\r\n" in text else "\n"
-        line_start = text.rfind("\n", 0, block.start) + 1
-        line = text[line_start : block.start].lstrip("\ufeff")
-        self.outer = line[: len(line) - len(line.lstrip(" \t"))]
-        unit = _INDENTED.search(text)
-        self.unit = unit[1] if unit else "  "
+        self.block = block
+        self.newline, self.unit, self.outer = layout.newline, layout.unit, layout.outer
         self.indent = self.outer + self.unit
         self.between = " "
         tight = False
@@ -314,10 +343,8 @@ class _Style:
                 self.between = self.between if gap.strip(" \t") else gap
             self.lead = text[block.start + 1 : first.start]
         else:
-            whole = text.strip(SPACES)
-            self.lines = "\n" in whole or whole.startswith("{}")
+            self.lines, tight = layout.lines, layout.tight
             self.lead = ""
-            tight = not self.lines and not re.search(r'":[ \t]', text)
         self.colon = ":" if tight and not self.lines else ": "
         self.tight = tight
 
@@ -339,16 +366,13 @@ class _Style:
 
     def _after_line_comment(self, anchor: int) -> bool:
         """Say whether what is put in here would be part of a comment, were it on the same line."""
-        line_start = self.text.rfind("\n", 0, anchor) + 1
-        at, is_line = line_start, False
+        # Only spaces, comments and a comma are between: a file may be one line of many megabytes.
+        at = max((one.end for one in self.block.members if one.end <= anchor), default=self.block.start + 1)
+        is_line = False
         while at < anchor:
-            skipped = STRING.match(self.text, at) or TRIVIA.match(self.text, at)
-            if skipped is None:
-                at += 1
-                is_line = False
-            else:
-                is_line = skipped[0].startswith("//")
-                at = skipped.end()
+            skipped = TRIVIA.match(self.text, at)
+            at = at + 1 if skipped is None else skipped.end()
+            is_line = skipped is not None and skipped[0].startswith("//")
         return is_line
 
 

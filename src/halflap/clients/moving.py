@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from halflap.clients.blocking import still_on
 from halflap.clients.importing import same_server
 from halflap.clients.translate import read_entry
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from halflap.clients.translate import Found
-    from halflap.config import ServerConfig
+    from halflap.config import ServerConfig, ToolsConfig
     from halflap.config.expand import Scope
 
 __all__ = ["Choice", "choose"]
@@ -28,22 +29,44 @@ class Choice:
 
 
 def choose(
-    found: Iterable[Found], configured: Iterable[ServerConfig], scope: Scope, also: Collection[str] = ()
+    found: Iterable[Found],
+    configured: Iterable[ServerConfig],
+    tools: ToolsConfig,
+    scope: Scope,
+    also: Collection[str] = (),
 ) -> list[Choice]:
     """Decide of each server; `also` names those that go although Halflap may not be able to sign in to them."""
     servers = list(configured)
-    return [Choice(one, _reason(one, servers, scope, also)) for one in found]
+    return [Choice(one, _reason(one, servers, tools, scope, also)) for one in found]
 
 
-def _reason(one: Found, servers: list[ServerConfig], scope: Scope, also: Collection[str]) -> str | None:
+def _reason(
+    one: Found, servers: list[ServerConfig], tools: ToolsConfig, scope: Scope, also: Collection[str]
+) -> str | None:
     server = None if one.refused is not None else read_entry(one.entry)[0]
     same = [other for other in servers if server is not None and same_server(server, other, scope)]
     if server is None or not same:
         return "Halflap's configuration does not have it, or not like this"
-    if not one.off and all(other.disabled for other in same):
+    off = _is_off(one, [other for other in same if not other.disabled], tools)
+    return off if off or one.name in also else _sign_in(one, server)
+
+
+def _is_off(one: Found, same: list[ServerConfig], tools: ToolsConfig) -> str | None:
+    """Say what is on in only one of the client and Halflap; `same` are those of Halflap's that are on."""
+    if not same:
         return "in Halflap's configuration it is disabled"
-    if one.name in also or one.off:
-        return None
+    if one.off:
+        return "it is switched off in the client, and on in Halflap"
+    on = min((still_on(other.name, one.blocked, tools) for other in same), key=len)
+    if on:
+        return (
+            f"{', '.join(on)} {'is' if len(on) == 1 else 'are'} switched off in the client, and on in Halflap"
+        )
+    return None
+
+
+def _sign_in(one: Found, server: ServerConfig) -> str | None:
+    """Say why Halflap may not be let in where the client is."""
     if one.sign_in:
         return f"the client signs in to it by `{one.sign_in}`, which Halflap does not. --also {one.name} moves it too"
     if server.url is not None and not server.headers and _may_ask_to_sign_in(server.url):

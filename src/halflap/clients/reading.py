@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.clients import jsontext
 from halflap.clients.files import read_file
 from halflap.clients.jsonblocks import Document
-from halflap.clients.translate import Found, is_itself, translate
+from halflap.clients.translate import Found, starts_itself, translate
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
     unreadable: list[str] = []
     repeated: list[str] = []
     settings: Mapping[str, Any] = {}
-    for place in places:
+    for place in _once(places):
         try:
             file = read_file(place.file)
             if file.data is None:
@@ -58,8 +59,20 @@ def gather(places: Sequence[Place], scope: Scope) -> Gathered:
             unreadable.append(str(error))
         else:
             there.append(place)
-            repeated += [*_repeated(place, file.text), *_off_in_projects(place, value)]
+            repeated += [*_repeated(place, value, file.text), *_off_in_projects(place, value)]
     return Gathered(tuple(servers), tuple(there), tuple(unreadable), tuple(repeated))
+
+
+def _once(places: Sequence[Place]) -> list[Place]:
+    """Leave out what is a file of another place: by a link, or because the folder is the person's home."""
+    same: dict[tuple[str, tuple[str, ...]], list[Place]] = {}
+    for place in places:
+        same.setdefault((os.path.realpath(place.file), place.keys), []).append(place)
+    # The client counts whose own file it is: what variables mean, and where a server runs, depends on it.
+    chosen = [
+        min(group, key=lambda one: (one.folder is not None, one.file.is_symlink())) for group in same.values()
+    ]
+    return [place for place in places if place in chosen]
 
 
 def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
@@ -75,17 +88,23 @@ def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _repeated(place: Place, text: str) -> list[str]:
-    """Say which names stand twice among the servers of a file, or that the object of servers does."""
+def _repeated(place: Place, value: Mapping[str, Any], text: str) -> list[str]:
+    """Say which names stand twice among the servers of a file, or that an object of servers does."""
+    document = Document(text)
+    said = [line for one, _, _ in _objects(place, value) for line in _repeated_in(one, document)]
+    return list(dict.fromkeys(said))
+
+
+def _repeated_in(place: Place, document: Document) -> list[str]:
+    text, lines = document.text, dict[str, int]()
     try:
-        block = Document(text).find(place.keys)
+        block = document.find(place.keys)
     except ClientFileError as error:
         return (
             [f"{place.file}: {error} Only the last counts, as in the client."]
             if "twice" in str(error)
             else []
         )
-    lines: dict[str, int] = {}
     found = []
     for member in () if block is None else block.members:
         line = text.count("\n", 0, member.start) + 1
@@ -112,13 +131,16 @@ def value_of(path: Path, text: str) -> Mapping[str, Any]:
 def servers_in(
     place: Place, value: Mapping[str, Any], scope: Scope, settings: Mapping[str, Any] | None = None
 ) -> list[Found]:
-    """Give the servers of one file; `settings` is Claude Code's own file, which says what is switched off."""
+    """Give the servers of one file; `settings` is Claude Code's own file, which says what is switched off.
+
+    What starts Halflap is none of them; what is Halflap by its name, and reached by a URL, may be another.
+    """
     found: list[Found] = []
     for one, raw, inputs in _objects(place, value):
         off = _switched_off(one, settings or value)
         is_gone = one.folder is not None and not one.folder.is_dir()
         for name, entry in raw.items():
-            if not is_itself(name, entry):
+            if not starts_itself(entry):
                 server = translate(name, entry, one, scope, inputs=inputs, disabled=name in off)
                 found.append(server.disable(_GONE) if is_gone and not server.refused else server)
     return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.config.expand import Scope
 
-__all__ = ["Found", "is_itself", "may_be_itself", "read_entry", "translate"]
+__all__ = ["Found", "has_its_name", "is_itself", "may_be_itself", "read_entry", "starts_itself", "translate"]
 
 _WRITTEN = ("type", "command", "args", "env", "envFile", "cwd", "url", "headers")
 _FOR_COMMANDS = ("command", "args", "env", "envFile", "cwd")
@@ -27,6 +27,7 @@ _BLOCKING = ("disabledTools", "excludeTools")
 _ALLOWING = ("enabledTools", "includeTools", "tools")
 _SIGNING_IN = ("auth", "oauth", "headersHelper")
 _SANDBOX = ("sandbox", "sandboxEnabled")
+_CONFINED = "and Halflap does not confine servers"
 _PIECE = re.compile(r"\$\{([^}]*)\}|\$\{")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NOT_EMPTY = ("command", "cwd", "envFile", "url")
@@ -64,6 +65,11 @@ class Found:
         """Say whether it is written as disabled."""
         return self.entry.get("disabled") is True
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is written as disabled, where that is not what the person chose."""
+        return tuple(remark for remark in self.remarks if remark.startswith("disabled: "))
+
     def disable(self, why: str) -> Found:
         """Have it written, but not started."""
         return replace(self, entry={**self.entry, "disabled": True}, remarks=(*self.remarks, why))
@@ -71,13 +77,23 @@ class Found:
 
 def is_itself(name: str, raw: Any) -> bool:
     """Say whether a client's entry is Halflap: by its command, or by its name where it is reached by a URL."""
-    if not isinstance(raw, Mapping):
+    return starts_itself(raw) or has_its_name(name, raw)
+
+
+def starts_itself(raw: Any) -> bool:
+    """Say whether a client's entry starts Halflap."""
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("command"), str):
         return False
-    command, args = raw.get("command"), raw.get("args")
+    command, args = raw["command"], raw.get("args")
     words = [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []
-    if isinstance(command, str):
-        return is_halflap(command, words) or any(_IN_A_LINE.search(word) for word in (command, *words))
-    return name.lower() == "halflap" and any(key in raw for key in ("url", "serverUrl", "httpUrl"))
+    return is_halflap(command, words) or any(_IN_A_LINE.search(word) for word in (command, *words))
+
+
+def has_its_name(name: str, raw: Any) -> bool:
+    """Say whether an entry is reached by a URL, and is Halflap by its name; there is no other way to tell."""
+    if not isinstance(raw, Mapping) or isinstance(raw.get("command"), str) or name.lower() != "halflap":
+        return False
+    return any(key in raw for key in ("url", "serverUrl", "httpUrl"))
 
 
 def may_be_itself(entry: Mapping[str, Any]) -> bool:
@@ -177,8 +193,9 @@ class _Translation:
                 written[key] = self._translated(key, said[key])
         self._drop_idle(written)
         self._settle_folder(written)
-        for key in said.keys() - {*_WRITTEN, "transport", "disabled", "enabled"}:
-            self._other(key, said[key])
+        for key, value in said.items():
+            if key not in {*_WRITTEN, "transport", "disabled", "enabled"}:
+                self._other(key, value)
         # What says nothing is not written: `env: {}` and the like.
         return {key: value for key, value in written.items() if value not in ({}, [])}
 
@@ -205,16 +222,18 @@ class _Translation:
         if self.place.folder is not None and "cwd" not in written:
             written["cwd"] = base
 
-    def _translated(self, key: str, value: Any) -> Any:
+    def _translated(self, key: str, value: Any, *within: str) -> Any:
+        """Translate a value under a key; `within` is where it is in there."""
         if isinstance(value, str):
             return self._text(value) if key != "type" else value
-        if isinstance(value, list):
-            return [self._translated(key, item) for item in value]
-        if isinstance(value, Mapping):
-            return {name: self._translated(key, member) for name, member in value.items()}
+        if isinstance(value, list) and not within:
+            return [self._translated(key, item, f"item {at}") for at, item in enumerate(value, 1)]
+        if isinstance(value, Mapping) and not within:
+            return {name: self._translated(key, one, f"`{shown(name)}`") for name, one in value.items()}
         if isinstance(value, bool | int | float) and key in {"args", "env", "headers"}:
             return str(value).lower() if isinstance(value, bool) else str(value)
-        raise _Refusal(f"`{key}` is not of a kind that Halflap knows")
+        where = f"`{key}`, {within[0]}," if within else f"`{key}`"
+        raise _Refusal(f"{where} is {_kind(value)}; it must be a string")
 
     def _text(self, text: str) -> str:
         """Write a text so that each `${…}` in it means here what it means there."""
@@ -287,10 +306,9 @@ class _Translation:
                     f"only some of its tools are on (`{key}`): name them in `tools.allow`, then take `disabled` out"
                 )
         elif key in _SANDBOX:
-            if value:
+            if value and not any(_CONFINED in reason for reason in self.lacking):
                 self.lacking.append(
-                    f"it is confined by `{key}`, and Halflap does not confine servers: take `disabled` out if "
-                    "that is all right with you"
+                    f"it is confined by `{key}`, {_CONFINED}: take `disabled` out if that is all right with you"
                 )
         elif key in WITHOUT_EFFECT:
             self.remarks.append(f"`{key}` is left out. {WITHOUT_EFFECT[key]}")
@@ -298,6 +316,11 @@ class _Translation:
             self.about_client.append(key)
         else:
             self.remarks.append(f"`{shown(key)}` is left out: Halflap knows no such key")
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "null")
 
 
 def _literal(text: str) -> str:

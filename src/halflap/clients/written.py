@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.clients.files import read_file
+from halflap.config import ToolsConfig
 from halflap.config.document import document
-from halflap.config.nodes import Node, Problems
+from halflap.config.nodes import Node, Problems, plain
 from halflap.config.servers import ServerReader
 from halflap.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from halflap.clients.files import FileText
@@ -29,9 +30,24 @@ class Written:
     root: Node | None = None
     servers: Mapping[str, ServerConfig] = field(default_factory=dict)
 
+    @property
+    def tools(self) -> ToolsConfig | None:
+        """Which tools may be called; None if the file has no section of that."""
+        if self.root is None or "tools" not in self.root.mapping:
+            return None
+        said = plain(self.root.mapping["tools"])
+        said = said if isinstance(said, Mapping) else {}
+        return ToolsConfig(
+            None if said.get("allow") is None else _globs(said["allow"]), _globs(said.get("block"))
+        )
+
     def has(self, key: str) -> bool:
         """Say whether the file has a section."""
         return self.root is not None and key in self.root.mapping
+
+
+def _globs(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def read_written(path: Path, home: Path) -> Written:
