@@ -57,7 +57,9 @@ def test_away_from_a_terminal_what_is_said_is_one_line(capsys: pytest.CaptureFix
 
 def test_a_change_within_one_line_is_shown_laid_out_and_written_in_one_line(person: Home) -> None:
     configured(person)
-    path = person.write(".cursor/mcp.json", json.dumps({"mcpServers": {"time": TIME, "b": {"command": "b"}}}))
+    path = person.write(
+        ".cursor/mcp.json", json.dumps({"mcpServers": {"time": TIME, "b": {"command": "b" * 99}}})
+    )
     done = person.run("install", "cursor", "--move", "--yes")
     lines = done.out.splitlines()
     assert '-    "time": {' in lines
