@@ -39,6 +39,7 @@ ErrorCode = Literal[
     "shape-broken",
     "backfill",
     "script",
+    "workflow",
     "client-file",
     "sandbox",
     "scripts-too-deep",

@@ -28,6 +28,7 @@
     │   └── ShapeBrokenError        it is damaged, or nothing of the kind
     ├── BackfillError           a log cannot be read, or not to its end
     ├── ScriptError             a file is no script, or a saved one cannot be used
+    ├── WorkflowError           a workflow is none, or not as it has to be: every problem, with its path
     ├── ClientFileError         a file of a client cannot be read, or not be changed as wanted
     ├── SandboxError            programs cannot run here, or this one could not
     │   └── ScriptsTooDeepError     scripts call each other too deep, or in a circle
@@ -42,7 +43,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from halflap.problems import ArgumentProblem, ConfigProblem
+from halflap.problems import ArgumentProblem, ConfigProblem, WorkflowProblem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,9 +84,12 @@ __all__ = [
     "UpstreamLostError",
     "UpstreamUnavailableError",
     "UsageError",
+    "WorkflowError",
+    "WorkflowProblem",
 ]
 
 _MOST_TOOLS_IN_TEXT = 10
+_MOST_PROBLEMS_IN_TEXT = 100
 _LONGEST_NAME_IN_TEXT = 200
 
 
@@ -366,6 +370,20 @@ class ScriptError(HalflapError):
     """A file is no script, or a saved one cannot be used; the message says what is wrong in which line."""
 
     code = "script"
+
+
+class WorkflowError(HalflapError):
+    """A workflow cannot be read, or is not as it has to be; carries every problem found, each with its path."""
+
+    code = "workflow"
+
+    def __init__(self, problems: Sequence[tuple[str, str]], what: str = "This is no workflow.") -> None:
+        self.problems = tuple(WorkflowProblem(*one) for one in problems)
+        lines = [f"- {problem}" for problem in self.problems[:_MOST_PROBLEMS_IN_TEXT]]
+        more = len(self.problems) - _MOST_PROBLEMS_IN_TEXT
+        if more > 0:
+            lines.append(f"- and {more} more.")
+        super().__init__("\n".join([what, *lines]))
 
 
 class ClientFileError(HalflapError):
