@@ -78,7 +78,7 @@ class Flow:
     source: str
     target: str
     predicate: str | None = None
-    """When a split takes it: in our own language, or text that is kept, as `Net.kept` says then."""
+    """When a split takes it, in the language of `predicates`; one in any other language is in `Net.kept`."""
     probability: float | None = None
     default: bool = False
     """It is taken if no other is."""

@@ -1,0 +1,35 @@
+"""A workflow with its sub-nets, as it came from a file of another format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halflap.workflows.net import Kept, Net
+
+__all__ = ["Dialect", "Specification"]
+
+Dialect = Literal["specificationSet", "processModel"]
+"""The two forms of YAWL that there are: of the schemas, and of files with a `processModel`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """A root net, the nets that its tasks are made of, and what else there was."""
+
+    id: str
+    root: str
+    nets: Mapping[str, Net] = field(hash=False)
+    version: str | None = None
+    """Of the schema that it was written for, if it says so."""
+    dialect: Dialect = "specificationSet"
+    kept: tuple[Kept, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def net(self) -> Net:
+        """The root net."""
+        return self.nets[self.root]
