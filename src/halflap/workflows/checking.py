@@ -90,8 +90,7 @@ def _flows(net: Net) -> Iterator[tuple[str, str]]:
         if flow.source in net.conditions and flow.target in net.conditions:
             yield (
                 f"flows[{at}]",
-                f"{flow.source!r} and {flow.target!r} are both conditions. Put a task between them, with "
-                '"label": null if nothing is done there.',
+                f"{flow.source!r} and {flow.target!r} are both conditions. Put a task between them, silent if nothing is done.",
             )
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from halflap.errors import WorkflowError
 from halflap.workflows.predicates.language import (
     KEYWORDS,
     Arithmetic,
@@ -16,13 +17,15 @@ from halflap.workflows.predicates.language import (
     Name,
     Negative,
     Not,
+    parse,
+    write,
 )
 
 __all__ = ["BeyondError", "from_xpath", "to_xpath"]
 
 _LONGEST = 4_000
 _DEEPEST = 50
-_MOST = 400
+_MOST = 1_000
 _STEP = re.compile(r"[^\W\d]\w*")
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -45,7 +48,12 @@ def from_xpath(text: str) -> Expression:
     """Read XPath as a predicate. The first step of a path is the net, or `data`, and is left out."""
     if len(text) > _LONGEST:
         raise BeyondError(f"it has more than {_LONGEST} characters")
-    return _Reader(text).whole()
+    found = _Reader(text).whole()
+    try:
+        parse(write(found))
+    except WorkflowError as error:
+        raise BeyondError(error.problems[0].message) from error
+    return found
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
