@@ -15,7 +15,7 @@ from halflap.workflows.specification import Specification
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["read_net", "read_specification", "write_net", "write_specification"]
+__all__ = ["read_net", "read_rules", "read_specification", "write_net", "write_rule", "write_specification"]
 
 _MOST_NODES = 10_000
 _MOST_FLOWS = 50_000
@@ -88,7 +88,7 @@ def _net(reader: Reader, value: Any, path: str, *, structure: bool) -> Net | Non
             conditions.setdefault(end, Condition(end))
     known = {*tasks, *conditions}
     flows = _flows(reader, fields, path, known)
-    rules = _rules(reader, fields, path, known)
+    rules = read_rules(reader, fields, path, known)
     kept = _kept(reader, fields, path)
     notes = reader.texts(fields, "notes", path)
     label = reader.text(fields, "label", path)
@@ -218,7 +218,8 @@ _RULE_KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
-def _rules(reader: Reader, fields: Mapping[str, Any], path: str, known: set[str]) -> tuple[Rule, ...]:
+def read_rules(reader: Reader, fields: Mapping[str, Any], path: str, known: set[str]) -> tuple[Rule, ...]:
+    """Read the rules; what names none of the known nodes is a problem."""
     found: list[Rule] = []
     for at, value in _objects(reader, fields, "rules", path, _MOST_NODES):
         if not isinstance(value, dict):
@@ -268,7 +269,7 @@ def write_net(net: Net) -> dict[str, Any]:
         "tasks": [_task(task) for task in net.tasks.values()],
         **({"conditions": conditions} if conditions else {}),
         "flows": [_flow(flow) for flow in net.flows],
-        **({"rules": [_rule(rule) for rule in net.rules]} if net.rules else {}),
+        **({"rules": [write_rule(rule) for rule in net.rules]} if net.rules else {}),
         **_extras(net.kept, net.notes),
     }
 
@@ -326,7 +327,8 @@ def _flow(flow: Flow) -> dict[str, Any]:
     }
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def write_rule(rule: Rule) -> dict[str, Any]:
+    """Write a rule as JSON."""
     keys = _RULE_KEYS[rule.kind]
     if keys == _PAIR:
         return {"kind": rule.kind, "tasks": list(rule.tasks)}
