@@ -140,6 +140,9 @@ class Reader:
         value = self._value(fields, key)
         if value is None:
             return None
+        if isinstance(value, float) and value.is_integer():
+            # JSON knows one kind of number: 3.0 is a whole one.
+            value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
             found = _shown(value) if isinstance(value, int | float) else _kind(value)
             from_ = "" if least is None else f" from {least} on"
