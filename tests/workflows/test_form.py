@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
+from halflap.cli.explaining import explanations
 from halflap.errors import WorkflowError
-from halflap.workflows.checking import remarks
+from halflap.workflows.checking import check_net, remarks
 from halflap.workflows.form import read_net, read_specification, write_net, write_specification
-from halflap.workflows.net import Kept, Task
+from halflap.workflows.net import Flow, Kept, Task
 from halflap.workflows.specification import Specification
 from workflows.nets import nets, told_nets
 
@@ -132,6 +133,29 @@ def test_all_problems_of_form_and_structure_come_at_once() -> None:
 def test_each_mistake_is_told_with_its_path_and_what_to_do(value: Any, path: str, says: str) -> None:
     found = problems(value)
     assert any(one == path and says in message for one, message in found), found
+
+
+def test_the_page_of_errors_shows_what_is_said() -> None:
+    value = small(tasks=[{"id": "a"}, {"id": "check"}])
+    value["flows"] = [{"from": "i", "to": "a"}, {"from": "a", "to": "chek"}, {"from": "check", "to": "o"}]
+    with pytest.raises(WorkflowError) as caught:
+        read_net(value)
+    said = f"Error [workflow]: {caught.value}"
+    shown = [line[4:] for line in explanations()["workflow"].splitlines() if line.startswith("    ")]
+    assert said == "\n".join(shown)
+
+
+def test_a_net_that_was_built_with_flows_to_nowhere_is_told_as_that() -> None:
+    net = read_net(small())
+    broken = replace(net, flows=(*net.flows, Flow("a", "nowhere", probability=0.5)))
+    with pytest.raises(WorkflowError) as caught:
+        check_net(broken)
+    assert [one.path for one in caught.value.problems] == ["flows[3].to"]
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    net = read_net(small(tasks=[{"id": "a", "limit": 3.0}, {"id": "b"}]))
+    assert net.tasks["a"].limit == 3
 
 
 def test_an_or_split_has_a_probability_for_each_flow_that_need_not_sum_to_1() -> None:

@@ -104,6 +104,6 @@ def test_the_extended_attributes_of_the_page_are_read() -> None:
     net = read_yawl(text).net
     ship = net.tasks["ship"]
     assert (ship.label, ship.duration, ship.cost, ship.resource) == ("Ship it", 60, 12.5, "warehouse")
-    assert ship.reads == {"order", "stock"}
+    assert ship.reads == frozenset({"order", "stock"})
     assert net.flows[1].probability == 1
     assert net.notes == ()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from halflap.errors import WorkflowError
 from halflap.workflows.form import read_specification, write_specification
+from halflap.workflows.net import Kept
 from halflap.workflows.specification import Specification, subnets
 from halflap.workflows.yawl import read_yawl, write_yawl
 from halflap.workflows.yawl.xml import Element, Markup, read_xml
@@ -289,6 +290,39 @@ def test_a_task_without_a_name_and_without_a_decomposition_is_silent() -> None:
     assert read_yawl(write_yawl(replace(found, nets={"N": net}))).net.tasks["a"].label is None
 
 
+@pytest.mark.parametrize(
+    ("space", "version"),
+    [
+        ("http://www.citi.qut.edu.au/yawl", "Beta 7.1"),
+        ("http://www.yawlfoundation.org/yawlschema", "2.0"),
+        ("http://www.yawlfoundation.org/yawlschema", "3.0"),
+    ],
+)
+def test_other_versions_of_the_schema_are_read_and_stay_what_they_are(space: str, version: str) -> None:
+    text = small(task="<name>A</name>").replace("http://www.yawlfoundation.org/yawlschema", space)
+    found = read_yawl(text.replace('version="4.0"', f'version="{version}"'))
+    assert (found.version, list(found.net.tasks)) == (version, ["a"])
+    assert f'xmlns="{space}" version="{version}"' in write_yawl(found)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        Kept("a", "timer", "<timer>"),
+        Kept("a", "timer", "</kept><kept>"),
+        Kept("a", "#comment", "--><evil/>"),
+        Kept("a", "timer", '<!DOCTYPE a [<!ENTITY b "c">]><timer/>'),
+        Kept("a", "@x='1' y", "2"),
+        Kept("", "#control", "<a"),
+    ],
+)
+def test_what_was_kept_and_then_broken_is_told_and_never_written(kept: Kept) -> None:
+    found = read_yawl(small(task="<name>A</name>"))
+    net = replace(found.net, kept=(*found.net.kept, kept))
+    with pytest.raises(WorkflowError, match=r"^The workflow cannot be written as XML\."):
+        write_yawl(replace(found, nets={"N": net}))
+
+
 # What is refused ------------------------------------------------------------------------------------
 
 
@@ -306,6 +340,11 @@ def test_a_task_without_a_name_and_without_a_decomposition_is_silent() -> None:
         ("<a/>", "line 1", "The root is <a>"),
         ("<specification/>", "line 1", "processModel"),
         ("<specificationSet/>", "line 1", "There are 0 specifications"),
+        (
+            "<specificationSet><specification/><specification/></specificationSet>",
+            "line 1",
+            "There are 2 spec",
+        ),
         ('<specificationSet><specification uri="s"/></specificationSet>', "line 1", "There are 0 root nets"),
     ],
 )

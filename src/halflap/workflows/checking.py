@@ -36,6 +36,14 @@ def structure_problems(net: Net, places: Mapping[str, str] | None = None) -> lis
     for at, condition in enumerate(net.conditions):
         where.setdefault(condition, f"conditions[{at}]")
     where |= {net.output: "output", net.input: "input"}
+    nowhere = [
+        WorkflowProblem(f"flows[{at}].{key}", f"There is no task or condition {node!r}.")
+        for at, flow in enumerate(net.flows)
+        for key, node in (("from", flow.source), ("to", flow.target))
+        if node not in net.tasks and node not in net.conditions
+    ]
+    if nowhere:
+        return nowhere
     found = [
         *_ends(net),
         *_flows(net),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halflap.errors import WorkflowError
 from halflap.workflows.net import Kept
 from halflap.workflows.yawl.xml import Element, Markup, compact, nodes_of, stem
 
@@ -111,6 +112,7 @@ _SILENT = {
     "name",
 }
 """How something is written, or told in a note of its own."""
+_MARKUP = {"#comment", "#before", "#after"}
 _OF_CONTROL = {"cancellation sets", "timers", "multiple instances", "gates of conditions"}
 
 
@@ -148,6 +150,25 @@ def own_name(element: Element, prefix: str) -> str | None:
     return name if element.name.startswith(prefix) and ":" not in name else None
 
 
+def _read(kept: Kept) -> tuple[Node, ...]:
+    """Read what was kept: it may have been through hands that changed it, so it is never just put back."""
+    try:
+        found = nodes_of(kept.text)
+    except WorkflowError as error:
+        raise _broken(kept, error.problems[0].message) from error
+    if kept.name in _MARKUP and not all(isinstance(one, Markup) for one in found):
+        raise _broken(kept, "it is no comment.")
+    return found
+
+
+def _broken(kept: Kept, why: str) -> WorkflowError:
+    of = f" of {kept.at!r}" if kept.at else ""
+    return WorkflowError(
+        [("kept", f"What was kept as {kept.name!r}{of} cannot be put back: {why}")],
+        "The workflow cannot be written as XML.",
+    )
+
+
 class Store:
     """What was kept, by place, to be put back."""
 
@@ -166,8 +187,15 @@ class Store:
 
     def element(self, place: str, name: str) -> Element | None:
         """Give one thing that was kept as an element, if it was."""
-        text = self.text(place, name)
-        return next((one for one in nodes_of(text or "") if isinstance(one, Element)), None)
+        kept = next((one for one in self.at(place) if one.name == name), None)
+        found = () if kept is None else _read(kept)
+        return next((one for one in found if isinstance(one, Element)), None)
+
+    def markup(self, name: str) -> tuple[Markup, ...]:
+        """Give the comments before or after the whole."""
+        return tuple(
+            node for one in self.at("") if one.name == name for node in _read(one) if isinstance(node, Markup)
+        )
 
     def foreign(self, place: str) -> Element | None:
         """Give the extended attributes of others, all in one element."""
@@ -175,7 +203,7 @@ class Store:
             node
             for one in self.at(place)
             if one.name == "extendedAttributes"
-            for node in nodes_of(one.text)
+            for node in _read(one)
             if isinstance(node, Element)
         ]
         if not found:
@@ -197,9 +225,9 @@ class Store:
             if one.name == "#text":
                 first.append(one.text)
             elif one.name == "#comment":
-                first.append(Markup(one.text))
+                first += _read(one)
             elif not one.name.startswith("#"):
-                rest += nodes_of(one.text)
+                rest += _read(one)
         return [*first, *rest]
 
 

@@ -20,7 +20,7 @@ from halflap.workflows.yawl.extended import (
 from halflap.workflows.yawl.keeping import Store, flow_key, keep_rest, noted
 from halflap.workflows.yawl.reading import Problems, finished, gate, read_task_values
 from halflap.workflows.yawl.writing import task_values
-from halflap.workflows.yawl.xml import Document, Element, Markup, compact
+from halflap.workflows.yawl.xml import Document, Element, compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -217,11 +217,8 @@ def write_model(specification: Specification) -> Document:
         inner += [model] if one.name == "#model" else Store([one]).nodes("")
     if model not in inner:
         inner.append(model)
-    around = [
-        tuple(Markup(one.text) for one in store.at("") if one.name == name) for name in ("#before", "#after")
-    ]
     root = Element("specification", store.attributes("") or {"xmlns": _SPACE}, tuple(inner))
-    return Document(root, around[0], around[1])
+    return Document(root, store.markup("#before"), store.markup("#after"))
 
 
 class _Writer:

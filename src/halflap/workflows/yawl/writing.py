@@ -9,7 +9,7 @@ from halflap.workflows.predicates import parse, to_xpath
 from halflap.workflows.yawl.extended import extended
 from halflap.workflows.yawl.keeping import OF_FLOW, OF_NET, OF_TASK, Store, flow_key, in_order
 from halflap.workflows.yawl.reading import told
-from halflap.workflows.yawl.xml import Document, Element, Markup
+from halflap.workflows.yawl.xml import Document, Element
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Flow, Net, Task
@@ -57,12 +57,8 @@ def write_set(specification: Specification) -> Document:
     )
     others = [one for one in store.nodes("") if not isinstance(one, Element)]
     after = [one for one in store.nodes("") if isinstance(one, Element)]
-    around = [
-        tuple(Markup(one.text) for one in specification.kept if not one.at and one.name == name)
-        for name in ("#before", "#after")
-    ]
     root = Element(f"{prefix}specificationSet", attributes, (*others, own, *after))
-    return Document(root, around[0], around[1])
+    return Document(root, store.markup("#before"), store.markup("#after"))
 
 
 def label_of(label: str | None, kept: Element | None, name: str) -> list[Node]:

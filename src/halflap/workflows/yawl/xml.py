@@ -201,8 +201,9 @@ def _lines(node: Node, depth: int | None, newline: str) -> Iterable[str]:
     if isinstance(node, Markup):
         yield _allowed(node.text)
         return
-    if not _NAME.fullmatch(node.name):
-        raise _unwritable(f"{node.name!r} cannot be the name of an element.")
+    for name in (node.name, *node.attributes):
+        if not _NAME.fullmatch(name):
+            raise _unwritable(f"{name!r} cannot be the name of an element or attribute.")
     attributes = "".join(f' {key}="{_quoted(value)}"' for key, value in node.attributes.items())
     if not node.children:
         yield f"<{node.name}{attributes}/>"
