@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from halflap.problems import ArgumentProblem, ConfigProblem, WorkflowProblem
+from halflap.problems import ArgumentProblem, ConfigProblem, WorkflowProblem, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,6 @@ __all__ = [
 ]
 
 _MOST_TOOLS_IN_TEXT = 10
-_MOST_PROBLEMS_IN_TEXT = 100
 _LONGEST_NAME_IN_TEXT = 200
 
 
@@ -379,11 +378,7 @@ class WorkflowError(HalflapError):
 
     def __init__(self, problems: Sequence[tuple[str, str]], what: str = "This is no workflow.") -> None:
         self.problems = tuple(WorkflowProblem(*one) for one in problems)
-        lines = [f"- {problem}" for problem in self.problems[:_MOST_PROBLEMS_IN_TEXT]]
-        more = len(self.problems) - _MOST_PROBLEMS_IN_TEXT
-        if more > 0:
-            lines.append(f"- and {more} more.")
-        super().__init__("\n".join([what, *lines]))
+        super().__init__("\n".join([what, *listed(self.problems)]))
 
 
 class ClientFileError(HalflapError):

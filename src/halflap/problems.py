@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from halflap.codes import ConfigCode
 
-__all__ = ["ArgumentProblem", "ConfigProblem", "WorkflowProblem"]
+__all__ = ["ArgumentProblem", "ConfigProblem", "WorkflowProblem", "listed"]
+
+_MOST_IN_TEXT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +61,10 @@ class WorkflowProblem(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
+
+
+def listed(problems: Sequence[WorkflowProblem]) -> list[str]:
+    """Write problems one to a line; of very many, the first."""
+    more = len(problems) - _MOST_IN_TEXT
+    lines = [f"- {problem}" for problem in problems[:_MOST_IN_TEXT]]
+    return [*lines, f"- and {more} more."] if more > 0 else lines

@@ -153,6 +153,13 @@ def test_a_net_that_was_built_with_flows_to_nowhere_is_told_as_that() -> None:
     assert [one.path for one in caught.value.problems] == ["flows[3].to"]
 
 
+def test_of_very_many_problems_all_are_there_and_the_text_has_the_first() -> None:
+    with pytest.raises(WorkflowError) as caught:
+        read_net(small(tasks=[{"id": f"t{at}", "cost": -1} for at in range(150)], flows=[]))
+    assert len(caught.value.problems) >= 150
+    assert str(caught.value).endswith(" more.")
+
+
 def test_a_whole_number_may_be_written_with_a_point() -> None:
     net = read_net(small(tasks=[{"id": "a", "limit": 3.0}, {"id": "b"}]))
     assert net.tasks["a"].limit == 3
