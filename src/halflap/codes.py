@@ -46,6 +46,7 @@ ErrorCode = Literal[
     "dspy-program-failed",
     "dspy-program-timeout",
     "dspy-program-cache",
+    "workflow",
     "client-file",
     "sandbox",
     "scripts-too-deep",

@@ -35,6 +35,7 @@
     │   ├── ProgramFailedError      it could not be run, or did not come to its end
     │   ├── ProgramTimeoutError     it took longer than it may
     │   └── ProgramCacheError       answers of the language model cannot be kept, or not be read again
+    ├── WorkflowError           a workflow is none, or not as it has to be: every problem, with its path
     ├── ClientFileError         a file of a client cannot be read, or not be changed as wanted
     ├── SandboxError            programs cannot run here, or this one could not
     │   └── ScriptsTooDeepError     scripts call each other too deep, or in a circle
@@ -59,7 +60,8 @@ from halflap.errors.programs import (
     ProgramTimeoutError,
 )
 from halflap.errors.root import HalflapError, cut, quoted
-from halflap.problems import ArgumentProblem, ConfigProblem
+from halflap.errors.workflows import WorkflowError
+from halflap.problems import ArgumentProblem, ConfigProblem, WorkflowProblem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +109,8 @@ __all__ = [
     "UpstreamLostError",
     "UpstreamUnavailableError",
     "UsageError",
+    "WorkflowError",
+    "WorkflowProblem",
 ]
 
 _MOST_TOOLS_IN_TEXT = 10

@@ -19,6 +19,7 @@ __all__ = [
     "dot",
     "edges_dot",
     "edges_mermaid",
+    "entities",
     "mermaid",
     "workflow_dot",
     "workflow_mermaid",
@@ -61,10 +62,10 @@ def mermaid(drawing: Drawing) -> str:
     lines = ["flowchart LR"]
     for box in drawing.boxes:
         opening, closing = _SHAPES[box.kind]
-        lines.append(f"    {box.id}{opening}{'<br/>'.join(map(_entities, box.lines))}{closing}")
+        lines.append(f"    {box.id}{opening}{'<br/>'.join(map(entities, box.lines))}{closing}")
     for arrow in drawing.arrows:
         line = "-.->" if arrow.dashed else "==>" if arrow.strong else "-->"
-        label = f'|"{"<br/>".join(map(_entities, arrow.lines))}"|' if arrow.lines else ""
+        label = f'|"{"<br/>".join(map(entities, arrow.lines))}"|' if arrow.lines else ""
         lines.append(f"    {arrow.source} {line}{label} {arrow.target}")
     shades = colours(drawing)
     for at, (group, colour) in enumerate(shades.items()):
@@ -94,7 +95,7 @@ def _dot_arrow(arrow: Arrow) -> str:
     return f"{arrow.source} -> {arrow.target} [{', '.join(settings)}]"
 
 
-def _entities(text: str) -> str:
+def entities(text: str) -> str:
     """Write all but letters, digits and a few signs as Mermaid's numbered characters."""
     return "".join(
         one if one in _PLAIN or (one.isalpha() and not one.isascii()) else f"#{ord(one)};" for one in text

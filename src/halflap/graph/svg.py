@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halflap.graph.layout import Size, Spot
     from halflap.graph.workflow import Workflow
 
-__all__ = ["edges_svg", "svg", "workflow_svg"]
+__all__ = ["around", "edges_svg", "label_size", "small", "svg", "through", "workflow_svg"]
 
 _LETTER, _LINE, _PAD = 7.5, 17, 11
 _SMALL, _SMALL_LINE, _UNDER = 6.2, 13, 6
@@ -41,7 +41,7 @@ def edges_svg(edges: Iterable[Edge], tools: Mapping[str, Ports]) -> str:
 def svg(drawing: Drawing) -> str:
     """Write a drawing as SVG."""
     sizes = {one.id: _box_size(one) for one in drawing.boxes}
-    laid = lay_out(sizes, [(one.source, one.target, _label_size(one.lines)) for one in drawing.arrows])
+    laid = lay_out(sizes, [(one.source, one.target, label_size(one.lines)) for one in drawing.arrows])
     shades = colours(drawing)
     spots = [*laid.boxes.values(), *(one for one in laid.labels if one is not None)]
     below = max((one.y + one.height for one in spots), default=0.0) + _LOOP + _LINE
@@ -58,11 +58,11 @@ def svg(drawing: Drawing) -> str:
     parts: list[str] = []
     for arrow, way, label in zip(drawing.arrows, laid.ways, laid.labels, strict=True):
         own = laid.boxes[arrow.source]
-        parts.append(_line(arrow, _around(own) if arrow.source == arrow.target else _through(way)))
+        parts.append(_line(arrow, around(own) if arrow.source == arrow.target else through(way)))
         if label is not None and arrow.lines:
-            parts.append(_small(arrow.lines, label.x + label.width / 2, label.y + _SMALL_LINE - 3))
+            parts.append(small(arrow.lines, label.x + label.width / 2, label.y + _SMALL_LINE - 3))
         elif arrow.lines:
-            parts.append(_small(arrow.lines, own.x + own.width / 2, own.y + own.height + _LOOP + _UNDER))
+            parts.append(small(arrow.lines, own.x + own.width / 2, own.y + own.height + _LOOP + _UNDER))
     parts += [_box(one, laid.boxes[one.id], shades) for one in drawing.boxes]
     return "\n".join([head, *parts, *legend, "</svg>"])
 
@@ -71,7 +71,8 @@ def _box_size(box: Box) -> Size:
     return 2 * _PAD + _LETTER * max(map(len, box.lines)), 2 * _PAD + _LINE * len(box.lines)
 
 
-def _label_size(lines: Sequence[str]) -> Size:
+def label_size(lines: Sequence[str]) -> Size:
+    """Give the room that small text needs on an arrow."""
     return _SMALL * max(map(len, lines), default=0), _SMALL_LINE * len(lines) + _UNDER
 
 
@@ -98,12 +99,13 @@ def _line(arrow: Arrow, path: str) -> str:
     return f'<path d="{path}" fill="none" stroke="#475569" stroke-width="{thick}"{dashed} marker-end="url(#tip)"/>'
 
 
-def _around(spot: Spot) -> str:
+def around(spot: Spot) -> str:
+    """Write the way of an arrow from a box to itself."""
     x, y, low = spot.x + spot.width / 2, spot.y + spot.height, spot.y + spot.height + _LOOP
     return f"M{x - 16:.1f} {y:.1f}C{x - 16:.1f} {low:.1f} {x + 16:.1f} {low:.1f} {x + 16:.1f} {y:.1f}"
 
 
-def _through(way: Sequence[Spot]) -> str:
+def through(way: Sequence[Spot]) -> str:
     """Write the way of an arrow: level under its label and past boxes, bent in between."""
     forth = way[0].x < way[-1].x
     first, *between, last = way
@@ -123,7 +125,8 @@ def _bend(x1: float, y1: float, x2: float, y2: float) -> str:
     return f"C{half:.1f} {y1:.1f} {half:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
 
 
-def _small(lines: Sequence[str], x: float, y: float) -> str:
+def small(lines: Sequence[str], x: float, y: float) -> str:
+    """Write small text, its first line at a height, its middle at a distance from the left."""
     spans = "".join(
         f'<tspan x="{x:.1f}" dy="{_SMALL_LINE if at else 0}">{escape(line)}</tspan>'
         for at, line in enumerate(lines)

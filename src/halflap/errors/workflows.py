@@ -1,0 +1,23 @@
+"""What can be wrong with a workflow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halflap.errors.root import HalflapError
+from halflap.problems import WorkflowProblem, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["WorkflowError"]
+
+
+class WorkflowError(HalflapError):
+    """A workflow cannot be read, or is not as it has to be; carries every problem found, each with its path."""
+
+    code = "workflow"
+
+    def __init__(self, problems: Sequence[tuple[str, str]], what: str = "This is no workflow.") -> None:
+        self.problems = tuple(WorkflowProblem(*one) for one in problems)
+        super().__init__("\n".join([what, *listed(self.problems)]))

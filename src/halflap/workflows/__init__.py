@@ -1,0 +1,3 @@
+"""Workflows as nets: read, written, drawn, judged, compared and made better."""
+
+from __future__ import annotations

@@ -1,0 +1,358 @@
+"""Specifications as the YAWL schemas have them, from Beta to 4.0, read as nets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from halflap.errors import WorkflowError, WorkflowProblem
+from halflap.workflows.checking import remarks, structure_problems
+from halflap.workflows.fields import Reader
+from halflap.workflows.form import read_rules
+from halflap.workflows.net import Condition, Flow, Kept, Net, Rule, Task
+from halflap.workflows.predicates import BeyondError, from_xpath, write
+from halflap.workflows.specification import Specification
+from halflap.workflows.yawl.extended import (
+    OF_CONDITIONS,
+    OF_FLOWS,
+    OF_NETS,
+    OF_TASKS,
+    extended,
+    read_extended,
+)
+from halflap.workflows.yawl.keeping import OF_FLOW, OF_NET, OF_TASK, flow_key, keep_rest, noted
+from halflap.workflows.yawl.xml import Element, compact, nodes_of, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halflap.workflows.yawl.xml import Document
+
+__all__ = ["Problems", "finished", "gate", "read_set", "read_task_values", "told"]
+
+_NODES = ("inputCondition", "task", "condition", "outputCondition")
+_OF_CONDITIONS = {"name", "flowsInto", "extendedAttributes"}
+
+
+class Problems(list[WorkflowProblem]):
+    """What keeps a specification from being read."""
+
+    def add(self, element: Element, message: str) -> None:
+        """Note a problem at an element."""
+        self.append(WorkflowProblem(f"line {element.line}", message))
+
+
+def read_set(document: Document) -> Specification:
+    """Read a `specificationSet` with one specification."""
+    root = document.root
+    prefix = root.name.removesuffix("specificationSet")
+    problems = Problems()
+    inner = [one for one in root.elements if one.name == f"{prefix}specification"]
+    if len(inner) != 1:
+        problems.add(
+            root,
+            f"There are {len(inner)} specifications in it. One is read: put each into a file of its own.",
+        )
+        raise WorkflowError(problems, "This YAWL file is not read.")
+    specification = inner[0]
+    kept = [Kept("", "#before", one.text) for one in document.before]
+    kept += [Kept("", "#prefix", prefix)] if prefix else []
+    kept += keep_rest(root, "", (), {"specification"}, prefix=prefix)
+    kept += [Kept("", "#after", one.text) for one in document.after]
+    elements: dict[str, Element] = {}
+    for child in specification.elements:
+        if _is_net(child, prefix):
+            name = child.attributes.get("id", "")
+            if not name or name in elements:
+                problems.add(child, f"A net needs an id of its own, and has {name!r}.")
+            elements[name] = child
+    of_specification: list[Kept] = keep_rest(
+        specification, "specification", {"uri"}, (), prefix=prefix, order=None
+    )
+    nets_by_text = {compact(one): name for name, one in elements.items()}
+    for one in of_specification:
+        # Where a net stood among what is kept is kept, too.
+        placed = nets_by_text.get(one.text)
+        kept.append(one if placed is None else Kept(one.at, "#net", placed))
+    nets = {
+        name: net
+        for name, one in elements.items()
+        if (net := _Net(one, prefix, problems, set(elements)).read())
+    }
+    root_name = _root(specification, elements, prefix, problems)
+    if problems:
+        raise WorkflowError(problems, "This YAWL file is not read.")
+    return Specification(
+        specification.attributes.get("uri", "") or root_name,
+        root_name,
+        nets,
+        root.attributes.get("version"),
+        "specificationSet",
+        tuple(kept),
+        tuple(noted(kept)),
+    )
+
+
+def _is_net(child: Element, prefix: str) -> bool:
+    if child.name == f"{prefix}rootNet":
+        return True
+    typed = any(
+        stem(key) == "type" and stem(value) == "NetFactsType" for key, value in child.attributes.items()
+    )
+    return child.name == f"{prefix}decomposition" and (
+        typed or any(one.name == f"{prefix}processControlElements" for one in child.elements)
+    )
+
+
+def _root(specification: Element, nets: dict[str, Element], prefix: str, problems: Problems) -> str:
+    said = [
+        name
+        for name, one in nets.items()
+        if one.name == f"{prefix}rootNet" or one.attributes.get("isRootNet") in {"true", "1"}
+    ]
+    if len(said) == 1:
+        return said[0]
+    if not said and len(nets) == 1:
+        return next(iter(nets))
+    problems.add(specification, f'There are {len(said)} root nets. Mark one with isRootNet="true".')
+    return ""
+
+
+class _Net:
+    """Reads one net; its nodes in a fixed order, so that it is the same whatever order they stand in."""
+
+    def __init__(self, element: Element, prefix: str, problems: Problems, nets: set[str]) -> None:
+        self._element = element
+        self._prefix = prefix
+        self._problems = problems
+        self._nets = nets
+        self._name = element.attributes.get("id", "")
+        self._kept: list[Kept] = []
+        self._subnets: list[tuple[str, str]] = []
+        self._tasks: dict[str, Task] = {}
+        self._conditions: dict[str, Condition] = {}
+        self._flows: list[Flow] = []
+
+    def read(self) -> Net | None:
+        before = len(self._problems)
+        element, prefix = self._element, self._prefix
+        controls = self._children(element, "processControlElements")
+        names = self._children(element, "name")
+        if len(controls) != 1 or len(names) > 1:
+            self._problems.add(
+                element, f"The net {self._name!r} needs one processControlElements, and one name at most."
+            )
+            return None
+        known = {"name", "processControlElements", "extendedAttributes"}
+        self._kept += [Kept("", "#element", "rootNet")] if element.name == f"{prefix}rootNet" else []
+        self._kept += keep_rest(element, "", {"id"}, known, prefix=prefix, order=OF_NET)
+        values = self._extended(element, "", OF_NETS)
+        label = values.get("label", self._label(element, ""))
+        control = controls[0]
+        if control.attributes:
+            self._kept.append(Kept("", "#control", compact(Element(control.name, control.attributes))))
+        for one in keep_rest(control, "", set(control.attributes), _NODES, prefix=prefix):
+            inner = one.name if one.name.startswith("#") else f"processControlElements/{one.name}"
+            self._kept.append(Kept("", inner, one.text))
+        ends = self._nodes(control)
+        if ends is None or len(self._problems) > before:
+            return None
+        rules = self._rules(values)
+        net = Net(
+            self._name,
+            *ends,
+            self._tasks,
+            self._conditions,
+            tuple(self._flows),
+            rules,
+            tuple(self._kept),
+            (),
+            label,
+        )
+        return finished(net, self._subnets)
+
+    def _rules(self, values: dict[str, Any]) -> tuple[Rule, ...]:
+        reader = Reader()
+        rules = read_rules(reader, values, "", {*self._tasks, *self._conditions})
+        if not reader.problems:
+            return rules
+        # Rules that cannot be read, perhaps of a newer version, are not ours to drop.
+        raw = extended({"rules": values["rules"]}, None, self._prefix)
+        self._kept += [Kept("", "extendedAttributes", compact(one)) for one in raw]
+        return ()
+
+    def _children(self, element: Element, name: str) -> list[Element]:
+        return [one for one in element.elements if one.name == f"{self._prefix}{name}"]
+
+    def _label(self, element: Element, at: str) -> str | None:
+        names = self._children(element, "name")
+        if not names:
+            return None
+        text = "".join(one for one in names[0].children if isinstance(one, str))
+        if text.strip() and text == names[0].text and not names[0].attributes and not names[0].elements:
+            return text
+        # It says more than a label, or nothing: as it is written it stays.
+        self._kept.append(Kept(at, "name", compact(names[0])))
+        return names[0].text or None
+
+    def _extended(self, element: Element, at: str, known: Iterable[str]) -> dict[str, Any]:
+        found, rest = read_extended(self._children(element, "extendedAttributes"), known)
+        if rest is not None:
+            self._kept.append(Kept(at, "extendedAttributes", compact(rest)))
+        return found
+
+    def _nodes(self, control: Element) -> tuple[str, str] | None:
+        listed = {name: self._children(control, name) for name in _NODES}
+        if len(listed["inputCondition"]) != 1 or len(listed["outputCondition"]) != 1:
+            self._problems.add(
+                control, f"The net {self._name!r} needs one inputCondition and one outputCondition."
+            )
+            return None
+        nodes: dict[str, Element] = {}
+        for kind in _NODES:
+            for one in listed[kind]:
+                name = one.attributes.get("id", "")
+                if not name.strip() or name in nodes:
+                    self._problems.add(one, f"A {kind} needs an id of its own, and has {name!r}.")
+                nodes[name] = one
+        for name, one in nodes.items():
+            self._node(name, one, nodes)
+        ends = [listed[kind][0].attributes.get("id", "") for kind in ("inputCondition", "outputCondition")]
+        return ends[0], ends[1]
+
+    def _node(self, name: str, element: Element, nodes: dict[str, Element]) -> None:
+        if stem(element.name) == "task":
+            self._task(name, element)
+        else:
+            self._kept += keep_rest(element, name, {"id"}, _OF_CONDITIONS, prefix=self._prefix, order=OF_TASK)
+            values = self._extended(element, name, OF_CONDITIONS)
+            self._conditions[name] = Condition(name, values.get("label", self._label(element, name)))
+        for flow in self._children(element, "flowsInto"):
+            self._flow(name, flow, nodes)
+
+    def _task(self, name: str, element: Element) -> None:
+        known = {"name", "flowsInto", "join", "split", "extendedAttributes"}
+        self._kept += keep_rest(element, name, {"id"}, known, prefix=self._prefix, order=OF_TASK)
+        gates = {"join": "xor", "split": "and"}
+        for key, preset in list(gates.items()):
+            found = self._children(element, key)
+            code = gate(found[0].attributes.get("code", "")) if len(found) == 1 else None
+            if found and code is None:
+                self._problems.add(
+                    found[0], f"The {key} of {name!r} is one of and, xor and or, and there is one."
+                )
+            gates[key] = code or preset
+            if found and found[0] != Element(found[0].name, {"code": gates[key]}):
+                self._kept.append(Kept(name, key, compact(found[0])))
+        parts = self._children(element, "decomposesTo")
+        inner = [one.attributes.get("id", "") for one in parts]
+        self._subnets += [(name, one) for one in inner if one in self._nets]
+        label = self._label(element, name)
+        if label is None and parts:
+            label = name
+        self._tasks[name] = read_task_values(name, label, gates, self._extended(element, name, OF_TASKS))
+
+    def _flow(self, source: str, element: Element, nodes: dict[str, Element]) -> None:
+        prefix = self._prefix
+        refs = self._children(element, "nextElementRef")
+        target = refs[0].attributes.get("id", "") if len(refs) == 1 else ""
+        predicates = self._children(element, "predicate")
+        if target not in nodes or len(predicates) > 1:
+            what = "has several predicates" if target in nodes else f"leads to {target!r}, which there is not"
+            self._problems.add(element, f"The flow out of {source!r} {what}.")
+            return
+        at = flow_key(source, target)
+        known = {"nextElementRef", "predicate", "isDefaultFlow", "extendedAttributes"}
+        self._kept += keep_rest(element, at, (), known, prefix=prefix, order=OF_FLOW)
+        if refs[0] != Element(refs[0].name, {"id": target}):
+            self._kept.append(Kept(at, "nextElementRef", compact(refs[0])))
+        task = self._tasks.get(source)
+        chooses = task is not None and task.split != "and"
+        values = self._extended(element, at, OF_FLOWS)
+        predicate: str | None = None
+        order: int | None = None
+        for one in predicates:
+            self._kept.append(Kept(at, "predicate", compact(one)))
+            predicate = told(one.text) if chooses else None
+            order = _whole(one.attributes.get("ordering")) if chooses else None
+        for one in self._children(element, "predicateOrdering"):
+            order = _whole(one.text) if chooses and order is None else order
+        defaults = self._children(element, "isDefaultFlow")
+        if defaults and (not chooses or defaults[0] != Element(defaults[0].name)):
+            self._kept.append(Kept(at, "isDefaultFlow", compact(defaults[0])))
+        self._flows.append(
+            Flow(
+                source,
+                target,
+                values.get("predicate", predicate),
+                values.get("probability"),
+                bool(values.get("default", defaults and chooses)),
+                values.get("order", order),
+            )
+        )
+
+
+def told(xpath: str) -> str | None:
+    """Give XPath in our language, if it is within it."""
+    try:
+        return write(from_xpath(xpath))
+    except BeyondError:
+        return None
+
+
+def _whole(text: str | None) -> int | None:
+    try:
+        return int(text or "")
+    except ValueError:
+        return None
+
+
+def gate(code: str) -> str | None:
+    """Give a gate by its code, however it is written."""
+    return code.lower() if code.lower() in {"and", "xor", "or"} else None
+
+
+def read_task_values(name: str, label: str | None, gates: dict[str, str], values: dict[str, Any]) -> Task:
+    """Make a task of what its element says, and of its extended attributes."""
+    names = {key: None if values.get(key) is None else frozenset(values[key]) for key in ("reads", "writes")}
+    return Task(
+        name,
+        values.get("label", label) if "label" in values else label,
+        gates["join"],  # type: ignore[arg-type]
+        gates["split"],  # type: ignore[arg-type]
+        values.get("duration"),
+        values.get("cost"),
+        names["reads"],
+        names["writes"],
+        values.get("resource"),
+        values.get("idempotent"),
+        values.get("tool"),
+        values.get("arguments"),
+        values.get("limit"),
+    )
+
+
+def finished(net: Net, subnets: Iterable[tuple[str, str]]) -> Net:
+    """Add the notes to a net that was read: what was kept, what it means, and what is not as it has to be."""
+    notes = noted(net.kept, list(subnets))
+    flows = {flow_key(flow.source, flow.target): flow for flow in net.flows}
+    for one in net.kept:
+        flow = flows.get(one.at)
+        if one.name != "predicate" or flow is None or flow.predicate is not None:
+            continue
+        task = net.tasks.get(flow.source)
+        why = "nothing is chosen there" if task is None or task.split == "and" else _why(one.text)
+        notes.append(f"Kept as text, and not evaluated: the predicate of {one.at!r}, {one.text}; {why}.")
+    notes += remarks(net)
+    notes += [f"Not as it has to be: {problem}" for problem in structure_problems(net)]
+    return replace(net, notes=tuple(notes))
+
+
+def _why(text: str) -> str:
+    for one in nodes_of(text):
+        if isinstance(one, Element):
+            try:
+                from_xpath(one.text)
+            except BeyondError as error:
+                return str(error)
+    return "it is empty"
