@@ -61,6 +61,11 @@ def test_a_variable_that_holds_none_is_left_alone(name: str, value: str) -> None
     assert secrets_of(env={name: value}) == set()
 
 
+@pytest.mark.parametrize("value", ["Bearer", "Bearer ", "Basic"])
+def test_the_word_before_a_token_is_no_secret_without_one(value: str) -> None:
+    assert secrets_of(url="https://h/", headers={"Authorization": value}) == set()
+
+
 def test_the_word_before_a_token_is_no_secret() -> None:
     assert secrets_of(url="https://h/", headers={"Authorization": "Bearer abc123def"}) == {"abc123def"}
 

@@ -80,6 +80,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
             f"well unread {how}": partial(shell, unread, home),
             f"sick unread {how}": partial(shell, unread, sick),
         }
+    for asked in ("--help", "explain not-reached", "lst"):
+        jobs[f"{asked} unread"] = partial(shell, f"set -o pipefail; $HALFLAP {asked} | true", home)
     for closed in CLOSED:
         jobs[closed] = partial(shell, f"{list_old} {closed}", home)
     return side_by_side(jobs)
@@ -186,6 +188,12 @@ def test_python_dash_m_is_the_same_program() -> None:
         [sys.executable, "-m", "halflap", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("halflap ")
+
+
+def test_nor_of_what_is_only_told(done: dict[str, Done]) -> None:
+    told = {asked: done[f"{asked} unread"] for asked in ("--help", "explain not-reached", "lst")}
+    assert [one.code for one in told.values()] == [0, 0, 2]
+    assert told["--help"].err == told["explain not-reached"].err == ""
 
 
 @pytest.mark.parametrize("how", ["", "--json"])

@@ -130,3 +130,12 @@ def test_notes_are_cleaned(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_error_shows_what_cannot_be_seen(place: Path) -> None:
     done = halflap("call", "-c", "halflap-test.json", "mcp__odd__a\u200b\u3164", home=place)
     assert r"a\u200b\u3164" in done.err
+
+
+@pytest.mark.parametrize(
+    "asked", [("explain", "not-reached"), ("call", "nothing", "--config", "no-such-file.yaml")]
+)
+def test_what_is_told_stays_within_the_terminal(place: Path, asked: tuple[str, ...]) -> None:
+    told = in_terminal(*asked, home=place, columns=40).out.splitlines()
+    assert len(told) > 3
+    assert all(len(line) <= 40 or " " not in line.strip() for line in told)

@@ -198,7 +198,10 @@ def test_only_the_servers_that_are_named_are_started(run: Run) -> None:
 
 def test_what_is_found_elsewhere_is_left_out_when_servers_are_named(run: Run, tmp_path: Path) -> None:
     long = {"name": "t" * 300, "inputSchema": {"type": "object"}}
-    others = [{**PLAIN, "name": "a-b"}, {**PLAIN, "name": "a b"}, definitions(tmp_path, TOOL, long)]
+    box = {"type": "object", "properties": {"box_id": {"type": "string"}}, "required": ["box_id"]}
+    gives = {"name": "find_box", "inputSchema": {"type": "object"}, "outputSchema": box}
+    takes = {"name": "open_box", "inputSchema": box}
+    others = [{**PLAIN, "name": "a-b"}, {**PLAIN, "name": "a b"}, definitions(tmp_path, long, gives, takes)]
 
     async def story() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         async with Gateway.open({"servers": [SWIFT, *others]}) as gateway:
@@ -208,6 +211,7 @@ def test_what_is_found_elsewhere_is_left_out_when_servers_are_named(run: Run, tm
     every, echo, alike = run(story())
     assert max(len(one["what"]) for one in every["findings"]) < 400
     assert echo["findings"] == []
+    assert (echo["edges"]["total"], every["edges"]["total"] > 0) == (0, True)
     assert (echo["tools"], sum(echo["outputs"].values())) == (row(every, "echo")["tools"],) * 2
     assert {one["code"] for one in alike["findings"]} == {"servers-alike", "names-taken"}
 

@@ -69,8 +69,8 @@ def _of_named(name: str, value: str) -> Iterator[str]:
     last = re.split(r"[^A-Za-z0-9]+", name.lower())[-1]
     is_secret = secrecy(name) != "no" or last in _MORE_NAMES or last.endswith("key")
     scheme, _, rest = value.partition(" ")
-    if rest and scheme.lower() in _SCHEMES:
-        # `Bearer x`: the word before it is no secret.
+    if scheme.lower() in _SCHEMES:
+        # `Bearer x`: the word before it is no secret, nor is it by itself, where a variable has nothing in it.
         yield from _of_named(name, rest)
         if scheme.lower() == "basic":
             yield from _of_basic(rest.strip())

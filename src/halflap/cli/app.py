@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from halflap import __version__
-from halflap.cli.output import note, print_json
+from halflap.cli.output import nobody_reads, note, print_json, stop_writing
 from halflap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,10 +113,20 @@ def run() -> None:
             print_json({"error": True, "code": UsageError.code, "message": error.format_message()})
         else:
             _tell(error)
-        sys.exit(error.exit_code)
+        code = error.exit_code
     except typer.Abort:
         note("Aborted!")
-        sys.exit(1)
+        code = 1
+    except SystemExit:
+        # The library takes a reader who has seen enough for a failure.
+        if not nobody_reads():
+            raise
+        stop_writing()
+        code = 0
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        stop_writing()
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -22,7 +22,6 @@ from halflap.cli.output import (
 from halflap.cli.progress import awaiting
 from halflap.config import load_config
 from halflap.gateway import Gateway
-from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -104,11 +103,12 @@ def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
     from halflap.cli.tokens import TO_COUNT, tokenizer_name  # noqa: PLC0415 -- nothing else needs it
     from halflap.server import Front  # noqa: PLC0415 -- as above
 
+    # Saved scripts are there with Halflap alone, and those that were not asked about are not told of.
+    names = {row["name"] for row in examined["servers"]}
     by_server = {
-        # Saved scripts are there with Halflap alone.
         server: _cost(_as_sent(tool) for tool in tools)
         for server, tools in gateway.snapshot.by_server.items()
-        if server != SCRIPTS
+        if server in names
     }
     exposed = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}

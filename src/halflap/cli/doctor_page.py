@@ -197,7 +197,7 @@ def _facts(examined: dict[str, Any]) -> Iterator[tuple[str, list[Text]]]:
         shares = [(examined["outputs"][word], style, block) for word, style, block in _SHARES]
         told = [f"{examined['outputs'][word]} {word}" for word, _, _ in _SHARES]
         yield "Outputs", [_bar(shares), Text(f"What they return is {' · '.join(told)}")]
-    if examined["tokens"] is not None:
+    if examined["tokens"] is not None and total:
         yield "Tokens", _token_lines(examined["tokens"])
     if examined["edges"] is not None and total:
         yield "Feeding", _edge_lines(examined["edges"])

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from halflap.cli.output import JsonOption, print_json, reported
+from halflap.cli.wrapping import print_lines
 from halflap.errors import UsageError
 
 __all__ = ["explain", "explanations"]
@@ -49,7 +50,7 @@ def explain(
     if as_json:
         print_json({"code": asked, "text": texts[asked]})
     else:
-        sys.stdout.write(f"{asked}\n\n{_plain(texts[asked])}\n")
+        print_lines([asked, "", *_lines(_plain(texts[asked]))])
 
 
 def explanations() -> dict[str, str]:
@@ -80,6 +81,16 @@ def _list(texts: dict[str, str], *, as_json: bool) -> None:
 def _plain(text: str) -> str:
     """Leave out what a page needs and a terminal does not: where links lead, and stars."""
     return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text).replace("**", "")
+
+
+def _lines(text: str) -> list[str]:
+    """Give the lines of a text; those of a paragraph are one, for whoever breaks it where the terminal ends."""
+    found: list[str] = []
+    for part in text.split("\n\n"):
+        whole = part.splitlines()
+        is_prose = not any(line.startswith((" ", "-", "|", "`")) for line in whole)
+        found += ["", *([" ".join(whole)] if is_prose and sys.stdout.isatty() else whole)]
+    return found[1:]
 
 
 def _meant(asked: str) -> str:

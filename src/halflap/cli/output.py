@@ -39,11 +39,13 @@ __all__ = [
     "as_json_error",
     "data_console",
     "harmless",
+    "nobody_reads",
     "note",
     "one_line",
     "print_json",
     "reported",
     "set_up_logging",
+    "stop_writing",
     "visible",
 ]
 
@@ -95,16 +97,16 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
         except HalflapError as error:
             _fail(error, as_json=options.get("as_json") is True)
         except BrokenPipeError:
-            if not _nobody_reads():
+            if not nobody_reads():
                 # It was another pipe than our output that broke.
                 raise
             # Whoever read our output has seen enough, as in `halflap list | head`.
-            _stop_writing()
+            stop_writing()
             raise typer.Exit(0) from None
         except OSError as error:
             if error.errno not in _UNWRITABLE:
                 raise
-            _stop_writing()
+            stop_writing()
             note(f"Error [{_NOT_WRITTEN}]: The output cannot be written: {error.strerror}.")
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
@@ -113,7 +115,7 @@ def reported(command: Callable[_P, _T]) -> Callable[_P, _T]:
     return run
 
 
-def _nobody_reads() -> bool:
+def nobody_reads() -> bool:
     """Say whether the other end of our output, or of what we say beside it, is closed."""
     poll = select.poll()
     for descriptor in (1, 2):
@@ -121,7 +123,7 @@ def _nobody_reads() -> bool:
     return bool(poll.poll(0))
 
 
-def _stop_writing() -> None:
+def stop_writing() -> None:
     """Have the rest of the output go nowhere: what a command says by its exit code stays as it is."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
@@ -164,7 +166,7 @@ def print_json(value: Any) -> None:
         sys.stdout.write(text.translate(escapes) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        _stop_writing()
+        stop_writing()
 
 
 def _units(letter: str) -> list[int]:
@@ -174,8 +176,13 @@ def _units(letter: str) -> list[int]:
 
 
 def note(text: str) -> None:
-    """Say something to the person, where it does not get into the data."""
-    sys.stderr.write(_cleaned(text) + "\n")
+    """Say something to the person, where it does not get into the data; on a terminal, broken at words."""
+    told = _cleaned(text)
+    if sys.stderr.isatty():
+        from halflap.cli.wrapping import broken_at  # noqa: PLC0415 -- only a terminal needs it
+
+        told = broken_at(told)
+    sys.stderr.write(told + "\n")
     sys.stderr.flush()
 
 
@@ -219,7 +226,7 @@ def data_console(*, quiet: bool = False, whole: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             # As rich does it, a reader who has seen enough would be a failure.
             self.quiet = True
-            _stop_writing()
+            stop_writing()
 
     width = None if sys.stdout.isatty() else _ANY_WIDTH if whole else _PAGE_WIDTH
     return Drawing(highlight=False, markup=False, emoji=False, width=width, soft_wrap=False, quiet=quiet)

@@ -13,22 +13,20 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["broken", "print_lines", "say", "tell"]
+__all__ = ["broken", "broken_at", "print_lines", "say", "tell"]
+
+tell = note
 
 _NARROWEST = 10
 _DEEPER = 2
 
 
-def tell(text: str) -> None:
-    """Say something to the person, where it does not get into the data; on a terminal, broken at words."""
-    if not sys.stderr.isatty():
-        note(text)
-        return
+def broken_at(text: str) -> str:
+    """Break the lines of a text at words, where they are longer than the terminal is wide."""
     from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
 
     width = Console(stderr=True).width
-    for line in text.split("\n"):
-        note("\n".join(broken(line, width)))
+    return "\n".join(part for line in text.split("\n") for part in broken(line, width))
 
 
 def broken(line: str, width: int, lead: int = 0) -> list[str]:

@@ -11,7 +11,7 @@ from halflap.gateway.parts import FIRST_LISTING_SECONDS
 from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from halflap.gateway.goals import Meant
     from halflap.graph.edge import Edge, Ports
@@ -125,10 +125,14 @@ class Composing(Knowing):
         await self._caught_up(behind=True)
         return await self.counted()
 
-    async def counted(self) -> dict[str, Any]:
-        """Count the same without asking any server: of what is known now."""
+    async def counted(self, tools: Collection[str] | None = None) -> dict[str, Any]:
+        """Count the same without asking any server: of what is known now; edges of all, or from or to some `tools`."""
         graph = await (await self._weaving()).graph()
-        edges = await asyncio.to_thread(lambda: _counted(list(graph.edges())))
+        edges = await asyncio.to_thread(
+            lambda: _counted(
+                [one for one in graph.edges() if tools is None or {one.source, one.target} & set(tools)]
+            )
+        )
         assert self._store is not None
         try:
             meters = await self._store.meters()

@@ -73,10 +73,10 @@ class Examining(Composing):
             _row(one, configured[one.status.name], reasons.get(one.status.name), self.snapshot, kinds)
             for one in reports
         ]
-        counted = await work.do("edges", self.counted()) or {}
         own = {
             name for name, tool in self.snapshot.tools.items() if not servers or tool.server in set(servers)
         }
+        counted = await work.do("edges", self.counted(own if servers else None)) or {}
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],

@@ -167,8 +167,8 @@ def _hint(code: Code, what: str, todo: str, server: str | None = None) -> dict[s
     return _finding("hint", code, what, todo, server)
 
 
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+def _some(names: list[str], *, between: str = ", ") -> str:
+    return between.join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def _of_store(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -247,10 +247,11 @@ def _of_server(row: Mapping[str, Any], config: Config, *, interrupted: bool) -> 
             "header-empty", f"{empty} has nothing in it.", "Set the variable, or take the header out.", name
         )
     yield from _of_definitions(row)
-    for warning in row["warnings"]:
+    warnings = list(dict.fromkeys(row["warnings"]))
+    if warnings:
         yield _hint(
             "definition-left-out",
-            warning,
+            _some(warnings, between="; "),
             "Tell whoever wrote the server; its other tools are not concerned.",
             name,
         )
