@@ -20,8 +20,11 @@ __all__ = ["chosen", "matches"]
 
 
 def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
-    """Give what says of the items that a step is called for whether they go with what is at hand for it."""
-    at_hand = [one for one in task.arguments if one.origin == "have" and not one.each]
+    """Give what says of the items that a step is called for whether they go with what is at hand for it.
+
+    Where it goes from one place to two parameters, as to `from_id` and `to_id`, the one is not the other.
+    """
+    at_hand = [one for one in task.arguments if one.origin == "have"]
     for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks):
         links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
         for given in at_hand:
@@ -34,7 +37,14 @@ def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Ite
             ]
             if found:
                 # The surest; of the loops that lead there, the innermost.
-                yield max(found, key=lambda one: one[:2])[2]
+                best = max(found, key=lambda one: one[:2])[2]
+                is_other = any(
+                    (one.step, one.source) == (step, best.path)
+                    and words_of(one.slot[-1].key) != words_of(given.slot[-1].key)
+                    for one in task.arguments
+                )
+                if is_other or not given.each:
+                    yield replace(best, is_other=is_other)
 
 
 def chosen(

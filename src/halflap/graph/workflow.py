@@ -101,6 +101,13 @@ class Match:
     axis: Axis
     path: Path
     """Where they have it, in the result of the axis's step."""
+    is_other: bool = False
+    """Whether it is the other way round, since what they have there goes into another slot: the ones that do not have it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as it is shown."""
+        told: dict[str, Any] = {"step": self.axis.step, "path": path_text(self.path), "name": self.given.have}
+        return told | ({"other": True} if self.is_other else {})
 
 
 @dataclass(frozen=True, slots=True)
