@@ -118,6 +118,18 @@ class Arguments:
         """Say which items go with what is at hand: those that have the same, or inside of which something has."""
         return [self._match(one, frame) for one in matches if one.axis in frame.items]
 
+    def inside(self, matches: Iterable[Match], frame: Frame) -> Iterator[ast.expr]:
+        """Say which calls go with what is at hand: those into whose arguments something goes that has it."""
+        for one in matches:
+            step = one.axis.step
+            if one.axis in frame.items or step not in frame.results or not self._workflow.order[step].axes:
+                continue
+            inner = frame.copy()
+            for size in range(1, len(one.axis.path) + 1):
+                if one.axis.path[size - 1].kind != "key":
+                    self._loops.enter(inner, Axis(step, one.axis.path[:size]))
+            yield call("any", ast.GeneratorExp(self._match(one, inner), inner.generators))
+
     def unmatched(self, matches: Iterable[Match]) -> Iterator[tuple[Match, ast.expr]]:
         """Say, of each place where what is at hand is looked for, that nothing has it there."""
         for one in matches:

@@ -120,6 +120,7 @@ class _Program:
         """Call a step for each of what it is for."""
         frame = self._loops.frame_for(task, self._arguments.single_places(task))
         matches = self._arguments.matches(task.matches, frame)
+        matches += self._arguments.inside(task.matches, frame)
         axes = task.axes
         loops = self._loops
         inherited = [one for one in task.sources if loops.rows.get(one) and loops.rows[one].axes == axes]
