@@ -204,3 +204,43 @@ class TestTwoOfTheSameKind:
         }
         made = play(program(first), graph.tools.values(), {"list_depots": lambda: found}).of("get_times")
         assert [one["to_station_codes"] for one in made] == [["BRU"]]
+
+
+class TestWhatBelongsTogether:
+    TRAINS = tool("r", "list_departures", "", {"departures": [{"train_no": int}]})
+    SEATS = tool("r", "get_seats", "coach_id! train_no:integer!", {"seats": int})
+
+    @pytest.mark.parametrize("inside", ["coaches", "coach_id"])
+    def test_it_is_taken_from_who_tells_of_both(self, inside: str) -> None:
+        coaches: Any = [{"coach_id": str}] if inside == "coaches" else str
+        train = tool("r", "get_train", "train_no:integer!", {"train": {"train_no": int, inside: coaches}})
+        graph = graph_of(self.TRAINS, train, self.SEATS)
+
+        def one(train_no: int) -> Any:
+            coach = f"c{train_no}"
+            return {
+                "train": {
+                    "train_no": train_no,
+                    inside: [{"coach_id": coach}] if coaches is not str else coach,
+                }
+            }
+
+        answers: Any = {
+            "list_departures": lambda: {"departures": [{"train_no": 101}, {"train_no": 102}]},
+            "get_train": one,
+        }
+        want = [target_of(graph, "get_seats")]
+        for coach, said in [("c102", ""), ("c999", "returned nothing whose train")]:
+            (first, *_) = plan(graph, want=want, have={"coach_id": coach}).suggestions
+            if said:
+                with pytest.raises(ValueError, match=said):
+                    play(program(first), graph.tools.values(), answers)
+            else:
+                made = play(program(first), graph.tools.values(), answers)
+                assert made.of("get_seats") == [{"coach_id": coach, "train_no": 102}]
+
+    def test_where_nobody_tells_of_both_each_is_tried(self) -> None:
+        graph = graph_of(self.TRAINS, self.SEATS)
+        (first, *_) = plan(graph, want=[target_of(graph, "get_seats")], have={"coach_id": "c"}).suggestions
+        assert not first.missing
+        assert len(first.tasks) == 2

@@ -128,7 +128,8 @@ class Arguments:
             for size in range(1, len(one.axis.path) + 1):
                 if one.axis.path[size - 1].kind != "key":
                     self._loops.enter(inner, Axis(step, one.axis.path[:size]))
-            yield call("any", ast.GeneratorExp(self._match(one, inner), inner.generators))
+            same = self._match(one, inner)
+            yield call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
 
     def unmatched(self, matches: Iterable[Match]) -> Iterator[tuple[Match, ast.expr]]:
         """Say, of each place where what is at hand is looked for, that nothing has it there."""

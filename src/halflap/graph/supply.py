@@ -25,6 +25,7 @@ __all__ = [
     "OTHERS_VALUE",
     "Offer",
     "foreign",
+    "names_a_thing",
     "offers",
     "repeats",
 ]
@@ -62,11 +63,15 @@ def foreign(need: Need, at: int, source: Need | None) -> float:
     A server numbers its things itself: what names one elsewhere names another here, if any. Who is asked for it with
     something at hand may know: a customer by an address.
     """
-    name = words_of(next(step.key for step in reversed(need.open[at].path) if step.kind == "key"))
-    names_a_thing = bool(name) and name[-1] in IDENTIFYING and name[-1] not in KINDS
-    if not names_a_thing:
+    if not names_a_thing(need.open[at].path):
         return OTHERS_VALUE
     return OTHERS_ANSWER if source is not None and source.uses_have else OTHERS_ID
+
+
+def names_a_thing(slot: Path) -> bool:
+    """Say whether what a slot takes names one of many things."""
+    name = words_of(next(step.key for step in reversed(slot) if step.kind == "key"))
+    return bool(name) and name[-1] in IDENTIFYING and name[-1] not in KINDS
 
 
 def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
