@@ -244,3 +244,31 @@ class TestWhatBelongsTogether:
         (first, *_) = plan(graph, want=[target_of(graph, "get_seats")], have={"coach_id": "c"}).suggestions
         assert not first.missing
         assert len(first.tasks) == 2
+
+
+class TestWhatIsShown:
+    @pytest.mark.parametrize("want", ["list_pupils", "pupil_id"])
+    def test_the_answer_says_what_chooses_among_items(self, want: str) -> None:
+        graph = graph_of(SCHOOLS, PUPILS)
+        found = plan(graph, want=[target_of(graph, want)], have={"kind": "primary"}).to_json()
+        (first, *_) = found["suggestions"]
+        shown = {"path": "schools[].kind", "name": "kind", "value": "primary"}
+        assert [one["only_where"] for one in first["steps"]] == [[shown], []]
+        assert "kind" in first["mermaid"]
+        assert "schools#91;#93;.kind #61; kind" in first["mermaid"]
+        assert first["unused"] == []
+
+    def test_items_that_are_printed_are_chosen_too(self) -> None:
+        graph = graph_of(SCHOOLS)
+        found = plan(graph, want=[target_of(graph, "school_id")], have={"kind": "primary"}).to_json()
+        (first, *_) = found["suggestions"]
+        assert [one["path"] for one in first["steps"][0]["only_where"]] == ["schools[].kind"]
+        assert "kind" in first["mermaid"]
+
+    def test_what_is_to_be_another_is_marked(self) -> None:
+        two = TestTwoOfTheSameKind
+        graph = graph_of(two.STATIONS, two.CONNECTION)
+        want = [target_of(graph, "find_connection")]
+        (first, *_) = plan(graph, want=want, have={"from_station_code": "GNT"}).to_json()["suggestions"]
+        (chosen,) = first["steps"][0]["only_where"]
+        assert chosen["other"] is True

@@ -153,6 +153,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
         "paginates": None
         if cursor is None
         else {"from": path_text(cursor.source), "to": slot_text(cursor.target)},
+        "only_where": [one.to_json() for one in workflow.choosing(task.id)],
         "crosses_servers": workflow.crossings(task),
     }
 
