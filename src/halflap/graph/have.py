@@ -146,10 +146,20 @@ class Have:
                 None,
             )
             if refusing is None:
-                yield name, "No step takes anything of this name."
+                yield name, self._untaken(workflow, name)
             else:
                 tool, slot = refusing
                 yield name, f"{path_text(slot.path)} of {tool} takes {compact(slot.type)[:80]}."
+
+    def _untaken(self, workflow: Workflow, name: str) -> str:
+        """Say why something at hand goes nowhere: nothing is called so, or something inside of a parameter is."""
+        for task in workflow.tasks:
+            for slot in task.ports.slots:
+                keys = [step.key for step in slot.path if step.kind == "key"]
+                if len(keys) > 1 and words_of(keys[-1]) == words_of(name):
+                    path, tool = path_text(slot.path), task.ports.tool
+                    return f"It may be {path} of {tool}: give it as {'.'.join(keys)!r}, or give {keys[0]} as a whole."
+        return "No step takes anything of this name."
 
     def _fits(self, kind: Type | None, name: str, *, or_each: bool = False) -> bool:
         value = self._values[name]

@@ -32,6 +32,8 @@ class Unit:
     slots: tuple[Slot, ...]
     is_held: bool = False
     """Whether something is at hand for it that does not fit: then nothing else is taken in its place."""
+    alone: frozenset[Path] = frozenset()
+    """Its slots whose own names no other slot of the call has: what is at hand under such a name is theirs."""
 
     @property
     def is_array(self) -> bool:
@@ -232,12 +234,12 @@ def _units(slots: Sequence[Slot], have: Have, alone: frozenset[Path]) -> tuple[l
         constant = [
             Given(one.path, "have", have=found, value=have.value(found, one.type))
             for one in inner
-            if (found := have.slot(one)) is not None
+            if (found := have.slot(one, alone=one.path in alone)) is not None
         ]
         if len(constant) == len(inner) and all(many(one.path) == 1 for one in inner):
             given += constant
         else:
-            units.append(Unit(path, tuple(inner)))
+            units.append(Unit(path, tuple(inner), alone=alone & {one.path for one in inner}))
     return given, units
 
 

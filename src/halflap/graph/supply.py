@@ -139,15 +139,16 @@ def _array(
         # Arrays within arrays: only as a whole.
         return
     for items in dict.fromkeys(_items(path) for _, _, path in links):
-        found = [_inner(slot, items, links, tool, have) for slot in unit.slots]
+        found = [
+            _inner(slot, items, links, tool) or _at_hand(slot, have, alone=slot.path in unit.alone)
+            for slot in unit.slots
+        ]
         chosen = [one for one in found if one is not None]
         if len(chosen) == len(found) and any(_items(one.source) == items for one in chosen):
             yield tuple(chosen)
 
 
-def _inner(
-    slot: Slot, items: Path, links: Sequence[tuple[Slot, Link, Path]], tool: str, have: Have
-) -> Given | None:
+def _inner(slot: Slot, items: Path, links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Given | None:
     fitting = [
         (link, path)
         for one, link, path in links
@@ -157,7 +158,11 @@ def _inner(
         # What stands in the item itself before what stands around it; then what is surest.
         link, path = max(fitting, key=lambda one: (len(_items(one[1])), one[0].confidence))
         return _given(slot, link, path, tool)
-    found = have.slot(slot)
+    return None
+
+
+def _at_hand(slot: Slot, have: Have, *, alone: bool) -> Given | None:
+    found = have.slot(slot, alone=alone)
     return None if found is None else Given(slot.path, "have", have=found, value=have.value(found, slot.type))
 
 
