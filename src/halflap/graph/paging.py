@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Evidence, Link
@@ -63,12 +64,15 @@ _ALSO = {
 }
 
 
+_TURNED_BY = PAGE_SLOTS | _OPAQUE | {"start", "after id"}
+
+
 def pages(node: Node) -> list[Link]:
     """Give the links by which a tool's result leads to its next page."""
     links = []
     for to, slot in enumerate(node.ports.slots):
         asked = phrase(node.slot_names[to])
-        if not (asked in PAGE_SLOTS or asked in _OPAQUE or asked in {"start", "after id"} or _begins(asked)):
+        if not (asked in _TURNED_BY or _begins(asked)):
             continue
         for at, place in enumerate(node.ports.places):
             # What is in a list is of an item, not of the page.
@@ -128,6 +132,7 @@ def is_always_there(cursor: Path) -> bool:
     return phrase(words_of(cursor[-1].key)) == "bookmark"
 
 
+@lru_cache(maxsize=1 << 14)
 def _begins(asked: str) -> bool:
     """Say whether a parameter takes the key after which the next page begins: `exclusive_start_key`."""
     said = asked.split()

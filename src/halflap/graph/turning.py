@@ -57,6 +57,7 @@ _RANKED = frozenset(
 _LASTS = frozenset({"starting after", "start after", "after id", "start after id", "last id", "last seen id"})
 """What takes the id of the last item that is known."""
 _NUMBERS = frozenset({"page", "page number"})
+_TURNING = _OFFSETS | _BEGINNINGS | _LASTS | _NUMBERS
 _TOTALS = frozenset(
     {
         "total", "total count", "total result", "total item", "total record", "total hit", "total number", "total size",
@@ -103,8 +104,12 @@ def counted_pages(ports: Ports) -> list[Link]:
 
     Where nothing says it, they are from the list itself.
     """
+    slots = [one for one in ports.slots if len(one.path) == 1 and _name(one.path) in _TURNING]
+    if not slots:
+        # So it is with most tools.
+        return []
     if len(outer_arrays(ports)) == 1:
-        for slot in ports.slots:
+        for slot in slots:
             for place in ports.places:
                 if turning_of(ports, place.path, slot.path) is not None:
                     detail = (
@@ -112,7 +117,7 @@ def counted_pages(ports: Ports) -> list[Link]:
                     )
                     return [Link(place.path, slot.path, _SURE, (Evidence("words", _SURE, detail),))]
     items = only_list(ports)
-    for slot in ports.slots if items is not None else ():
+    for slot in slots:
         if items is not None and _guessed(ports, slot, items) is not None:
             detail = f"after a full page there may be more to ask for by {_name(slot.path)}"
             return [Link(items, slot.path, _GUESSED, (Evidence("words", _GUESSED, detail),))]
