@@ -24,7 +24,7 @@ EVERY = [str(at) for at in range(5)]
 OR_NULL = ["string", "null"]
 
 
-def played(takes: str, gives: Any, answer: Callable[..., Any], want: str = "get_gizmo", **have: Any) -> Play:
+def played(takes: Any, gives: Any, answer: Callable[..., Any], want: str = "get_gizmo", **have: Any) -> Play:
     found: Ports = tool("x", "list_gizmos", takes, gives)
     graph = graph_of(found, GET)
     (first, *_) = plan(graph, want=[target_of(graph, want)], have=have).suggestions
@@ -104,11 +104,120 @@ class TestWherePagesAreTurned:
         gives = {"hits": {"total": {"value": int}, "hits": [{"gizmo_id": str}]}}
         assert played(takes, gives, pages).value == EVERY
 
+    def test_by_what_is_both_returned_and_taken(self) -> None:
+        def pages(after: str = "0") -> dict[str, Any]:
+            at = int(after)
+            return {
+                "data": ALL[at : at + 2],
+                "paging": {"cursors": {"after": str(at + 2) if at + 2 < 5 else None}},
+            }
+
+        gives = {"data": [{"gizmo_id": str}], "paging": {"cursors": {"after?": str}}}
+        assert played("after", gives, pages).value == EVERY
+
+    @pytest.mark.parametrize("ends", ["same", "empty"])
+    def test_by_a_bookmark_which_is_on_every_page(self, ends: str) -> None:
+        def pages(bookmark: str = "0") -> dict[str, Any]:
+            at = int(bookmark)
+            following = at + 2 if at + 2 < 5 or ends == "empty" else at
+            return {"docs": ALL[at : at + 2], "bookmark": str(following)}
+
+        made = played("bookmark", {"docs": [{"gizmo_id": str}], "bookmark": str}, pages)
+        assert made.value == EVERY
+
+    @pytest.mark.parametrize("kind", [str, {"gizmo_id": str}])
+    def test_by_the_key_that_was_looked_at_last(self, kind: Any) -> None:
+        is_text = kind is str
+
+        def pages(exclusiveStartKey: Any = None) -> dict[str, Any]:  # noqa: N803 -- as it is called
+            key = exclusiveStartKey
+            at = 0 if key is None else int(key if is_text else key["gizmo_id"]) + 1
+            items = ALL[at : at + 2]
+            last = items[-1]["gizmo_id"] if is_text else items[-1]
+            return {"Items": items, "LastEvaluatedKey": last if at + 2 < 5 else None, "Count": len(items)}
+
+        gives = {"Items": [{"gizmo_id": str}], "LastEvaluatedKey?": kind, "Count": int}
+        assert played({"exclusiveStartKey": kind}, gives, pages).value == EVERY
+
+    @pytest.mark.parametrize("name", ["pages", "last_page", "nbPages"])
+    def test_by_how_many_pages_there_are(self, name: str) -> None:
+        def pages(page: int = 1) -> dict[str, Any]:
+            return {"items": ALL[2 * page - 2 : 2 * page], "page": page, name: 3}
+
+        made = played("page:integer", {"items": [{"gizmo_id": str}], "page": int, name: int}, pages)
+        assert made.value == EVERY
+        assert len(made.of("list_gizmos")) == 3
+
     def test_whoever_says_where_to_begin_without_how_many_may_mean_something_else(self) -> None:
         graph = graph_of(
             tool("x", "list_gizmos", "from:integer", {"gizmos": [{"gizmo_id": str}], "total": int})
         )
         assert graph.edge("mcp__x__list_gizmos", "mcp__x__list_gizmos") is None
+
+
+def whole_or_parts(takes: Any, gives: Any, answer: Callable[..., Any], *calls: dict[str, int]) -> None:
+    made = played(takes, gives, answer)
+    assert made.value == EVERY
+    assert made.of("list_gizmos") == list(calls)
+
+
+class TestWhereNoPageSaysWhetherAnotherFollows:
+    SIZE: Any = {"type": "integer", "default": 2}  # noqa: RUF012 -- a template
+    GIVES: Any = {"gizmos": [{"gizmo_id": str}]}  # noqa: RUF012 -- a template
+
+    def test_there_are_more_after_each_that_is_full(self) -> None:
+        takes = {"page": {"type": "integer", "default": 1}, "per_page": self.SIZE}
+        whole_or_parts(
+            takes,
+            self.GIVES,
+            lambda page=1: {"gizmos": ALL[2 * page - 2 : 2 * page]},
+            {},
+            {"page": 2},
+            {"page": 3},
+        )
+
+    def test_where_it_is_not_known_how_many_are_full_the_first_is(self) -> None:
+        takes = "offset:integer limit:integer"
+        whole_or_parts(
+            takes, self.GIVES, lambda offset=0: {"gizmos": ALL[offset : offset + 3]}, {}, {"offset": 3}
+        )
+
+    def test_a_result_that_is_a_list_itself_grows(self) -> None:
+        found = tool("x", "list_gizmos", {"offset": int, "limit": self.SIZE}, learned=[{"gizmo_id": str}])
+        graph = graph_of(found, GET)
+        (first, *_) = plan(graph, want=[target_of(graph, "get_gizmo")], have={}).suggestions
+
+        def pages(offset: int = 0) -> Any:
+            return ALL[offset : offset + 2]
+
+        answers: Any = {"list_gizmos": pages, "get_gizmo": lambda gizmo_id: gizmo_id}
+        made = play(program(first), graph.tools.values(), answers)
+        assert made.value == EVERY
+        assert made.of("list_gizmos") == [{}, {"offset": 2}, {"offset": 4}]
+
+    def test_whoever_takes_no_notice_of_the_page_has_returned_all(self) -> None:
+        whole_or_parts(
+            "page:integer per_page:integer", self.GIVES, lambda **_: {"gizmos": ALL}, {}, {"page": 2}
+        )
+
+    def test_the_page_of_a_book_is_none_of_a_list(self) -> None:
+        whole_or_parts("page:integer", self.GIVES, lambda: {"gizmos": ALL}, {})
+
+    def test_the_number_that_is_asked_for_is_what_is_meant(self) -> None:
+        takes = {"offset": int, "limit": self.SIZE}
+        made = played(takes, self.GIVES, lambda limit: {"gizmos": ALL[:limit]}, limit=3)
+        assert made.value == EVERY[:3]
+
+    def test_of_the_top_ones_there_are_no_more(self) -> None:
+        found = tool("x", "top_gizmos", {"offset": int, "limit": self.SIZE}, self.GIVES)
+        assert graph_of(found).edge(found.tool, found.tool) is None
+
+    def test_a_list_that_ends_at_its_limit_is_not_printed_as_the_whole(self) -> None:
+        takes: Any = {"limit": self.SIZE}
+        with pytest.raises(ValueError, match="list_gizmos returned 2, as many as its limit allows"):
+            played(takes, self.GIVES, lambda: {"gizmos": ALL[:2]})
+        assert played(takes, self.GIVES, lambda: {"gizmos": ALL[:1]}).value == EVERY[:1]
+        assert played(takes, self.GIVES, lambda limit: {"gizmos": ALL[:limit]}, limit=2).value == EVERY[:2]
 
 
 PART: list[tuple[str, Any, Any, Any]] = [
@@ -120,6 +229,9 @@ PART: list[tuple[str, Any, Any, Any]] = [
         {"meta": {"has_next_page": True}},
         {"meta": {"has_next_page": False}},
     ),
+    ("limit:integer", {"truncated": bool}, {"truncated": True}, {"truncated": False}),
+    ("", {"LastEvaluatedKey?": str}, {"LastEvaluatedKey": "a"}, {}),
+    ("", {"page": int, "pages": int}, {"page": 1, "pages": 3}, {"page": 1, "pages": 1}),
     ("", {"next_page_url?": str}, {"next_page_url": "http://x"}, {"next_page_url": None}),
     ("", {"next_cursor?": str}, {"next_cursor": "abc"}, {"next_cursor": ""}),
     ("limit:integer", {"next?": str}, {"next": "http://x"}, {}),
@@ -143,7 +255,8 @@ class TestWhatSaysThatThereIsMore:
         assert part != whole
         for want in ("get_gizmo", "gizmo_id"):
             with pytest.raises(
-                ValueError, match=r"mcp__x__list_gizmos (returned 5 of 7|says .* there is more)"
+                ValueError,
+                match=r"mcp__x__list_gizmos (returned 5 of 7|returned 1 of 3 pages|says .* there is more)",
             ):
                 played(
                     takes, {"gizmos": [{"gizmo_id": str}], **gives}, lambda **_: {"gizmos": ALL, **part}, want

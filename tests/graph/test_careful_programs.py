@@ -8,6 +8,7 @@ import pytest
 
 from graph.making import graph_of, tool
 from graph.playing import play
+from halflap.graph.edge import path_text
 from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.ports import ports_of
@@ -320,12 +321,15 @@ class TestCountedPages:
         (first, *_) = plan(graph, want=[target_of(graph, "find")], have={"page": 2}).suggestions
         assert first.tasks[0].paginates is None
 
-    @pytest.mark.parametrize(
-        ("takes", "tells"), [("offset", "count"), ("position", "total"), ("page", "size")]
-    )
-    def test_what_the_fields_do_not_say_is_no_paging(self, takes: str, tells: str) -> None:
-        graph = graph_of(counting(takes, tells))
+    def test_what_the_fields_do_not_say_is_no_paging(self) -> None:
+        graph = graph_of(counting("position", "total"))
         assert graph.edge("mcp__x__find", "mcp__x__find") is None
+
+    @pytest.mark.parametrize(("takes", "tells"), [("offset", "count"), ("page", "size")])
+    def test_what_says_nothing_of_the_others_turns_no_page(self, takes: str, tells: str) -> None:
+        edge = graph_of(counting(takes, tells)).edge("mcp__x__find", "mcp__x__find")
+        assert edge is not None
+        assert [path_text(one.source) for one in edge.links] == ["items"]
 
 
 class TestAnArrayThatTakesOne:

@@ -204,6 +204,19 @@ def test_names_that_say_nothing_make_no_edge(name: str, server: str) -> None:
     assert pair(tool("s", "alpha", "", {name: str}), tool(server, "beta", f"{name}!")) is None
 
 
+@pytest.mark.parametrize(
+    "takes", ["target_language", "to_currency", "output_language_code", "target_timezone"]
+)
+def test_what_something_is_in_is_not_what_it_is_to_be_in(takes: str) -> None:
+    own = takes.partition("_")[2]
+    assert pair(tool("s", "get_song", "", {own: str}), tool("s", "convert", f"text! {takes}!")) is None
+    assert pair(tool("s", "get_song", "", {takes: str}), tool("s", "convert", f"text! {takes}!")) is not None
+
+
+def test_where_something_is_may_be_where_something_goes() -> None:
+    assert pair(tool("s", "get_hotel", "", {"city": str}), tool("s", "find_trip", "to_city!")) is not None
+
+
 def test_yes_and_no_go_nowhere() -> None:
     assert pair(tool("s", "a", "", {"is_archived": bool}), tool("s", "b", "is_archived:boolean!")) is None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -140,3 +140,135 @@ class TestWhatNoParameterTakes:
         graph = graph_of(SCHOOLS, PUPILS, GUARDIAN)
         (first, *_) = plan(graph, want=[target_of(graph, "phone")], have={"age": "old"}).suggestions
         assert [name for name, _ in first.unused] == ["age"]
+
+
+class TestTwoOfTheSameKind:
+    STATIONS = tool("r", "list_stations", "", {"stations": [{"station_code": str}]})
+    CONNECTION = tool("r", "find_connection", "from_station_code! to_station_code!", {"minutes": int})
+    CODES: ClassVar[list[str]] = ["GNT", "BRU", "ANT"]
+
+    def calls(self, codes: list[str], **have: Any) -> list[dict[str, Any]]:
+        graph = graph_of(self.STATIONS, self.CONNECTION)
+        (first, *_) = plan(graph, want=[target_of(graph, "find_connection")], have=have).suggestions
+        assert not first.missing
+        answers = {"list_stations": lambda: {"stations": [{"station_code": one} for one in codes]}}
+        return play(program(first), graph.tools.values(), answers).of("find_connection")
+
+    @pytest.mark.parametrize(
+        ("at_hand", "other"),
+        [("from_station_code", "to_station_code"), ("to_station_code", "from_station_code")],
+    )
+    def test_what_is_at_hand_for_the_one_is_not_the_other(self, at_hand: str, other: str) -> None:
+        assert self.calls(self.CODES, **{at_hand: "GNT"}) == [
+            {at_hand: "GNT", other: "BRU"},
+            {at_hand: "GNT", other: "ANT"},
+        ]
+
+    def test_of_several_at_hand_each_is_with_the_others(self) -> None:
+        made = self.calls(self.CODES, from_station_code=["GNT", "BRU"])
+        assert {(one["from_station_code"], one["to_station_code"]) for one in made} == {
+            ("GNT", "BRU"),
+            ("GNT", "ANT"),
+            ("BRU", "GNT"),
+            ("BRU", "ANT"),
+        }
+
+    def test_where_there_is_no_other_that_is_said(self) -> None:
+        with pytest.raises(
+            ValueError, match=r"nothing whose stations.* is another than the from_station_code"
+        ):
+            self.calls(["GNT"], from_station_code="GNT")
+
+    def test_one_place_does_not_supply_both(self) -> None:
+        edge = graph_of(self.STATIONS, self.CONNECTION).edge(self.STATIONS.tool, self.CONNECTION.tool)
+        assert edge is not None
+        assert edge.coverage == "partial"
+        ends = tool("r", "get_trip", "", {"from_station_code": str, "to_station_code": str})
+        edge = graph_of(ends, self.CONNECTION).edge(ends.tool, self.CONNECTION.tool)
+        assert edge is not None
+        assert edge.coverage == "strict"
+
+    def test_a_list_of_the_others_is_taken_from_what_has_any(self) -> None:
+        depots = tool(
+            "r", "list_depots", "", {"depots": [{"depot_ref": str, "stations": [{"station_code": str}]}]}
+        )
+        times = tool("r", "get_times", "from_station_code! to_station_codes:string[]! depot_ref!", {"n": int})
+        graph = graph_of(depots, times)
+        want = [target_of(graph, "get_times")]
+        (first, *_) = plan(graph, want=want, have={"from_station_code": "GNT"}).suggestions
+        found = {
+            "depots": [
+                {"depot_ref": "z1", "stations": [{"station_code": "GNT"}]},
+                {"depot_ref": "z2", "stations": [{"station_code": "BRU"}]},
+            ]
+        }
+        made = play(program(first), graph.tools.values(), {"list_depots": lambda: found}).of("get_times")
+        assert [one["to_station_codes"] for one in made] == [["BRU"]]
+
+
+class TestWhatBelongsTogether:
+    TRAINS = tool("r", "list_departures", "", {"departures": [{"train_no": int}]})
+    SEATS = tool("r", "get_seats", "coach_id! train_no:integer!", {"seats": int})
+
+    @pytest.mark.parametrize("inside", ["coaches", "coach_id"])
+    def test_it_is_taken_from_who_tells_of_both(self, inside: str) -> None:
+        coaches: Any = [{"coach_id": str}] if inside == "coaches" else str
+        train = tool("r", "get_train", "train_no:integer!", {"train": {"train_no": int, inside: coaches}})
+        graph = graph_of(self.TRAINS, train, self.SEATS)
+
+        def one(train_no: int) -> Any:
+            coach = f"c{train_no}"
+            return {
+                "train": {
+                    "train_no": train_no,
+                    inside: [{"coach_id": coach}] if coaches is not str else coach,
+                }
+            }
+
+        answers: Any = {
+            "list_departures": lambda: {"departures": [{"train_no": 101}, {"train_no": 102}]},
+            "get_train": one,
+        }
+        want = [target_of(graph, "get_seats")]
+        for coach, said in [("c102", ""), ("c999", "returned nothing whose train")]:
+            (first, *_) = plan(graph, want=want, have={"coach_id": coach}).suggestions
+            if said:
+                with pytest.raises(ValueError, match=said):
+                    play(program(first), graph.tools.values(), answers)
+            else:
+                made = play(program(first), graph.tools.values(), answers)
+                assert made.of("get_seats") == [{"coach_id": coach, "train_no": 102}]
+
+    def test_where_nobody_tells_of_both_each_is_tried(self) -> None:
+        graph = graph_of(self.TRAINS, self.SEATS)
+        (first, *_) = plan(graph, want=[target_of(graph, "get_seats")], have={"coach_id": "c"}).suggestions
+        assert not first.missing
+        assert len(first.tasks) == 2
+
+
+class TestWhatIsShown:
+    @pytest.mark.parametrize("want", ["list_pupils", "pupil_id"])
+    def test_the_answer_says_what_chooses_among_items(self, want: str) -> None:
+        graph = graph_of(SCHOOLS, PUPILS)
+        found = plan(graph, want=[target_of(graph, want)], have={"kind": "primary"}).to_json()
+        (first, *_) = found["suggestions"]
+        shown = {"path": "schools[].kind", "name": "kind", "value": "primary"}
+        assert [one["only_where"] for one in first["steps"]] == [[shown], []]
+        assert "kind" in first["mermaid"]
+        assert "schools#91;#93;.kind #61; kind" in first["mermaid"]
+        assert first["unused"] == []
+
+    def test_items_that_are_printed_are_chosen_too(self) -> None:
+        graph = graph_of(SCHOOLS)
+        found = plan(graph, want=[target_of(graph, "school_id")], have={"kind": "primary"}).to_json()
+        (first, *_) = found["suggestions"]
+        assert [one["path"] for one in first["steps"][0]["only_where"]] == ["schools[].kind"]
+        assert "kind" in first["mermaid"]
+
+    def test_what_is_to_be_another_is_marked(self) -> None:
+        two = TestTwoOfTheSameKind
+        graph = graph_of(two.STATIONS, two.CONNECTION)
+        want = [target_of(graph, "find_connection")]
+        (first, *_) = plan(graph, want=want, have={"from_station_code": "GNT"}).to_json()["suggestions"]
+        (chosen,) = first["steps"][0]["only_where"]
+        assert chosen["other"] is True

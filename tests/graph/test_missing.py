@@ -106,3 +106,93 @@ class TestBounds:
         assert "lacks more than" in lack("blob_ref", large, *parts)["could_provide"][0]["why"]
         given = {f"part{at}_id": "x" for at in range(400)}
         assert asked("get_mega", large, *parts, **given)["missing"] == []
+
+
+class TestWhoTheCatalogueItselfNames:
+    """Nothing is known of what they return, and yet their names or what is said of the parameter tell."""
+
+    @pytest.mark.parametrize(
+        ("source", "takes"),
+        [
+            ("list-containers", "container_name!"),
+            ("list_shadcn_components", "componentName!"),
+            ("search_papers", "paper_id!"),
+            ("search-museum-objects", "objectId!"),
+            ("getStories", "storyId!"),
+        ],
+    )
+    def test_who_lists_the_things_that_a_parameter_names_one_of(self, source: str, takes: str) -> None:
+        other = tool("s", "get_weather", "city!", {"voucher_id": str, "degrees": int})
+        told = lack("get_it", tool("s", source), other, tool("s", "get_it", takes))
+        assert told["near"][0]["tool"] == f"mcp__s__{source}"
+        assert "neither declared nor learned" in told["near"][0]["why"]
+
+    def test_of_a_bare_id_the_tools_own_things_are_meant(self) -> None:
+        told = lack("get_card", tool("s", "list_cards"), tool("s", "get_card", "id!"))
+        assert [one["tool"] for one in told["near"]] == ["mcp__s__list_cards"]
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "ID retrieved from 'resolve-library-id'.",
+            "从resolve-library-id返回的结果ID",
+            "See resolve-library-id",
+        ],
+    )
+    def test_who_is_named_where_the_parameter_is_described(self, said: str) -> None:
+        takes = {"compatible_ref!": {"type": "string", "description": said}}
+        named = tool("s", "resolve-library-id", "library_name!")
+        told = lack("get_docs", named, tool("s", "resolve-library"), tool("s", "get_docs", takes))
+        assert [one["tool"] for one in told["near"]] == ["mcp__s__resolve-library-id"]
+        assert "names it" in told["near"][0]["why"]
+
+    @pytest.mark.parametrize("name", ["delete_papers", "download_paper", "read_paper_id"])
+    def test_not_who_changes_something_or_has_to_be_told_it(self, name: str) -> None:
+        takes = "" if name == "delete_papers" else "paper_id!"
+        assert lack("get_it", tool("s", name, takes), tool("s", "get_it", "paper_id!"))["near"] == []
+
+
+class TestReasons:
+    ANIMALS = tool("zoo", "list_animals", "", {"animals": [{"id": int, "mother_animal_id": int}]})
+
+    def test_what_names_the_thing_itself_is_told_rather_than_what_is_called_alike(self) -> None:
+        told = lack("animal_weight", self.ANIMALS, tool("zoo", "animal_weight", "animal_id!"))
+        assert told["near"][0]["path"] == "animals[].id"
+        assert told["near"][0]["why"] == "it is integer, and string is needed"
+
+    def test_what_is_at_hand_goes_into_the_items_of_which_nothing_else_is_called_so(self) -> None:
+        cost = tool("zoo", "get_cost", {"entries!": [{"animal_id": int, "days": int}]}, {"cost": float})
+        found = asked("get_cost", self.ANIMALS, cost, days=3)
+        assert found["missing"] == []
+        assert found["suggestions"][0]["unused"] == []
+        assert found["suggestions"][0]["steps"][1]["arguments"]["entries[].days"]["from"] == "have"
+
+    def test_what_may_be_one_of_several_is_said_how_to_name(self) -> None:
+        takes = {"arrival!": {"days": int}, "departure!": {"days": int}}
+        found = asked("get_cost", tool("zoo", "get_cost", takes, {"cost": float}), days=3)
+        (unused,) = found["suggestions"][0]["unused"]
+        assert "'arrival.days'" in unused["why"]
+
+    def test_lists_within_lists_are_not_a_part_of_what_is_needed(self) -> None:
+        deletions = {
+            "type": "array",
+            "description": "What to forget",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "entityName": {"type": "string", "description": "The name of the entity"},
+                    "observations": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["entityName", "observations"],
+            },
+        }
+        graph = tool("m", "read_graph", "", {"entities": [{"entityName": str, "observations": [str]}]})
+        told = lack("get_forgotten", graph, tool("m", "get_forgotten", {"deletions!": deletions}))
+        assert told["type"] == "[{entityName: string, observations: [string]}]"
+        assert told["description"] == "What to forget"
+        assert "lists within lists" in told["could_provide"][0]["why"]
+
+    def test_what_is_there_now_is_to_be_replaced(self) -> None:
+        read = tool("s", "get_gadget", "gadget_id!", {"gadget_id": str, "colour": str})
+        told = lack("paint_gadget", read, tool("s", "paint_gadget", "gadget_id! colour!"), gadget_id="g")
+        assert told["could_provide"][0]["why"] == "it is what is there now, which is to be replaced"

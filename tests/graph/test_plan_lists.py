@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph.made import Made, ports
+from graph.making import graph_of, tool
 from graph.playing import play
+from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
 from halflap.schema import Type
@@ -96,3 +98,52 @@ def test_a_list_of_something_else_is_refused(value: list[Any]) -> None:
     found = asked("get_order", {"order_id": value})
     assert found["suggestions"][0]["missing"]
     assert "'order_id' is at hand" in found["missing"][0]["note"]
+
+
+class TestAParameterThatTakesSeveral:
+    PLAYLISTS = tool("m", "list_playlists", "", {"playlists": [{"playlist_id": str}]})
+    TRACKS = tool("m", "list_tracks", "playlist_id!", {"tracks": [{"track_id": str, "title": str}]})
+    RECOMMEND = tool("m", "get_recommended", "seed_track_ids:string[]!", {"titles": [str]})
+    OF = {"p1": ["t1", "t2"], "p2": ["t3"]}  # noqa: RUF012 -- never changed
+
+    def calls(self, **have: Any) -> list[Any]:
+        graph = graph_of(self.PLAYLISTS, self.TRACKS, self.RECOMMEND)
+        (first, *_) = plan(graph, want=[target_of(graph, "get_recommended")], have=have).suggestions
+        assert not first.missing
+        answers: dict[str, Any] = {
+            "list_playlists": lambda: {"playlists": [{"playlist_id": one} for one in self.OF]},
+            "list_tracks": lambda playlist_id: {
+                "tracks": [{"track_id": one, "title": f"title of {one}"} for one in self.OF[playlist_id]]
+            },
+        }
+        made = play(program(first), graph.tools.values(), answers)
+        return [one["seed_track_ids"] for one in made.of("get_recommended")]
+
+    @pytest.mark.parametrize(
+        ("have", "seeds"),
+        [
+            ({"track_id": "t1"}, ["t1"]),
+            ({"track_ids": ["t1", "t2"]}, ["t1", "t2"]),
+            ({"seed_track_id": "t1"}, ["t1"]),
+            ({"seed_track_ids": ["t1"]}, ["t1"]),
+        ],
+    )
+    def test_what_is_at_hand_of_such_a_thing_goes_there(self, have: Any, seeds: list[str]) -> None:
+        assert self.calls(**have) == [seeds]
+
+    def test_of_the_calls_of_a_loop_only_those_are_made_that_have_it(self) -> None:
+        assert self.calls(title="title of t3") == [["t3"]]
+
+    def test_where_none_of_them_has_it_that_is_said(self) -> None:
+        with pytest.raises(ValueError, match="returned nothing whose tracks"):
+            self.calls(title="none")
+
+    @pytest.mark.parametrize(
+        "takes", ["from_track_ids:string[]! to_track_ids:string[]!", "parent_track_ids:string[]!"]
+    )
+    def test_where_another_may_be_meant_it_does_not(self, takes: str) -> None:
+        graph = graph_of(tool("m", "get_recommended", takes, {"titles": [str]}))
+        want = [target_of(graph, "get_recommended")]
+        (first, *_) = plan(graph, want=want, have={"track_id": "t1"}).suggestions
+        assert len(first.missing) == len(takes.split())
+        assert [name for name, _ in first.unused] == ["track_id"]

@@ -238,7 +238,8 @@ def _lines(told: Explanation) -> list[str]:
         lines = [f"{told.source} does not feed {told.target}."]
         for near in (one.to_json() for one in told.near):
             ends = " → ".join(part for part in (near["from"], near["to"]) if part is not None)
-            lines.append(f"  {ends or 'nothing'}: {near['reason']}: {one_line(near['detail'], 300)}")
+            why = one_line(near["detail"], 300)
+            lines.append(f"  {ends}: {near['reason']}: {why}" if ends else f"  {why}")
         return lines
     edge = told.edge
     what = "pages through its own results" if edge.is_pagination else f"feeds {told.target}"

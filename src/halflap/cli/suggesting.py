@@ -182,6 +182,14 @@ def _step(step: Mapping[str, Any]) -> Iterator[str]:
     yield f"   {step['id']}  {one_line(step['tool'])}{aside}"
     for name, given in step["arguments"].items():
         yield f"       {one_line(name)} {_given(given)}"
+    for one in step["only_where"]:
+        yield f"       only where {one_line(one['path'], 120)} {_compared(one)}"
+
+
+def _compared(one: Mapping[str, Any]) -> str:
+    how = "≠" if one.get("other") else "is one of" if one.get("each") else "="
+    value = one_line(one["name"]) if one["value"] is None else one_line(json.dumps(one["value"]), 80)
+    return f"{how} {value}"
 
 
 def _given(given: Mapping[str, Any]) -> str:

@@ -118,9 +118,25 @@ class Arguments:
         """Say which items go with what is at hand: those that have the same, or inside of which something has."""
         return [self._match(one, frame) for one in matches if one.axis in frame.items]
 
+    def inside(self, matches: Iterable[Match], frame: Frame) -> Iterator[ast.expr]:
+        """Say which calls go with what is at hand: those into whose arguments something goes that has it."""
+        for one in matches:
+            step = one.axis.step
+            if one.axis in frame.items or step not in frame.results or not self._workflow.order[step].axes:
+                continue
+            inner = frame.copy()
+            for size in range(1, len(one.axis.path) + 1):
+                if one.axis.path[size - 1].kind != "key":
+                    self._loops.enter(inner, Axis(step, one.axis.path[:size]))
+            same = self._match(one, inner)
+            yield call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
+
     def unmatched(self, matches: Iterable[Match]) -> Iterator[tuple[Match, ast.expr]]:
         """Say, of each place where what is at hand is looked for, that nothing has it there."""
         for one in matches:
+            if one.is_other and one.given.each:
+                # Of several at hand, each may be another's other.
+                continue
             frame = Frame()
             if self._workflow.order[one.axis.step].axes:
                 self._loops.bind(frame, one.axis.step)
@@ -137,8 +153,11 @@ class Arguments:
             if path[size - 1].kind != "key":
                 self._loops.enter(inner, Axis(step, path[:size]))
         value = self._loops.value(inner, step, path)
-        how: ast.cmpop = ast.In() if match.given.each else ast.Eq()
-        same = ast.Compare(value, [how], [load(self._at_hand[match.given.have])])
+        have = match.given.have
+        is_one = match.is_other and match.given.each
+        own = frame.items[Axis.at_hand(have)] if is_one else self._at_hand[have]
+        how: ast.cmpop = ast.NotEq() if match.is_other else ast.In() if match.given.each else ast.Eq()
+        same = ast.Compare(value, [how], [load(own)])
         return call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
 
     def of(self, task: Task, frame: Frame, sure: _Sure) -> dict[str, ast.expr]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from halflap.graph.edge import Edge, Link, key, path_text
 from halflap.graph.evidence import LEAST, candidates, together
 from halflap.graph.paging import pages
+from halflap.graph.words import phrase, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -63,7 +64,10 @@ def edge_between(
     slots = tuple(kept)
     if slots not in target.covered:
         target.covered[slots] = coverage({link.target for link in links}, target.ports)
-    return _edge(source, target, links, target.covered[slots])
+    covered = target.covered[slots]
+    if covered == "strict" and len(target.ports.required) > 1 and not _has_one_for_each(links, target):
+        covered = "partial"
+    return _edge(source, target, links, covered)
 
 
 def _edge(
@@ -84,6 +88,28 @@ def _edge(
         tuple(ordered),
         is_pagination,
     )
+
+
+def _has_one_for_each(links: Sequence[Link], target: Node) -> bool:
+    """Say whether there is a place of its own for each required parameter: none is both `from_id` and `to_id`."""
+    places: dict[str, list[Path]] = {}
+    for link in links:
+        if len(link.target) == 1 and link.target[0].key in target.ports.required:
+            places.setdefault(phrase(words_of(link.target[0].key)), []).append(link.source)
+    if len(places) < 2:  # noqa: PLR2004 -- one alone takes what it likes
+        return True
+    taken: dict[Path, str] = {}
+
+    def settle(name: str, tried: set[Path]) -> bool:
+        for path in places[name]:
+            if path not in tried:
+                tried.add(path)
+                if path not in taken or settle(taken[path], tried):
+                    taken[path] = name
+                    return True
+        return False
+
+    return all(settle(name, set()) for name in places)
 
 
 def _is_needed(ports: Ports, slot: Slot) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.graph.edge import Edge, Ports
-    from halflap.graph.workflow import Workflow
+    from halflap.graph.workflow import Given, Match, Task, Workflow
 
 __all__ = ["Arrow", "Box", "Drawing", "draw_edges", "draw_workflow"]
 
@@ -54,27 +54,17 @@ class Drawing:
 
 def draw_workflow(workflow: Workflow) -> Drawing:
     """Draw a workflow: what is at hand, the steps, what is wanted."""
-    boxes: dict[str, Box] = {}
-    arrows: list[Arrow] = []
+    made = _Sketch()
     for task in workflow.tasks:
         marks = [_shown(task.ports.server)]
         marks += ["for each"] if task.axes else []
         marks += ["page by page"] if task.paginates is not None else []
         name = task.ports.original_name or task.ports.tool
-        boxes[task.id] = Box(task.id, (_shown(name), " · ".join(marks)), task.ports.server)
-    own: dict[tuple[str, str], str] = {}
+        made.boxes[task.id] = Box(task.id, (_shown(name), " · ".join(marks)), task.ports.server)
     for task in workflow.tasks:
         for one in task.arguments:
-            if one.origin in {"have", "missing"}:
-                text = one.have if one.origin == "have" else f"{slot_text(one.slot)}?"
-                known = own.get((one.origin, text if one.origin == "have" else f"{task.id} {text}"))
-                if known is None:
-                    known = f"v{len(own) + 1}"
-                    own[one.origin, text if one.origin == "have" else f"{task.id} {text}"] = known
-                    boxes[known] = Box(known, (_shown(text),), kind=one.origin)
-                arrows.append(
-                    Arrow(known, task.id, (_shown(slot_text(one.slot)),), dashed=one.origin == "missing")
-                )
+            made.give(task, one)
+        made.choose(task.matches, task.id)
         for step in task.sources:
             lines = [
                 _shown(f"{path_text(one.source)} → {slot_text(one.slot)}")
@@ -82,12 +72,44 @@ def draw_workflow(workflow: Workflow) -> Drawing:
                 if one.origin == "step" and one.step == step
             ]
             strong = workflow.order[step].ports.server != task.ports.server
-            arrows.append(Arrow(step, task.id, _few(lines), strong=strong))
+            made.arrows.append(Arrow(step, task.id, _few(lines), strong=strong))
     for at, wanted in enumerate(workflow.wanted, 1):
-        box = Box(f"w{at}", (_shown(wanted.target.name),), kind="want")
-        boxes[box.id] = box
-        arrows.append(Arrow(wanted.step, box.id, (_shown(path_text(wanted.path)),) if wanted.path else ()))
-    return Drawing(tuple(boxes.values()), tuple(arrows))
+        end = made.boxes[f"w{at}"] = Box(f"w{at}", (_shown(wanted.target.name),), kind="want")
+        label = (_shown(path_text(wanted.path)),) if wanted.path else ()
+        made.arrows.append(Arrow(wanted.step, end.id, label))
+        made.choose(wanted.matches, end.id)
+    return Drawing(tuple(made.boxes.values()), tuple(made.arrows))
+
+
+class _Sketch:
+    """The boxes and arrows so far, and the box of each value that is at hand or missing."""
+
+    def __init__(self) -> None:
+        self.boxes: dict[str, Box] = {}
+        self.arrows: list[Arrow] = []
+        self._own: dict[tuple[str, str], str] = {}
+
+    def give(self, task: Task, given: Given) -> None:
+        """Draw what goes into a step from nobody's result."""
+        slot = slot_text(given.slot)
+        if given.origin == "have":
+            self.arrows.append(Arrow(self._box("have", given.have, given.have), task.id, (_shown(slot),)))
+        elif given.origin == "missing":
+            box = self._box("missing", f"{task.id} {slot}", f"{slot}?")
+            self.arrows.append(Arrow(box, task.id, (_shown(slot),), dashed=True))
+
+    def choose(self, matches: Iterable[Match], target: str) -> None:
+        """Draw what says which items are meant."""
+        for one in matches:
+            name, sign = one.given.have, "≠" if one.is_other else "="
+            label = _shown(f"{path_text(one.path)} {sign} {name}")
+            self.arrows.append(Arrow(self._box("have", name, name), target, (label,)))
+
+    def _box(self, kind: Literal["have", "missing"], name: str, text: str) -> str:
+        if (kind, name) not in self._own:
+            known = self._own[kind, name] = f"v{len(self._own) + 1}"
+            self.boxes[known] = Box(known, (_shown(text),), kind=kind)
+        return self._own[kind, name]
 
 
 def draw_edges(edges: Iterable[Edge], tools: Mapping[str, Ports]) -> Drawing:

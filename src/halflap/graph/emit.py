@@ -120,6 +120,7 @@ class _Program:
         """Call a step for each of what it is for."""
         frame = self._loops.frame_for(task, self._arguments.single_places(task))
         matches = self._arguments.matches(task.matches, frame)
+        matches += self._arguments.inside(task.matches, frame)
         axes = task.axes
         loops = self._loops
         inherited = [one for one in task.sources if loops.rows.get(one) and loops.rows[one].axes == axes]
@@ -156,7 +157,9 @@ class _Program:
         for one, nothing in self._arguments.unmatched(matches):
             tool = visible(self._workflow.order[one.axis.step].ports.tool, _LONGEST)
             path = visible(path_text(one.path), _LONGEST)
-            message = f"{tool} returned nothing whose {path} is the {visible(slot_text(one.given.slot), _LONGEST)} at hand."
+            how = "is another than" if one.is_other else "is"
+            own = visible(slot_text(one.given.slot), _LONGEST)
+            message = f"{tool} returned nothing whose {path} {how} the {own} at hand."
             yield ast.If(nothing, [ast.Raise(call("ValueError", constant(message)))], [])
 
     def _gather(self, *awaited: ast.expr) -> ast.expr:

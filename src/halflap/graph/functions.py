@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import path_text
-from halflap.graph.paging import keeps_its_cursor, last_page
+from halflap.graph.paging import is_always_there, keeps_its_cursor, last_page
 from halflap.graph.refusals import Refusals
 from halflap.graph.syntax import Names, assign, attribute, call, constant, into, load, store
 from halflap.graph.turning import turning_of
@@ -83,7 +83,8 @@ class Functions:
         turning = turning_of(task.ports, task.paginates.source, task.paginates.target)
         if turning is not None:
             given = {name: self._names.make(name) for name in self._arguments.names(task)}
-            return _function(function, given.values(), list(self._counted(task, turning, given)))
+            write = self._guessed if turning.tells == "nothing" else self._counted
+            return _function(function, given.values(), list(write(task, turning, given)))
         names = self._names
         whole, page, cursor, asked, turn = (
             names.make(one) for one in ("whole", "page", "cursor", "asked", "turn")
@@ -97,11 +98,11 @@ class Functions:
         turned = [self._keep(whole, path, load(cursor))]
         if last is not None:
             turned.append(self._keep(whole, last[0], self._got(task, page, last[0])))
-        ends: list[ast.expr] = (
-            [ast.UnaryOp(ast.Not(), self._items(task, array, page)) for array in task.collects]
-            if keeps_its_cursor(path)
-            else [ast.Compare(load(cursor), [ast.Eq()], [load(asked)])]
-        )
+        empty = _all([ast.UnaryOp(ast.Not(), self._items(task, array, page)) for array in task.collects])
+        same = ast.Compare(load(cursor), [ast.Eq()], [load(asked)])
+        ends = empty if keeps_its_cursor(path) else same
+        if is_always_there(path):
+            ends = ast.BoolOp(ast.Or(), [same, empty])
         message = f"{visible(task.ports.tool, _LONGEST)} has more pages than {self._most_pages} allows."
         loop = ast.For(
             store(turn),
@@ -113,7 +114,7 @@ class Functions:
                 *self._refusals.check(task, page),
                 *(one for array in task.collects for one in self._grow(task, array, whole, page)),
                 *self._next(task, page, cursor, last),
-                ast.If(_all(ends), [assign(cursor, constant(None))], []),
+                ast.If(ends, [assign(cursor, constant(None))], []),
                 *turned,
             ],
             [],
@@ -170,6 +171,44 @@ class Functions:
         yield from self._whole(task, whole)
         yield ast.Return(load(whole))
 
+    def _guessed(self, task: Task, turning: Turning, given: Mapping[str, str]) -> Iterator[ast.stmt]:
+        """Write that pages are asked for as long as they are full, since none says whether another follows."""
+        assert task.paginates is not None, "it has pages"
+        whole, page, turn, full, before = map(self._names.make, ("whole", "page", "turn", "full", "before"))
+        (array,) = task.collects
+        tool = visible(task.ports.tool, _LONGEST)
+        first = {name: load(one) for name, one in given.items()}
+        so_far = call("len", self._items(task, array, whole))
+        number = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
+        again = first | {task.paginates.target[0].key: so_far if turning.by == "items" else number}
+        fewer = ast.Compare(call("len", load(before)), [ast.Lt()], [load(full)])
+        yield assign(whole, ast.Await(_tool_call(task.ports.tool, first)))
+        yield from self._refusals.check(task, whole)
+        yield assign(page, load(whole))
+        yield assign(full, so_far if turning.size is None else constant(turning.size))
+        yield ast.For(
+            store(turn),
+            call("range", load(self._most_pages)),
+            [
+                assign(before, self._items(task, array, page)),
+                ast.If(
+                    ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), load(before)), fewer]), [ast.Break()], []
+                ),
+                assign(page, ast.Await(_tool_call(task.ports.tool, again))),
+                *self._refusals.check(task, page),
+                # Whoever takes no notice of where to begin has returned all.
+                ast.If(
+                    ast.Compare(self._items(task, array, page), [ast.Eq()], [load(before)]),
+                    [ast.Break()],
+                    [],
+                ),
+                *self._grow(task, array, whole, page),
+            ],
+            [_raise(f"{tool} has more pages than {self._most_pages} allows.")],
+        )
+        yield from self._whole(task, whole)
+        yield ast.Return(load(whole))
+
     def _last(self, task: Task, turning: Turning, items: str, last: str) -> Iterator[ast.stmt]:
         """Set what the next page begins after: the id of the last item."""
         (array,) = task.collects
@@ -185,16 +224,22 @@ class Functions:
         """Write that it is an error if a result still says that there is more: a part is not the whole."""
         tool = visible(task.ports.tool, _LONGEST)
         for one in task.more:
-            value = self._got(task, whole, one.path)
-            if one.kind == "total":
-                total = self._names.make("total")
+            if one.kind == "full":
                 count = call("len", self._items(task, one.array, whole))
+                limit = visible(one.by, _LONGEST)
+                full = f"{tool} returned {one.size}, as many as its {limit} allows: there may be more. Give {limit}."
+                yield ast.If(ast.Compare(count, [ast.Eq()], [constant(one.size)]), [_raise(full)], [])
+                continue
+            value = self._got(task, whole, one.path)
+            if one.kind in {"total", "pages"}:
+                total = self._names.make("total")
+                is_pages = one.kind == "pages"
+                count = constant(1) if is_pages else call("len", self._items(task, one.array, whole))
                 yield assign(total, value)
                 told = ast.Compare(load(total), [ast.IsNot()], [constant(None)])
                 fewer = ast.BoolOp(ast.And(), [told, ast.Compare(count, [ast.Lt()], [load(total)])])
-                part = call(
-                    attribute(constant(f"{tool} returned {{}} of {{}}."), "format"), count, load(total)
-                )
+                said = constant(f"{tool} returned {{}} of {{}}{' pages' if is_pages else ''}.")
+                part = call(attribute(said, "format"), count, load(total))
                 yield ast.If(fewer, [ast.Raise(call("ValueError", part))], [])
                 continue
             says = value
@@ -233,13 +278,16 @@ class Functions:
 
     def _grow(self, task: Task, array: Path, whole: str, page: str) -> Iterator[ast.stmt]:
         presence = self._loops.presence(task.id)
+        parts = [self._items(task, array, one) for one in (whole, page)]
+        if not array:
+            yield assign(whole, ast.BinOp(parts[0], ast.Add(), parts[1]))
+            return
         for size in range(1, len(array)):
             around = array[:size]
             if presence.may_be_nothing(around):
                 # The first page may lack what holds the items of the next.
                 missing = ast.Compare(self._got(task, whole, around), [ast.Is()], [constant(None)])
                 yield ast.If(missing, [_put(whole, around, ast.Dict([], []))], [])
-        parts = [self._items(task, array, one) for one in (whole, page)]
         yield _put(whole, array, ast.BinOp(parts[0], ast.Add(), parts[1]))
 
 

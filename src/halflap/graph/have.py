@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.edge import key, path_text
+from halflap.graph.vocabulary import CHANGING, IDENTIFYING, PERSONS, telling
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Given
 from halflap.schema import compact
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Have", "admits"]
 
 _DEEPEST = 20
+_TELLING = 0.7
+_ANOTHER = CHANGING | PERSONS | {"parent", "child", "related", "other"}
+"""What makes another thing of the one that it stands before."""
 
 
 class Have:
@@ -66,6 +70,15 @@ class Have:
         if found is None and is_wanted and said not in self._by_words and name in ports.required:
             own = {one for one in ports.required if _is_own_id(words_of(one), about)}
             found = self._named("id", ("id",), kind, or_each=True) if own == {name} else None
+            rest = () if found is not None else _alone_in(ports, name)
+            found = self._named("", rest, kind, or_each=True) if rest else found
+        return found
+
+    def item(self, ports: Ports, slot: Slot, *, is_wanted: bool) -> str | None:
+        """Give the name of what can be the only item of a parameter that takes several."""
+        found = self._named(slot.parameter, words_of(slot.parameter), slot.type)
+        if found is None and is_wanted and slot.parameter in ports.required:
+            found = self._named("", _alone_in(ports, slot.parameter), slot.type)
         return found
 
     def slot(self, slot: Slot, *, alone: bool = False) -> str | None:
@@ -133,10 +146,20 @@ class Have:
                 None,
             )
             if refusing is None:
-                yield name, "No step takes anything of this name."
+                yield name, self._untaken(workflow, name)
             else:
                 tool, slot = refusing
                 yield name, f"{path_text(slot.path)} of {tool} takes {compact(slot.type)[:80]}."
+
+    def _untaken(self, workflow: Workflow, name: str) -> str:
+        """Say why something at hand goes nowhere: nothing is called so, or something inside of a parameter is."""
+        for task in workflow.tasks:
+            for slot in task.ports.slots:
+                keys = [step.key for step in slot.path if step.kind == "key"]
+                if len(keys) > 1 and words_of(keys[-1]) == words_of(name):
+                    path, tool = path_text(slot.path), task.ports.tool
+                    return f"It may be {path} of {tool}: give it as {'.'.join(keys)!r}, or give {keys[0]} as a whole."
+        return "No step takes anything of this name."
 
     def _fits(self, kind: Type | None, name: str, *, or_each: bool = False) -> bool:
         value = self._values[name]
@@ -166,6 +189,23 @@ def _as_text(kind: Type, value: Any) -> bool:
     """Say whether a value is a whole number, and its text what a type takes."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return whole and not admits(kind, value) and admits(kind, str(value))
+
+
+def _alone_in(ports: Ports, name: str) -> tuple[str, ...]:
+    """Give what names a thing in a parameter's name, if no other parameter names such a one: `track_id` of `seed_track_ids`.
+
+    Who is a parent or an owner of something is another than that.
+    """
+    said = words_of(name)
+    for start in range(1, len(said) - 1):
+        if said[start - 1] in _ANOTHER:
+            return ()
+        rest = said[start:]
+        others = {slot.parameter for slot in ports.slots} | ports.required
+        if telling(rest) >= _TELLING and rest[-1] in IDENTIFYING:
+            alike = [one for one in others if words_of(one)[-len(rest) :] == rest]
+            return rest if alike == [name] else ()
+    return ()
 
 
 def _is_own_id(said: tuple[str, ...], about: tuple[str, ...]) -> bool:

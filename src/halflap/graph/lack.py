@@ -10,13 +10,13 @@ from halflap.graph.effects import seems_to_change
 from halflap.graph.near import MISSPELT, MOST, near_field, near_slot, places_called, tools_called_like
 from halflap.graph.terms import MOST_OPEN
 from halflap.graph.words import words_of
-from halflap.graph.workflow import slot_text
+from halflap.graph.workflow import many, slot_text
 from halflap.schema import clean, compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from halflap.graph.edge import Ports
+    from halflap.graph.edge import Edge, Path, Ports
     from halflap.graph.need import Need, Unit
     from halflap.graph.terms import Flows, Terms
     from halflap.graph.workflow import Target
@@ -70,7 +70,7 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
         one
         for slot in unit.slots
         if have.slot(slot) is None
-        for one in near_slot(terms.graph, need.ports, slot, known)
+        for one in near_slot(terms.graph, need.ports, slot, known, seems_to_change)
     ]
     refused = [(found, slot) for slot in unit.slots if (found := have.refused(slot))]
     notes = [
@@ -87,7 +87,10 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
         tool,
         slot_text(path),
         _type(unit),
-        unit.slots[0].description,
+        # Of an array, what it is itself, and not what its first field is.
+        next(
+            (one.description for one in need.ports.slots if one.path == unit.path), unit.slots[0].description
+        ),
         tuple(could[:MOST]),
         tuple(near[:MOST]),
         " ".join(notes),
@@ -167,7 +170,7 @@ def _could(terms: Terms, need: Need, at: int) -> Iterator[dict[str, Any]]:
     for edge in terms.graph.into(tool):
         link = next((one for one in edge.links if one.target in slots), None)
         if link is not None and edge.source not in ranked and edge.source != tool:
-            why = _why_not(terms, edge.source, unit)
+            why = _why_not(terms, need, edge, unit)
             told = {"tool": edge.source, "path": path_text(link.source), "why": why}
             ranked[edge.source] = (_LAST, edge.source, told)
     for slot in unit.slots:
@@ -183,24 +186,36 @@ def _is_refused(terms: Terms, ports: Ports) -> bool:
     return ports.tool not in terms.wanted and ports.tool not in terms.asked and seems_to_change(ports)
 
 
-def _why_not(terms: Terms, source: str, unit: Unit) -> str:
+def _why_not(terms: Terms, need: Need, edge: Edge, unit: Unit) -> str:
     """Say why what a tool has for a parameter is not taken."""
-    if _is_refused(terms, terms.graph.tools[source]):
-        return _CHANGES
-    if terms.need(source) is None:
-        return _LACKS_MUCH
+    source = terms.graph.tools[edge.source]
+    links = [(slot, link) for slot in unit.slots for link in edge.links if link.target == slot.path]
+    if _is_refused(terms, source) or terms.need(edge.source) is None:
+        return _CHANGES if _is_refused(terms, source) else _LACKS_MUCH
     if unit.is_held:
         return "something is at hand for it, which does not fit: nothing else is put in its place"
-    if unit.is_array:
-        return "it has only a part of what is needed"
-    return "the same value goes into another parameter of the call"
+    if links and all(need.written.is_old(slot, source, link.source) for slot, link in links):
+        return "it is what is there now, which is to be replaced"
+    if any(many(slot.path) > 1 for slot in unit.slots):
+        return (
+            "what is needed are lists within lists, and those are not put together: give the whole in `have`"
+        )
+    part, twice = (
+        "it has only a part of what is needed",
+        "the same value goes into another parameter of the call",
+    )
+    return part if unit.is_array else twice
 
 
 def _type(unit: Unit) -> str:
     if not unit.is_array:
         return compact(unit.slots[0].type)
     size = len(unit.path)
-    inner = [
-        f"{slot_text(one.path[size:])}: {compact(one.type)}" for one in unit.slots if len(one.path) > size
-    ]
+    inner = [_field(one.path[size:], compact(one.type)) for one in unit.slots if len(one.path) > size]
     return f"[{{{', '.join(inner)}}}]" if inner else f"[{compact(unit.slots[0].type)}]"
+
+
+def _field(path: Path, kind: str) -> str:
+    while path[-1].kind == "each" and len(path) > 1:
+        path, kind = path[:-1], f"[{kind}]"
+    return f"{slot_text(path)}: {kind}"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.graph.remaining import asks_for_a_part
+from halflap.graph.supply import names_a_thing
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Axis, Match
 
@@ -20,8 +21,11 @@ __all__ = ["chosen", "matches"]
 
 
 def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
-    """Give what says of the items that a step is called for whether they go with what is at hand for it."""
-    at_hand = [one for one in task.arguments if one.origin == "have" and not one.each]
+    """Give what says of the items that a step is called for whether they go with what is at hand for it.
+
+    Where it goes from one place to two parameters, as to `from_id` and `to_id`, the one is not the other.
+    """
+    at_hand = [one for one in task.arguments if one.origin == "have"]
     for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks):
         links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
         for given in at_hand:
@@ -34,7 +38,31 @@ def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Ite
             ]
             if found:
                 # The surest; of the loops that lead there, the innermost.
-                yield max(found, key=lambda one: one[:2])[2]
+                best = max(found, key=lambda one: one[:2])[2]
+                is_other = any(
+                    (one.step, one.source) == (step, best.path)
+                    and words_of(one.slot[-1].key) != words_of(given.slot[-1].key)
+                    for one in task.arguments
+                )
+                if is_other or not given.each:
+                    yield replace(best, is_other=is_other)
+    yield from _matches_inside(task, edges, tasks)
+
+
+def _matches_inside(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
+    """Give what says of the results of a step in a loop whether they go with what is at hand: something in them has it."""
+    gone_through = {axis.step for axis in task.axes}
+    steps = [one for one in task.sources if tasks[one].axes and one not in gone_through]
+    for step in steps:
+        links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
+        used = {one.source for one in task.arguments if one.step == step}
+        for given in task.arguments:
+            if given.origin != "have" or given.each or not names_a_thing(given.slot):
+                continue
+            fitting = [one for one in links if one.target == given.slot and one.source not in used]
+            if fitting:
+                path = max(fitting, key=lambda one: one.confidence).source
+                yield Match(given, (_loops(step, path) or [Axis(step, ())])[-1], path)
 
 
 def chosen(

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import heapq
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extract
 
+from halflap.graph.declared import mentions_of
 from halflap.graph.edge import path_text
 from halflap.graph.fit import conflict, form_of
 from halflap.graph.subject import subject_of
-from halflap.graph.vocabulary import is_secret, telling
-from halflap.graph.words import phrase, words_of
+from halflap.graph.vocabulary import IDENTIFYING, is_secret, telling
+from halflap.graph.words import Words, phrase, words_of
 from halflap.schema import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from halflap.graph.edge import Path, Place, Ports, Slot
     from halflap.graph.terms import Flows
@@ -31,18 +33,36 @@ _SPELT_LIKE = 0.6
 _CALLED_LIKE = 0.8
 """A tool's name is longer: one letter of five."""
 _SAYS_LITTLE = 0.6
+_UNKNOWN = "what it returns is neither declared nor learned: call it once"
+_LONGEST_SAID = 4_000
+_SHORTEST = 4
+_NAMED = r"(?<![A-Za-z0-9_-]){}(?![A-Za-z0-9_]|-[A-Za-z0-9])"
+"""Around a name in a text may be letters of a script that has no spaces."""
 _PLAIN = frozenset({"string", "number", "integer", "boolean", "null", "object", "array"})
 
 Told = dict[str, Any]
 
 
-def near_slot(graph: Flows, target: Ports, slot: Slot, known: Collection[str]) -> list[Told]:
-    """Tell of the tools that have something like what a slot takes: by their own names, then by those of their places."""
-    keys = [step.key for step in slot.path if step.kind == "key"]
-    wanted = frozenset(words_of(keys[-1]))
-    told = list(_silent(graph, target, wanted, known))[:MOST]
-    found = {*known, *(one["tool"] for one in told)}
-    return [*told, *_sharing(graph, wanted, found, (target, slot))][:MOST]
+def near_slot(
+    graph: Flows, target: Ports, slot: Slot, known: Collection[str], changes: Callable[[Ports], bool]
+) -> list[Told]:
+    """Tell of the tools that have something like what a slot takes: by what is said of it, by their own names, by their places."""
+    siblings = [
+        one
+        for one in graph.tools.values()
+        if one.server == target.server and one.tool != target.tool and one.tool not in known
+    ]
+    told: dict[str, Told] = {}
+    for made in (
+        _mentioned(siblings, target, slot),
+        _silent(siblings, target, slot, changes),
+        _of_thing(siblings, target, slot),
+    ):
+        for one in made:
+            told.setdefault(one["tool"], one)
+    found = {*known, *told}
+    wanted = frozenset(words_of(_last_key(slot.path)))
+    return [*told.values(), *_sharing(graph, wanted, found, (target, slot))][:MOST]
 
 
 def near_field(graph: Flows, wanted: str, known: Collection[str]) -> list[Told]:
@@ -76,15 +96,64 @@ def places_called(graph: Flows, slot: Slot, may_be: Callable[[Ports], bool]) -> 
                 yield from ((ports, place) for place in islice(fitting, 1))
 
 
-def _silent(graph: Flows, target: Ports, wanted: frozenset[str], known: Collection[str]) -> Iterator[Told]:
-    """Give the tools of the same server that are called like what is wanted, and of whose results nothing is known."""
-    home = target.server
-    for ports in [one for one in graph.tools.values() if one.server == home and not one.places]:
-        if ports.tool in known or ports.tool == target.tool:
-            continue
-        if wanted <= {*words_of(ports.original_name or ports.tool)}:
-            why = "by its name it may return it, but what it returns is neither declared nor learned: call it once"
+def _mentioned(siblings: Sequence[Ports], target: Ports, slot: Slot) -> Iterator[Told]:
+    """Give the tools of the same server that the description of a slot names."""
+    said = slot.description[:_LONGEST_SAID]
+    families = [one for one in mentions_of(target) if one.slot == slot.path and one.name.endswith("*")]
+    for ports in siblings:
+        name = ports.original_name
+        in_text = len(name) >= _SHORTEST and name in said and re.search(_NAMED.format(re.escape(name)), said)
+        if in_text or any(one.means(name) for one in families):
+            why = "what is said of the parameter names it, but " + (
+                "not which of its fields" if ports.places else _UNKNOWN
+            )
             yield {"tool": ports.tool, "why": why}
+
+
+def _silent(
+    siblings: Sequence[Ports], target: Ports, slot: Slot, changes: Callable[[Ports], bool]
+) -> Iterator[Told]:
+    """Give the tools that are called like what is wanted, or like the things that it names, and of whose results nothing is known."""
+    said = words_of(_last_key(slot.path))
+    things = _things(target, said)
+    ranked: list[tuple[int, str]] = []
+    for ports in siblings:
+        name = {*words_of(ports.original_name or ports.tool)}
+        if ports.places or not (name >= {*said} or (things and name >= {*things})):
+            continue
+        # Who has to be told it does not tell it; nor is anything changed to get to know it.
+        if any(words_of(one) == said for one in ports.required):
+            continue
+        if name >= {*said}:
+            ranked.append((0, ports.tool))
+        elif not changes(ports):
+            ranked.append((1 if subject_of(ports.original_name, ports.server).is_many else 2, ports.tool))
+    for _, tool in sorted(ranked)[:MOST]:
+        yield {"tool": tool, "why": f"by its name it may return it, but {_UNKNOWN}"}
+
+
+def _of_thing(siblings: Sequence[Ports], target: Ports, slot: Slot) -> Iterator[Told]:
+    """Give the places that name such a thing by their own name and that of what they are in, and do not fit."""
+    said = words_of(_last_key(slot.path))
+    things = _things(target, said)
+    for ports in siblings if things and len(said) > 1 else ():
+        for place in ports.places:
+            keys = [words_of(step.key) for step in place.path if step.kind == "key"]
+            if not keys or keys[-1] != said[-1:]:
+                continue
+            of = keys[-2] if len(keys) > 1 else subject_of(ports.original_name, ports.server).thing
+            unfit = _unfit((target, slot), place) if of == things else ""
+            if unfit:
+                yield {"tool": ports.tool, "path": path_text(place.path), "why": unfit}
+                break
+
+
+def _things(target: Ports, said: Words) -> Words:
+    """Give what a slot names one of: what its own name says, or else its tool's."""
+    things = said[:-1] if said[-1:] and said[-1] in IDENTIFYING else ()
+    if said and said[-1] in IDENTIFYING and not things:
+        return subject_of(target.original_name, target.server).thing
+    return things
 
 
 def _spelt_like(graph: Flows, wanted: str) -> list[Told]:

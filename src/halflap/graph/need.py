@@ -15,7 +15,7 @@ from halflap.graph.written import Written
 from halflap.schema.kinds import ANY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from halflap.graph.edge import Path, Ports
@@ -32,6 +32,8 @@ class Unit:
     slots: tuple[Slot, ...]
     is_held: bool = False
     """Whether something is at hand for it that does not fit: then nothing else is taken in its place."""
+    alone: frozenset[Path] = frozenset()
+    """Its slots whose own names no other slot of the call has: what is at hand under such a name is theirs."""
 
     @property
     def is_array(self) -> bool:
@@ -91,6 +93,12 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
         elif name in required and (parts := _partial(slots, have, alone)) is not None:
             given += parts[0]
             units += parts[1]
+        elif (
+            kind is None
+            and name in required
+            and (one := _only_item(ports, slots, have, is_wanted=is_wanted)) is not None
+        ):
+            given.append(one)
         elif name in required:
             own, rest = _units(slots, have, alone)
             given += own
@@ -103,15 +111,35 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool = False) -> Need:
             units.append(Unit(path, (_outer(slots),), is_held=True))
         elif any(one.required and one.has_default for one in slots):
             given.append(Given(path, "default"))
-    # What is required and nowhere described can be anything.
-    for name in sorted(required - by_name.keys()):
+    own, rest = _undescribed(ports, have, required - by_name.keys(), is_wanted=is_wanted)
+    return Need(ports, (*given, *own), (*units, *rest), Written(ports))
+
+
+def _undescribed(
+    ports: Ports, have: Have, names: Iterable[str], *, is_wanted: bool
+) -> tuple[list[Given], list[Unit]]:
+    """Take what is required and nowhere described: it can be anything."""
+    given: list[Given] = []
+    units: list[Unit] = []
+    for name in sorted(names):
         found = have.parameter(ports, name, None, is_wanted=is_wanted)
         path = (key(name),)
         if found is None:
             units.append(Unit(path, (Slot(path, ANY, required=True),)))
         else:
             given.append(Given(path, "have", have=found, value=have[found]))
-    return Need(ports, tuple(given), tuple(units), Written(ports))
+    return given, units
+
+
+def _only_item(ports: Ports, slots: Sequence[Slot], have: Have, *, is_wanted: bool) -> Given | None:
+    """Give what is at hand as the only item of an array that takes such values."""
+    outer = _outer(slots)
+    if len(slots) > 1 or len(outer.path) != 2 or outer.path[1].kind != "each":  # noqa: PLR2004 -- the array and its items
+        return None
+    found = have.item(ports, outer, is_wanted=is_wanted)
+    if found is None:
+        return None
+    return Given(outer.path, "have", have=found, value=have.value(found, outer.type))
 
 
 def _alone(ports: Ports) -> frozenset[Path]:
@@ -206,12 +234,12 @@ def _units(slots: Sequence[Slot], have: Have, alone: frozenset[Path]) -> tuple[l
         constant = [
             Given(one.path, "have", have=found, value=have.value(found, one.type))
             for one in inner
-            if (found := have.slot(one)) is not None
+            if (found := have.slot(one, alone=one.path in alone)) is not None
         ]
         if len(constant) == len(inner) and all(many(one.path) == 1 for one in inner):
             given += constant
         else:
-            units.append(Unit(path, tuple(inner)))
+            units.append(Unit(path, tuple(inner), alone=alone & {one.path for one in inner}))
     return given, units
 
 

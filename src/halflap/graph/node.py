@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Coverage, Path, Ports
     from halflap.graph.reading import Where
 
-__all__ = ["ANY_THING", "PAGE_SLOTS", "Held", "Node", "node_of", "vague_key"]
+__all__ = ["ANY_THING", "LAST_KEY", "PAGE_SLOTS", "Held", "Node", "node_of", "vague_key"]
 
 PAGE_SLOTS = frozenset(
     {
@@ -33,6 +33,8 @@ PAGE_SLOTS = frozenset(
     }
 )  # fmt: skip
 """Parameters that say which part of a list is wanted: another tool's list has other parts."""
+LAST_KEY = ("last", "evaluated", "key")
+"""Where a page ended: the next begins behind it."""
 _FORMATS = frozenset({"email", "ipv4", "ipv6", "uri"})
 _GENERIC = 0.7
 _YES_OR_NO = frozenset({"boolean"})
@@ -180,6 +182,9 @@ def _given(
     for at, (place, form, seen) in enumerate(zip(ports.places, forms, wheres, strict=True)):
         if form.kinds == _YES_OR_NO or is_secret(seen.own):
             # Of yes and no, one is as good as another: there is nothing to be taken from one tool to another.
+            continue
+        if LAST_KEY in seen.parents:
+            # Where a page ended is no item.
             continue
         only = len(lists) == 1 and bool(seen.into_list)
         for key, weight, own in place_readings(place.path, subject, form.kind, form.format, only):

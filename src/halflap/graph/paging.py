@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Evidence, Link
 from halflap.graph.fit import conflict
-from halflap.graph.node import PAGE_SLOTS
+from halflap.graph.node import LAST_KEY, PAGE_SLOTS
 from halflap.graph.ports import is_boolean
-from halflap.graph.turning import LINKS, counted_pages
+from halflap.graph.turning import LINKS, MORE, counted_pages
 from halflap.graph.words import Words, phrase, words_of
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Path, Ports
     from halflap.graph.node import Node
 
-__all__ = ["keeps_its_cursor", "last_page", "leads_on", "pages", "says_last", "says_more"]
+__all__ = [
+    "is_always_there",
+    "keeps_its_cursor",
+    "last_page",
+    "leads_on",
+    "pages",
+    "says_last",
+    "says_more",
+]
 
 _SURE = 0.9
 _NEXT = frozenset({"next", "end", "continuation"})
@@ -37,15 +46,17 @@ _TAKEN = _phrases(
     "cursor|after|page token|next token|next page token|next cursor|continuation token|continue|page cursor|marker|"
     "start cursor|scroll id|starting after|next page cursor|next page id|next|after id"
 )
-_MORE = _phrases(
-    "has more|more|has next|has next page|has more result|has more item|has more page|has more data|more result|"
-    "more available|is more|is truncated|has another page|next page exist"
+_OPAQUE = _phrases(
+    "after|bookmark|continuation|position token|resume token|page state|paging state|next record key"
 )
+"""What leads on where it is both returned and taken under the same name."""
+_BEGINS = frozenset({"start", "starting", "after", "from"})
 _LAST = _phrases(
     "is last|last|is last page|last page|is end|end|is final|done|is done|finished|is finished|no more|exhausted|"
     "end of result|end of list|is complete"
 )
 _TURNED = frozenset({"cursor", "token", "page", "offset", "marker", "start", "index", "key", "id", "skip"})
+_KEYS = frozenset({"key", "token", "cursor", "marker"})
 _ALSO = {
     "page": frozenset({"page number"}),
     "offset": frozenset({"start", "start index", "skip"}),
@@ -53,12 +64,15 @@ _ALSO = {
 }
 
 
+_TURNED_BY = PAGE_SLOTS | _OPAQUE | {"start", "after id"}
+
+
 def pages(node: Node) -> list[Link]:
     """Give the links by which a tool's result leads to its next page."""
     links = []
     for to, slot in enumerate(node.ports.slots):
         asked = phrase(node.slot_names[to])
-        if asked not in PAGE_SLOTS and asked not in {"start", "after id"}:
+        if not (asked in _TURNED_BY or _begins(asked)):
             continue
         for at, place in enumerate(node.ports.places):
             # What is in a list is of an item, not of the page.
@@ -84,7 +98,7 @@ def last_page(ports: Ports, cursor: Path) -> tuple[Path, bool] | None:
         if not place.path or place.path[-1].kind != "key" or cursor[: len(around)] != around:
             continue
         name = phrase(words_of(place.path[-1].key))
-        if (name in _MORE or name in _LAST) and is_boolean(place.type):
+        if (name in MORE or name in _LAST) and is_boolean(place.type):
             found.append((len(around), place.path, name in _LAST))
     _, path, value = max(found, key=lambda one: one[0], default=(0, (), False))
     return (path, value) if path else None
@@ -92,7 +106,7 @@ def last_page(ports: Ports, cursor: Path) -> tuple[Path, bool] | None:
 
 def says_more(name: str) -> bool:
     """Say whether what is called so is true where there is more."""
-    return name in _MORE
+    return name in MORE
 
 
 def says_last(name: str) -> bool:
@@ -103,6 +117,8 @@ def says_last(name: str) -> bool:
 def leads_on(name: str) -> bool:
     """Say whether what is called so is there where there is more."""
     said = name.split()
+    if tuple(said) == LAST_KEY:
+        return True
     return said[:1] == ["next"] and (name in _CURSORS or name in LINKS or said[-1] in {"page", "offset"})
 
 
@@ -111,9 +127,24 @@ def keeps_its_cursor(cursor: Path) -> bool:
     return phrase(words_of(cursor[-1].key)) == "scroll id"
 
 
+def is_always_there(cursor: Path) -> bool:
+    """Say whether there is a cursor on every page: one without items is the last, or one whose cursor is the same."""
+    return phrase(words_of(cursor[-1].key)) == "bookmark"
+
+
+@lru_cache(maxsize=1 << 14)
+def _begins(asked: str) -> bool:
+    """Say whether a parameter takes the key after which the next page begins: `exclusive_start_key`."""
+    said = asked.split()
+    return len(said) > 1 and said[-1] in _KEYS and not _BEGINS.isdisjoint(said[:-1])
+
+
 def _turns(given: Words, asked: str) -> bool:
     name = phrase(given)
-    if name in _CURSORS and asked in _TAKEN:
+    if (name in _CURSORS and asked in _TAKEN) or (name in _OPAQUE and name == asked):
+        return True
+    if given[:1] == ("last",) and given[-1] in _KEYS and asked.endswith(f" {given[-1]}") and _begins(asked):
+        # `LastEvaluatedKey` is the `ExclusiveStartKey` of the next call.
         return True
     if len(given) < 2 or given[0] not in _NEXT or given[-1] not in _TURNED:  # noqa: PLR2004 -- `next` and what
         return False

@@ -17,7 +17,7 @@ from halflap.graph.remaining import asks_for_a_part, more_of
 from halflap.graph.search import Search
 from halflap.graph.supply import repeats
 from halflap.graph.terms import Terms
-from halflap.graph.turning import outer_arrays, turning_of
+from halflap.graph.turning import collected, turning_of
 from halflap.graph.want import goal_of
 from halflap.graph.workflow import (
     Axis,
@@ -153,6 +153,7 @@ def _task_json(workflow: Workflow, task: Task) -> dict[str, Any]:
         "paginates": None
         if cursor is None
         else {"from": path_text(cursor.source), "to": slot_text(cursor.target)},
+        "only_where": [one.to_json() for one in workflow.choosing(task.id)],
         "crosses_servers": workflow.crossings(task),
     }
 
@@ -171,17 +172,16 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     tasks, wanted = chosen(search.terms.have, tasks, wanted)
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, bool(many(one.path))) for one in wanted}
+    looped |= {(one.axis.step, bool(many(one.path))) for task in tasks.values() for one in task.matches}
     whole = {one.step for one in wanted if one.target.kind == "tool"}
     for at, task in tasks.items():
         cursor = _cursor(task, search.terms.graph.into(task.ports.tool))
         is_used = (at, True) in looped
-        collects = outer_arrays(task.ports) if (is_used or at in whole) and cursor is not None else ()
+        collects = collected(task.ports, cursor) if (is_used or at in whole) and cursor is not None else ()
         if cursor is not None and collects:
             more = more_of(task.ports, cursor)
             tasks[at] = replace(task, paginates=cursor, collects=collects, more=more)
-        elif is_used and not any(
-            one.origin == "have" and asks_for_a_part(one.slot[0].key) for one in task.arguments
-        ):
+        elif is_used and not _is_part(task):
             # A result that is printed as it came says so itself.
             tasks[at] = replace(task, more=more_of(task.ports, None))
     workflow = Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
@@ -265,6 +265,11 @@ def _axes(task: Task, tasks: Mapping[str, Task]) -> tuple[Axis, ...]:
     return tuple(axes)
 
 
+def _is_part(task: Task) -> bool:
+    """Say whether it is at hand which part of a list is meant, or how many."""
+    return any(one.origin == "have" and asks_for_a_part(one.slot[0].key) for one in task.arguments)
+
+
 def _cursor(task: Task, edges: Sequence[Edge]) -> Link | None:
     """Give how a tool is asked for its next page; where the number of one is given, that is the one that is meant."""
     given = {one.slot for one in task.arguments if one.origin != "default"}
@@ -273,8 +278,9 @@ def _cursor(task: Task, edges: Sequence[Edge]) -> Link | None:
         for edge in edges
         if edge.is_pagination and edge.source == edge.target
         for link in edge.links
-        if len(link.target) == 1 and not many(link.source) and link.source
-        if link.target not in given or turning_of(task.ports, link.source, link.target) is None
+        if len(link.target) == 1 and not many(link.source)
+        if (turning := turning_of(task.ports, link.source, link.target)) is None
+        or (link.target not in given and not (turning.tells == "nothing" and _is_part(task)))
     ]
     return max(links, key=lambda one: (one.confidence, path_text(one.source)), default=None)
 

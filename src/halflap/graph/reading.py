@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from halflap.graph.edge import EACH
 from halflap.graph.vocabulary import (
     ADDRESSED,
+    BECOMING,
     CHANGING,
     CONTAINERS,
     CONTENT,
     ELIDED,
+    EXPRESSED,
     IDENTIFYING,
     KINDS,
     PERSONS,
@@ -143,7 +145,7 @@ def slot_readings(path: Path, subject: Subject, kind: str, description: str) -> 
     if len(own) == 1 and own[0] in KINDS:
         found[ASKED + own[0]] = Reading(ASKED + own[0], 1.0)
     _said(found, own, description, creates=subject.creates)
-    shortened = _shortened(own)
+    shortened = [] if _is_to_become(own) else _shortened(own)
     if telling(own) < _WEAK or len(own) == 1:
         for words, weight in _things_around(names[:-1], own, subject):
             _add(found, _of(words, own), weight)
@@ -327,6 +329,12 @@ def _shortened(own: Words) -> list[tuple[Words, float]]:
         if telling(rest) >= _WEAK or (rest[-1] in KINDS and telling(rest) > 1 - _WEAK):
             found.append((rest, weight))
     return found
+
+
+def _is_to_become(own: Words) -> bool:
+    """Say whether a slot takes what something is to be expressed in: that is not what it is expressed in now."""
+    kind = own[-2:-1] if own[-1] in IDENTIFYING else own[-1:]
+    return not EXPRESSED.isdisjoint(kind) and not BECOMING.isdisjoint(own[: -len(kind)])
 
 
 def _variants(thing: Words, *, elide: bool) -> list[tuple[Words, float]]:

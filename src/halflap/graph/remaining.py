@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Literal
 from halflap.graph.node import PAGE_SLOTS
 from halflap.graph.paging import last_page, leads_on, says_last, says_more
 from halflap.graph.ports import is_boolean
-from halflap.graph.turning import kinds_of, outer_arrays, told_by, turning_of
-from halflap.graph.words import phrase, words_of
+from halflap.graph.turning import (
+    is_ranked,
+    kinds_of,
+    only_list,
+    outer_arrays,
+    size_of,
+    told_by,
+    turning_of,
+)
+from halflap.graph.words import is_plural, phrase, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +31,7 @@ _AROUND = frozenset(
     {"meta", "metadata", "response metadata", "pagination", "paging", "page", "page info", "link", "cursor"}
 )
 """What pages are told about in, beside their items."""
-_SIZES = frozenset({"size", "row", "from", "start", "start at", "max item", "number"})
+_SIZES = frozenset({"size", "row", "from", "start", "start at", "max item", "number", "take"})
 _OF_PAGES = frozenset({"previous", "prev", "page", "per page", "page size", "limit", "offset"})
 """What a page tells of itself: beside it, `total` and `count` are of items, and `next` is a page."""
 _CERTAIN = frozenset(
@@ -32,28 +40,33 @@ _CERTAIN = frozenset(
 """What counts items, whatever stands beside it: `total` alone may be the sum of a bill."""
 
 
+_LISTS = frozenset({"list", "all", "every", "each"})
+
+
 @dataclass(frozen=True, slots=True)
 class More:
     """One such place of a result."""
 
-    kind: Literal["yes", "no", "next", "total"]
-    """It is true then, or false, or there at all; or a number, greater than that of the items."""
+    kind: Literal["yes", "no", "next", "total", "pages", "full"]
+    """It is true then, or false, or there at all; or a number, greater than that of the items, or than one page; or nothing
+    says it, but there are as many items as there may be."""
     path: Path
     array: Path = ()
     """The items that are counted."""
+    by: str = ""
+    """The parameter that says how many there may be, and how many that is."""
+    size: int = 0
 
 
 def more_of(ports: Ports, cursor: Link | None) -> tuple[More, ...]:
     """Give what says that there is more; after the last page, where there is something that leads from page to page."""
     arrays = outer_arrays(ports)
-    if not arrays:
-        return ()
-    found = list(_all(ports, arrays))
+    found = list(_all(ports, arrays)) if arrays else []
     if cursor is None:
         if any(one.kind in {"yes", "no"} for one in found):
             # What leads on may be there on the last page, too, where that is told otherwise.
             found = [one for one in found if one.kind != "next"]
-        return tuple(found)
+        return tuple(found) or _full(ports)
     turning, last = turning_of(ports, cursor.source, cursor.target), last_page(ports, cursor.source)
     # Of the whole, only what turned the pages is as on the last one.
     kept = {cursor.source} if turning is not None else {last[0]} if last is not None else set()
@@ -62,7 +75,20 @@ def more_of(ports: Ports, cursor: Link | None) -> tuple[More, ...]:
             More("total", cursor.source, arrays[0]),
             *(one for one in found if one.path != cursor.source),
         ]
-    return tuple(one for one in found if one.kind == "total" or one.path in kept)
+    return tuple(one for one in found if one.kind == "total" or (one.path in kept and one.kind != "pages"))
+
+
+def _full(ports: Ports) -> tuple[More, ...]:
+    """Give that a list which is to be whole has as many items as its limit allows: nobody says whether there are more."""
+    items, size = only_list(ports), size_of(ports)
+    if items is None or size is None or size[1] is None or is_ranked(ports) or not _lists(ports):
+        return ()
+    return (More("full", items, items, size[0], size[1]),)
+
+
+def _lists(ports: Ports) -> bool:
+    """Say whether a tool's name promises all that there are: of what is searched for, the best will do."""
+    return not _LISTS.isdisjoint(words_of(ports.original_name or ports.tool))
 
 
 def asks_for_a_part(parameter: str) -> bool:
@@ -72,7 +98,12 @@ def asks_for_a_part(parameter: str) -> bool:
 
 
 def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
-    beside = {phrase(words_of(one.path[-1].key)) for one in ports.places if one.path}
+    # How many pages there are is no page.
+    beside = {
+        phrase(words_of(one.path[-1].key))
+        for one in ports.places
+        if one.path and not (one.path[-1].key and is_plural(one.path[-1].key))
+    }
     is_paged = any(asks_for_a_part(one.path[0].key) for one in ports.slots) or bool(beside & _OF_PAGES)
     for place in ports.places:
         if not place.path or any(step.kind != "key" for step in place.path):
@@ -84,8 +115,10 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
         if is_boolean(place.type):
             if says_more(name) or says_last(name):
                 yield More("yes" if says_more(name) else "no", place.path)
-        elif leads_on(name) and kinds_of(place.type) <= _PLAIN and (is_paged or name != "next"):
+        elif leads_on(name) and (is_paged or name != "next") and _may_lead(place, name):
             yield More("next", place.path)
+        elif told_by(place) == "pages" and (is_paged or name != "page"):
+            yield More("pages", place.path)
         elif len(arrays) == 1 and _counts(place, name, is_paged=is_paged or is_value):
             yield More("total", place.path, arrays[0])
 
@@ -94,6 +127,11 @@ def _is_of_page(around: Path, arrays: tuple[Path, ...]) -> bool:
     if around and phrase(words_of(around[-1].key)) in _AROUND:
         around = around[:-1]
     return any(array[: len(around)] == around for array in arrays)
+
+
+def _may_lead(place: Place, name: str) -> bool:
+    # A key is an object as often as a text.
+    return kinds_of(place.type) <= (_PLAIN | {"object"} if name.endswith("key") else _PLAIN)
 
 
 def _counts(place: Place, name: str, *, is_paged: bool) -> bool:

@@ -25,6 +25,7 @@ __all__ = [
     "OTHERS_VALUE",
     "Offer",
     "foreign",
+    "names_a_thing",
     "offers",
     "repeats",
 ]
@@ -62,11 +63,15 @@ def foreign(need: Need, at: int, source: Need | None) -> float:
     A server numbers its things itself: what names one elsewhere names another here, if any. Who is asked for it with
     something at hand may know: a customer by an address.
     """
-    name = words_of(next(step.key for step in reversed(need.open[at].path) if step.kind == "key"))
-    names_a_thing = bool(name) and name[-1] in IDENTIFYING and name[-1] not in KINDS
-    if not names_a_thing:
+    if not names_a_thing(need.open[at].path):
         return OTHERS_VALUE
     return OTHERS_ANSWER if source is not None and source.uses_have else OTHERS_ID
+
+
+def names_a_thing(slot: Path) -> bool:
+    """Say whether what a slot takes names one of many things."""
+    name = words_of(next(step.key for step in reversed(slot) if step.kind == "key"))
+    return bool(name) and name[-1] in IDENTIFYING and name[-1] not in KINDS
 
 
 def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
@@ -134,15 +139,16 @@ def _array(
         # Arrays within arrays: only as a whole.
         return
     for items in dict.fromkeys(_items(path) for _, _, path in links):
-        found = [_inner(slot, items, links, tool, have) for slot in unit.slots]
+        found = [
+            _inner(slot, items, links, tool) or _at_hand(slot, have, alone=slot.path in unit.alone)
+            for slot in unit.slots
+        ]
         chosen = [one for one in found if one is not None]
         if len(chosen) == len(found) and any(_items(one.source) == items for one in chosen):
             yield tuple(chosen)
 
 
-def _inner(
-    slot: Slot, items: Path, links: Sequence[tuple[Slot, Link, Path]], tool: str, have: Have
-) -> Given | None:
+def _inner(slot: Slot, items: Path, links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Given | None:
     fitting = [
         (link, path)
         for one, link, path in links
@@ -152,7 +158,11 @@ def _inner(
         # What stands in the item itself before what stands around it; then what is surest.
         link, path = max(fitting, key=lambda one: (len(_items(one[1])), one[0].confidence))
         return _given(slot, link, path, tool)
-    found = have.slot(slot)
+    return None
+
+
+def _at_hand(slot: Slot, have: Have, *, alone: bool) -> Given | None:
+    found = have.slot(slot, alone=alone)
     return None if found is None else Given(slot.path, "have", have=found, value=have.value(found, slot.type))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.need import need_of
-from halflap.graph.supply import FAN_OUT, foreign, offers
+from halflap.graph.supply import FAN_OUT, foreign, names_a_thing, offers
 from halflap.graph.workflow import many
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halflap.graph.need import Need
     from halflap.graph.supply import Offer
 
-__all__ = ["AIMLESS", "CHANGING", "MOST_OPEN", "TOOL", "Flows", "Terms"]
+__all__ = ["AIMLESS", "APART", "CHANGING", "MOST_OPEN", "TOOL", "Flows", "Terms"]
 
 TOOL = 1.0
 """What a call costs at least."""
@@ -31,7 +31,8 @@ it to be used, not all that there is to be gone through."""
 CHANGING = 2.0
 """What it costs to change something on the way: two more calls that only read are preferred."""
 
-
+APART = 4.0
+"""What it costs to pair what is at hand with each of many, where somebody tells which of them it goes with."""
 MOST_OPEN = 50
 """A tool that lacks more values than this is in no plan: neither would anybody read it."""
 
@@ -157,8 +158,36 @@ class Terms:
                     made = list(offers(need, edge, self.graph.tools[edge.source], self.have))
                     if made:
                         found[edge.source] = made
-            self._offers[tool] = self._from_home_first(need, found)
+            self._offers[tool] = self._from_home_first(need, self._paired(need, found))
         return self._offers[tool]
+
+    def _paired(
+        self, need: Need, found: Mapping[str, Sequence[tuple[int, Offer]]]
+    ) -> Mapping[str, Sequence[tuple[int, Offer]]]:
+        """Have many values cost more where they come without what is at hand, and another has both together.
+
+        A coach at hand is one of one train: who tells of trains and their coaches knows of which.
+        """
+        named = {one.slot for one in need.given if one.origin == "have" and names_a_thing(one.slot)}
+        if not named or not found:
+            return found
+        telling = {
+            edge.source
+            for edge in self.graph.into(need.ports.tool)
+            if edge.source in found and any(link.target in named for link in edge.links)
+        }
+        known = {at for source in telling for at, _ in found[source]}
+        if not known:
+            return found
+        return {
+            source: [
+                (at, replace(one, cost=one.cost + APART))
+                if at in known and source not in telling and any(given.fan_out for given in one.given)
+                else (at, one)
+                for at, one in made
+            ]
+            for source, made in found.items()
+        }
 
     def _from_home_first(
         self, need: Need, found: Mapping[str, Sequence[tuple[int, Offer]]]

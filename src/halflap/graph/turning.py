@@ -1,4 +1,7 @@
-"""Pages that are counted: a result says how much there is, and the call takes where to begin, or the number of a page."""
+"""Pages that are counted: the call takes where to begin, or the number of a page, and a result says how much there is.
+
+Where none says it, a page that is full is followed by another, and one that is not is the last.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +11,72 @@ from typing import TYPE_CHECKING, Literal
 from halflap.graph.edge import Evidence, Link
 from halflap.graph.ports import is_boolean
 from halflap.graph.subject import subject_of
-from halflap.graph.words import phrase, words_of
+from halflap.graph.words import is_plural, phrase, words_of
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Path, Place, Ports, Slot
     from halflap.schema import Type
 
-__all__ = ["LINKS", "Turning", "counted_pages", "kinds_of", "outer_arrays", "told_by", "turning_of"]
+__all__ = [
+    "LINKS",
+    "MORE",
+    "Turning",
+    "collected",
+    "counted_pages",
+    "is_ranked",
+    "kinds_of",
+    "only_list",
+    "outer_arrays",
+    "size_of",
+    "told_by",
+    "turning_of",
+]
 
 _SURE = 0.8
 """Less than a cursor: where there is one, it is what leads on."""
+_GUESSED = 0.6
+"""Less than where a result says how much there is."""
 _NUMERIC = frozenset({"integer", "number"})
 _OFFSETS = frozenset({"offset", "skip", "start at"})
 _BEGINNINGS = frozenset({"from", "start"})
 """Offsets where the call takes how many, too: alone, `from` may as well be a place."""
-_SIZES = frozenset({"size", "limit", "row", "count", "page size", "max result"})
+_SIZES = frozenset(
+    {
+        "size", "limit", "row", "count", "page size", "max result", "per page", "hit per page", "result per page",
+        "max count", "page limit", "number result", "max number result", "take",
+    }
+)  # fmt: skip
+"""What takes how many there are to be."""
+_RANKED = frozenset(
+    {
+        "top", "recent", "latest", "newest", "oldest", "trending", "popular", "best", "worst", "first", "last", "random",
+        "nearby", "nearest", "closest", "similar", "related", "sample", "suggested", "recommended",
+    }
+)  # fmt: skip
+"""What names a part that is meant: of the top ten, there are no more."""
 _LASTS = frozenset({"starting after", "start after", "after id", "start after id", "last id", "last seen id"})
 """What takes the id of the last item that is known."""
 _NUMBERS = frozenset({"page", "page number"})
+_TURNING = _OFFSETS | _BEGINNINGS | _LASTS | _NUMBERS
 _TOTALS = frozenset(
     {
         "total", "total count", "total result", "total item", "total record", "total hit", "total number", "total size",
         "total element", "total entry", "count total", "result total",
     }
 )  # fmt: skip
-_PAGES = frozenset({"total page", "page count", "page total", "number page", "total page count"})
-_MORE = frozenset(
-    {"has more", "has next", "has next page", "more", "has more page", "has more result", "more available"}
-)
+_PAGES = frozenset(
+    {
+        "total page", "page count", "page total", "number page", "total page count", "last page", "max page", "nb page",
+    }
+)  # fmt: skip
+MORE = frozenset(
+    {
+        "has more", "more", "has next", "has next page", "has more result", "has more item", "has more page",
+        "has more data", "more result", "more available", "is more", "is truncated", "truncated", "has another page",
+        "next page exist",
+    }
+)  # fmt: skip
+"""What is true where there is more."""
 LINKS = frozenset(
     {"next", "next url", "next link", "next page", "next page url", "next page link", "next href"}
 )
@@ -48,31 +89,57 @@ class Turning:
 
     by: Literal["items", "pages", "last"]
     """Whether the call takes how many items there were, the number of the page, or the id of the last item."""
-    tells: Literal["items", "pages", "more"]
-    """Whether a page tells how many items there are, how many pages, or only that there are more."""
+    tells: Literal["items", "pages", "more", "nothing"]
+    """Whether a page tells how many items there are, how many pages, only that there are more, or nothing at all."""
     first: int = 0
     """The number of the first page."""
     last: Path = ()
     """Where an item has the id that the call takes."""
+    size: int | None = None
+    """How many items a full page has, where nothing is told and that is known."""
 
 
 def counted_pages(ports: Ports) -> list[Link]:
-    """Give the links from what says how much there is to what says which part is asked for; one list has to be meant."""
-    if len(outer_arrays(ports)) != 1:
+    """Give the links from what says how much there is to what says which part is asked for; one list has to be meant.
+
+    Where nothing says it, they are from the list itself.
+    """
+    slots = [one for one in ports.slots if len(one.path) == 1 and _name(one.path) in _TURNING]
+    if not slots:
+        # So it is with most tools.
         return []
-    return [
-        Link(place.path, slot.path, _SURE, (Evidence("words", _SURE, _detail(place, slot)),))
-        for slot in ports.slots
-        for place in ports.places
-        if turning_of(ports, place.path, slot.path) is not None
-    ][:1]
+    if len(outer_arrays(ports)) == 1:
+        for slot in slots:
+            for place in ports.places:
+                if turning_of(ports, place.path, slot.path) is not None:
+                    detail = (
+                        f"the {_name(place.path)} says whether there is more to ask for by {_name(slot.path)}"
+                    )
+                    return [Link(place.path, slot.path, _SURE, (Evidence("words", _SURE, detail),))]
+    items = only_list(ports)
+    for slot in slots:
+        if items is not None and _guessed(ports, slot, items) is not None:
+            detail = f"after a full page there may be more to ask for by {_name(slot.path)}"
+            return [Link(items, slot.path, _GUESSED, (Evidence("words", _GUESSED, detail),))]
+    return []
+
+
+def collected(ports: Ports, link: Link) -> tuple[Path, ...]:
+    """Give the lists that grow page by page."""
+    turning = turning_of(ports, link.source, link.target)
+    guessed = turning is not None and turning.tells == "nothing"
+    return (link.source,) if guessed else outer_arrays(ports)
 
 
 def turning_of(ports: Ports, source: Path, target: Path) -> Turning | None:
     """Say how pages are turned by a place and a slot, if they are counted."""
     slot = next((one for one in ports.slots if one.path == target), None)
+    if slot is None or len(target) != 1 or slot.parameter in ports.required:
+        return None
+    if source == only_list(ports):
+        return _guessed(ports, slot, source)
     place = next((one for one in ports.places if one.path == source), None)
-    if slot is None or place is None or len(target) != 1 or slot.parameter in ports.required:
+    if place is None:
         return None
     if not source or any(step.kind != "key" for step in source):
         return None
@@ -80,14 +147,58 @@ def turning_of(ports: Ports, source: Path, target: Path) -> Turning | None:
     tells = told_by(place)
     if tells is None or (by is None and not last):
         return None
-    first = slot.default if type(slot.default) is int and slot.default in {0, 1} else 1
-    return Turning(by or "last", tells, first, last)
+    return Turning(by or "last", tells, _first(slot), last)
+
+
+def size_of(ports: Ports) -> tuple[str, int | None] | None:
+    """Give the parameter that says how many items there are to be, and how many that is where nobody says it."""
+    for one in ports.slots:
+        if len(one.path) == 1 and _name(one.path) in _SIZES and one.type.kind in _NUMERIC:
+            known = type(one.default) is int and one.default > 0
+            return one.path[0].key, one.default if known else None
+    return None
+
+
+def is_ranked(ports: Ports) -> bool:
+    """Say whether a tool's name says that it returns a part, such as the best."""
+    return not _RANKED.isdisjoint(words_of(ports.original_name or ports.tool))
+
+
+def _first(slot: Slot) -> int:
+    return slot.default if type(slot.default) is int and slot.default in {0, 1} else 1
+
+
+def _guessed(ports: Ports, slot: Slot, items: Path) -> Turning | None:
+    """Say how pages are turned of which none tells anything: those of a list that is asked for in parts."""
+    by = _by(ports, slot)
+    if by is None or len(slot.path) != 1 or slot.parameter in ports.required or is_ranked(ports):
+        return None
+    size = size_of(ports)
+    told = {one.path for one in ports.places if one.path and one.path[:-1] == items[:-1]}
+    is_numbered = by == "pages" and any(
+        _name(path) in _NUMBERS and not is_plural(path[-1].key) for path in told if path[-1].kind == "key"
+    )
+    if size is None and not is_numbered:
+        # A page of a book is no page of a list.
+        return None
+    return Turning(by, "nothing", _first(slot), size=None if size is None else size[1])
+
+
+def only_list(ports: Ports) -> Path | None:
+    """Give the one list that a tool returns, or that its result is."""
+    arrays = outer_arrays(ports)
+    if arrays:
+        return arrays[0] if len(arrays) == 1 else None
+    is_root = any(one.path for one in ports.places) and all(
+        one.path[0].kind == "each" for one in ports.places if one.path
+    )
+    return () if is_root else None
 
 
 def told_by(place: Place) -> Literal["items", "pages", "more"] | None:
     """Say what a place of a page tells of the others, if it does."""
     told = _name(place.path)
-    if told in _MORE and is_boolean(place.type):
+    if told in MORE and is_boolean(place.type):
         return "more"
     if told in LINKS and kinds_of(place.type) == {"string"}:
         return "more"
@@ -95,7 +206,7 @@ def told_by(place: Place) -> Literal["items", "pages", "more"] | None:
         return None
     if told in _TOTALS or (told == "value" and len(place.path) > 1 and _name(place.path[:-1]) in _TOTALS):
         return "items"
-    return "pages" if told in _PAGES else None
+    return "pages" if told in _PAGES or (told == "page" and is_plural(place.path[-1].key)) else None
 
 
 def _by(ports: Ports, slot: Slot) -> Literal["items", "pages"] | None:
@@ -140,10 +251,6 @@ def outer_arrays(ports: Ports) -> tuple[Path, ...]:
         if first and place.path[first].kind == "each":
             found[place.path[:first]] = None
     return tuple(found)
-
-
-def _detail(place: Place, slot: Slot) -> str:
-    return f"the {_name(place.path)} says whether there is more to ask for by {_name(slot.path)}"
 
 
 def _name(path: Path) -> str:

@@ -17,6 +17,7 @@ __all__ = [
     "ADDRESSED",
     "ALSO_NOUNS",
     "AT_THE_END",
+    "BECOMING",
     "CHANGING",
     "CHOSEN",
     "COMMON_THINGS",
@@ -25,6 +26,7 @@ __all__ = [
     "CREATING",
     "DELETING",
     "ELIDED",
+    "EXPRESSED",
     "IDENTIFYING",
     "KINDS",
     "LISTING",
@@ -110,6 +112,10 @@ ROLES = _set(
     "arrival pickup dropoff current selected given input initial home work"
 )
 """What a thing is to a tool, before the thing's own name: `from_account_id`."""
+EXPRESSED = _set("language locale currency timezone unit format encoding")
+"""What the same thing can be expressed in."""
+BECOMING = _set("to target destination output desired preferred")
+"""Before that, what it is to be expressed in, which is not what it is in now."""
 ADDRESSED = _set(
     "to cc bcc recipient attendee invitee participant guest source target image file page website site"
 )

@@ -101,6 +101,17 @@ class Match:
     axis: Axis
     path: Path
     """Where they have it, in the result of the axis's step."""
+    is_other: bool = False
+    """Whether it is the other way round, since what they have there goes into another slot: the ones that do not have it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as it is shown."""
+        told: dict[str, Any] = {
+            "path": path_text(self.path),
+            "name": self.given.have,
+            "value": self.given.value,
+        }
+        return told | ({"each": True} if self.given.each else {}) | ({"other": True} if self.is_other else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +192,12 @@ class Workflow:
             yield from task.matches
         for wanted in self.wanted:
             yield from wanted.matches
+
+    def choosing(self, step: str) -> list[Match]:
+        """Give what chooses among the items of a step's result, each once, whoever takes them."""
+        return list(
+            {(one.path, one.given.have): one for one in self.matches() if one.axis.step == step}.values()
+        )
 
     def links(self) -> Iterator[Given]:
         """Give all that goes from one step to another."""

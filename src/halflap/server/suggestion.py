@@ -87,7 +87,7 @@ _NUMBER = {"type": "number"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _TELLING = {"type": "array", "items": {"type": "object"}}
 _STEPS = _objects(
-    "id tool server arguments fan_out paginates crosses_servers",
+    "id tool server arguments fan_out paginates only_where crosses_servers",
     id=_TEXT,
     tool=_TEXT,
     server=_TEXT,
@@ -106,6 +106,11 @@ _STEPS = _objects(
     paginates={
         "type": ["object", "null"],
         "description": "The cursor that comes back, and the parameter that takes it",
+    },
+    only_where={
+        **_TELLING,
+        "description": "Of its items only those are used that have what is at hand: where they have it, and its name in "
+        "`have`; with `other`, those that have something else there",
     },
     crosses_servers={**_TELLING, "description": "Arguments that come from another server's results"},
 )
