@@ -185,7 +185,8 @@ def _behind(tail: Tail, clause: Clause, deed: Deed, hearing: Hearing) -> Object:
     """Say what is told behind a phrase: which one, or what else belongs to it."""
     heard = [hearing.hear(one) for one in _content(tail)]
     found = gathered(heard)
-    if not tail.words:
+    if not heard and not any(one.said in _IDLE for one in tail.words):
+        # `after all`
         return found._replace(restricted=(tail.lead,))
     away = tail.lead in _AWAY and not deed.verbs.isdisjoint(DESTROYING)
     if away or (tail.lead in _TOGETHER and clause.verb in _ADDING):

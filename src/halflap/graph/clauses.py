@@ -34,12 +34,14 @@ _BEGINS = PREPOSITIONS | RELATIVES | AUXILIARIES
 _LONGEST = 2_000
 """Of a longer goal the rest is not read, and so nothing in it is a command."""
 _MOST_VALUES = 200
+_LONGEST_VALUE = 200
 _SENTENCE = re.compile(r"[.;!?]+(?=\s|$)|\n+")
 _PIECE = re.compile(r"(?i)\s*,+\s*|\s+(?:and|then|&)\s+")
 _QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
 _HIDDEN = "\ue000"
 _TOKEN = re.compile(rf"{_HIDDEN}\d+{_HIDDEN}|[^\s,;!?()\[\]{{}}\"{_HIDDEN}]+|\S")
 _POSSESSIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$")
+_OF_VALUES = frozenset({"'s", "\u2019s"})
 _ENDING = re.compile(r"[.:]+$")
 _EXTENSION = re.compile(
     r"(?i)[^\s.]+\.(?:txt|md|py|json|csv|pdf|png|jpe?g|js|ts|html|xml|ya?ml|zip|docx?|xlsx?|log|sql|com|org|net|io)"
@@ -231,6 +233,9 @@ def _words(piece: str, hidden: list[Word]) -> list[Word]:
         if token.startswith(_HIDDEN):
             found.append(hidden[int(token.strip(_HIDDEN))])
             continue
+        if token in _OF_VALUES and found:
+            found[-1] = found[-1]._replace(is_possessive=True)
+            continue
         ends = _ENDING.search(token)
         text = token[: ends.start()] if ends and ends.start() else token
         bare = _POSSESSIVE.sub("", text)
@@ -257,7 +262,9 @@ def _values_hidden(text: str, have: Mapping[str, Any], hidden: list[Word]) -> st
     named: dict[str, list[str]] = {}
     for value, name in _values(have):
         named.setdefault(value.casefold(), []).append(name)
-    told = sorted((one for one in named if one.strip()), key=len, reverse=True)[:_MOST_VALUES]
+    told = sorted(
+        (one for one in named if one.strip() and len(one) <= _LONGEST_VALUE), key=len, reverse=True
+    )[:_MOST_VALUES]
     if not told:
         return text
 
@@ -274,7 +281,7 @@ def _values_hidden(text: str, have: Mapping[str, Any], hidden: list[Word]) -> st
     either = "|".join(re.escape(one) for one in told)
     # What is at hand under its whole path is meant by its last part, too.
     return re.sub(
-        rf"(?i)(?<![\w/.-])(?:\"(?:{either})\"|'(?:{either})'|(?:{either}))(?![\w/-]|\.\w)", hide, text
+        rf"(?i)(?<![\w/.'\u2019-])(?:\"(?:{either})\"|'(?:{either})'|(?:{either}))(?![\w/-]|\.\w)", hide, text
     )
 
 

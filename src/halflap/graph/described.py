@@ -130,7 +130,9 @@ def _change(first: str, then: str) -> str | None:
 
 def _says_what_like(words: list[str]) -> bool:
     """Say whether a description begins with several things and what they are like: `Free delivery slots`."""
-    ends = next((at for at, one in enumerate(words) if not one.isalpha() or one in _BEHIND_THINGS), len(words))
+    ends = next(
+        (at for at, one in enumerate(words) if not one.isalpha() or one in _BEHIND_THINGS), len(words)
+    )
     several = ends > 1 and _is_plural(words[ends - 1])
     return words[0] in _SAYS_WHICH and several and _DETERMINERS.isdisjoint(words[1:ends])
 

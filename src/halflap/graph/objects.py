@@ -128,8 +128,8 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
 def _is_value(content: Sequence[Word], at: int, deed: Deed, hearing: Hearing) -> bool:
     """Say whether a word names one thing, rather than what kind of thing it is."""
     word = content[at]
-    if word.is_identifier:
-        return True
+    if word.is_possessive or word.is_identifier:
+        return not word.is_possessive
     if word.names:
         # A word of the language says what kind, unless it goes into the call.
         return not word.text.islower() or not word.is_plain or hearing.goes_into(word)
