@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Composing"]
 
 MOST_SUGGESTED = 10
-_MOST_TARGETS = 6
+_MOST_TARGETS = 8
 """So many of the tools that fit a goal are planned for."""
 _MOST_HITS = 30
 """So many are looked at: those that change something, and are not asked for, do not keep out the others."""
@@ -100,7 +100,7 @@ class Composing(Knowing):
 
         def planned_for_goal(tools: Graph | _Allowed) -> dict[str, Any]:
             planned = [(one, plan_for(one, tools, at_hand, limit, asking)) for one in targets]
-            found = best(goal, planned, limit)
+            found = best(said, goal, planned, limit)
             return Planned(found.suggestions, (*found.missing, *told(asking, near))).to_json()
 
         return await asyncio.to_thread(
@@ -175,6 +175,8 @@ class Composing(Knowing):
     ) -> tuple[list[Meant], dict[str, Asked], list[str]]:
         """Give the tools that a goal may mean, what it says of each, and those that it only seems to mean."""
         from halflap.gateway.goals import Meant, asked_for  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.wording import candidates  # noqa: PLC0415 -- as above
+        from halflap.graph.asking import Asked  # noqa: PLC0415 -- as above
         from halflap.graph.effects import seems_to_change  # noqa: PLC0415 -- as above
 
         assert self._finder is not None
@@ -182,8 +184,12 @@ class Composing(Knowing):
         known = [hit for hit in hits if hit.name in graph.tools]
         asking = asked_for(said, [graph.tools[hit.name] for hit in known])
         scores = {hit.name: hit.score for hit in known if asking[hit.name].is_meant}
-        top = max(scores.values(), default=0.0)
+        top = max(scores.values(), default=1.0)
+        for name, fit in candidates(said, goal, graph):
+            scores[name] = max(scores.get(name, 0.0), fit * top)
+            asking.setdefault(name, Asked(is_meant=True, every=True))
         meant = [Meant(name, score / top) for name, score in scores.items() if score > 0]
+        meant.sort(key=lambda one: -one.fit)
         targets = [one for one in meant if one.fit >= _RELEVANT][:_MOST_TARGETS]
         if any(seems_to_change(graph.tools[one.tool]) for one in targets):
             return targets, asking, []

@@ -6,12 +6,19 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.catalog.words import terms
+from halflap.gateway.wording import (
+    asked_words,
+    finds_nothing,
+    gives_only_what_is_around,
+    returned,
+    said_by,
+)
 from halflap.graph.asking import asked
 from halflap.graph.effects import seems_to_change
 from halflap.graph.lack import Lack
 from halflap.graph.partial import lists_all
 from halflap.graph.plan import Planned, plan
+from halflap.graph.words import words_of
 from halflap.graph.workflow import Target
 
 if TYPE_CHECKING:
@@ -29,14 +36,14 @@ _UNSAID = 6.0
 """What it costs that nothing in a workflow has to do with any word of the goal."""
 _ELSE = 3.0
 """What it costs that the tool that it ends with fits the goal not at all."""
-_UNDONE = 3.0
-"""What it costs only to read, where the goal says the verb of a tool that changes something."""
+_UNDONE = 9.0
+"""What it costs only to read, where the goal tells to change something."""
 _LACK = 2.0
 _UNUSED = 6.0
 """What it costs that nothing of what is at hand is used: whoever says it means that."""
+_LOOKED_UP = 0.25
 _EFFORT = 0.3
 _MISSING = 1_000.0
-_IN_DESCRIPTION = 0.3
 _MORE = 4
 """So many more workflows are looked at where something is done to all: some of them may find only a part."""
 _MOST_TOLD = 3
@@ -106,7 +113,7 @@ def told(asking: Mapping[str, Asked], near: Sequence[str]) -> tuple[Lack, ...]:
     )
 
 
-def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
+def best(said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
     """Put together what was found for each tool that may be meant.
 
     What counts is how well the tool fits, whether what is called on the way says the goal's other words (`the orders of
@@ -114,14 +121,22 @@ def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Pla
     """
     if not planned:
         return Planned((), (Lack("", goal, note=_NOBODY),))
-    asked = set(terms(goal))
+    asked = asked_words(said, goal)
     does = any(_changes(one) for _, found in planned for one in found.suggestions)
+    spoken = [[said_by(one) for one in found.suggestions] for _, found in planned]
+    # What nobody speaks of tells none of them from the others.
+    known = {
+        word: weight for word, weight in asked.items() if any(word in one for made in spoken for one in made)
+    }
     ranked = []
     for at, (meant, found) in enumerate(planned):
-        for workflow in found.suggestions:
-            cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(asked, workflow) + _takes(workflow)
+        for workflow, words in zip(found.suggestions, spoken[at], strict=True):
+            cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(known, words) + _takes(workflow)
             cost += _UNUSED * _unused(workflow)
             cost += _UNDONE if does and not _changes(workflow) else 0.0
+            cost += (
+                _ELSE if gives_only_what_is_around(said, workflow) or finds_nothing(said, workflow) else 0.0
+            )
             ranked.append((cost, at, workflow))
     ranked.sort(key=lambda one: one[:2])
     if not ranked:
@@ -140,24 +155,21 @@ def _changes(workflow: Workflow) -> bool:
     return any(seems_to_change(one) for one in ends)
 
 
-def _unsaid(asked: set[str], workflow: Workflow) -> float:
+def _unsaid(asked: Mapping[str, float], words: Mapping[str, float]) -> float:
     """Say how much of what was asked nothing in a workflow says."""
     if not asked:
-        return 0.0
-    named: set[str] = set()
-    described: set[str] = set()
-    for task in workflow.tasks:
-        named.update(terms(task.ports.original_name or task.ports.tool))
-        described.update(terms(task.ports.description))
-    said = sum(1.0 if word in named else _IN_DESCRIPTION if word in described else 0.0 for word in asked)
-    return 1 - said / len(asked)
+        return 1.0
+    told = sum(weight * words.get(word, 0.0) for word, weight in asked.items())
+    return 1 - told / sum(asked.values())
 
 
 def _unused(workflow: Workflow) -> float:
     """Say how much of what is at hand no step uses."""
-    used = {one.have for task in workflow.tasks for one in task.arguments if one.origin == "have"}
-    unused = len(workflow.unused)
-    return unused / (unused + len(used)) if unused else 0.0
+    used = set(workflow.at_hand())
+    # What stands in the result can be looked up there, though nothing chooses by it.
+    shown = {words for one in workflow.wanted for words in returned(workflow.order[one.step].ports)}
+    unused = sum(_LOOKED_UP if words_of(name) in shown else 1.0 for name, _ in workflow.unused)
+    return unused / (len(workflow.unused) + len(used)) if unused else 0.0
 
 
 def _takes(workflow: Workflow) -> float:

@@ -42,6 +42,8 @@ class Deed(NamedTuple):
     """What stands before that: `credit`."""
     is_named: bool
     """Whether the name says to what, rather than the description or the parameters."""
+    parts: frozenset[str] = frozenset()
+    """What its parameters name: who books a delivery slot books a delivery, with a `slot_id`."""
     particle: str = ""
     """`off`, where it is that which is done."""
 
@@ -76,7 +78,8 @@ def _deeds(
         # `Move or rename files`
         own.update(_beside(description))
     deed = _deed(own, objects or by_text, is_named=is_named, words=words)
-    found = [deed if is_named else deed._replace(heads=deed.heads | _entities(required))]
+    named = _entities(required)
+    found = [deed._replace(parts=named) if is_named else deed._replace(heads=deed.heads | named)]
     if told.change and told.is_sure and own.isdisjoint(alike(told.change)) and not verbs & DESTROYING:
         found.append(_deed({told.change}, by_text, is_named=False, words=()))
     return tuple(found)
@@ -93,7 +96,7 @@ def _deed(verbs: set[str], objects: Sequence[str], *, is_named: bool, words: Seq
         frozenset(nouns[-1:]),
         frozenset(nouns[:-1]),
         is_named,
-        particle,
+        particle=particle,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.deeds import GENERIC
+from halflap.graph.deeds import GENERIC, alike
 from halflap.graph.effects import name_words
 from halflap.graph.hearing import Hearing, Object, gathered
 from halflap.graph.speech import ADJECTIVES, DETERMINERS, FILLERS, PRONOUNS, QUANTIFIERS, SEVERAL
@@ -106,7 +106,8 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
         refused = next(iter(told.unheld if hearing.is_told else ()), "")
         strange = [one.text for one in content if one.names and not hearing.goes_into(one)]
         return told._replace(refused=next(iter(strange), refused))
-    if not _is_its(content[at], clause, deed, is_determined=bool(phrase.small)):
+    is_part = bool(at) and _is_part(content[at - 1], content[at], deed)
+    if not is_part and not _is_its(content[at], clause, deed, is_determined=bool(phrase.small)):
         return Object(refused=content[at].text)
     heard = [hearing.hear(one) for one in content[:at]]
     strange = [one.word.text for one in heard if one.kind == "restricted"]
@@ -139,11 +140,21 @@ def _is_value(content: Sequence[Word], at: int, deed: Deed, hearing: Hearing) ->
     return word.is_name and is_behind
 
 
+def _is_part(before: Word, head: Word, deed: Deed) -> bool:
+    """Say whether a noun is what a tool takes to do it, with what it does it to before it: `delivery slot`."""
+    of = words_of(before.text)[-1:]
+    return not deed.heads.isdisjoint(of) and not deed.parts.isdisjoint(words_of(head.text)[-1:])
+
+
 def _is_its(head: Word, clause: Clause, deed: Deed, *, is_determined: bool) -> bool:
     """Say whether a noun is what a tool does it to; where nobody says what that is, any with an article is."""
     if head.is_possessive:
         return False
     if not head.names and not deed.heads.isdisjoint(words_of(head.text)[-1:]):
         return True
-    takes_any = not deed.heads or (deed.heads <= GENERIC and not deed.is_named) or clause.verb in deed.heads
+    # Who emails somebody sends an email.
+    is_sent = clause.verb in deed.heads and any(
+        clause.verb in alike(one) for one in deed.verbs - {clause.verb}
+    )
+    takes_any = not deed.heads or (deed.heads <= GENERIC and not deed.is_named) or is_sent
     return takes_any and is_determined and head.is_plain
