@@ -78,6 +78,10 @@ delete user photos
 Delete User Photo
 delete user 2fa
 delete user u2
+delete user: u1 photos
+delete user u1 as admin of the team
+delete user u1 in the group
+refund order 7 by 10 percent
 """
 NOUNS = """
 refund status of order 7
@@ -128,6 +132,12 @@ get user u1 without deleting
 delete not all users
 delete user u1 is what he said
 he said delete user u1
+tell Bob, delete user u1
+ask Bob, delete user u1
+delete user u1?
+cancel order 7 when it ships
+cancel order 7 once refunded
+cancel order 7 after the delivery
 the words are "delete user u1"
 undo the block of user u1
 stop the deploy of api
@@ -154,6 +164,9 @@ def test_what_is_done_to_a_part_or_asked_about_or_not_to_be_done_changes_nothing
 ALL = """
 delete all users | delete_user*
 delete every user | delete_user*
+delete all users? |
+can you delete all users? | delete_user*
+commit the changes | commit_changes git_commit
 delete each of the users | delete_user*
 list all users and delete them | delete_user*
 delete all users except u1 |
@@ -169,7 +182,7 @@ above all, do delete the user |
 for all I care delete the user |
 first of all block the user |
 every morning block the user |
-delete the user after all | delete_user!
+delete the user after all |
 delete the user who annoys all of us | delete_user!
 delete the user with all permissions | delete_user!
 delete a user with all their files | delete_user!

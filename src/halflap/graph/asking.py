@@ -15,7 +15,7 @@ from halflap.graph.described import is_form
 from halflap.graph.effects import name_words, seems_to_change, seems_to_destroy
 from halflap.graph.hearing import Hearing, gathered
 from halflap.graph.objects import object_of
-from halflap.graph.speech import AUXILIARIES, DETERMINERS, QUANTIFIERS, RELATIVES
+from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, QUANTIFIERS, RELATIVES
 from halflap.graph.verbs import AT_TIMES_THINGS, DESTROYING, MAKING
 from halflap.graph.words import words_of
 
@@ -32,6 +32,7 @@ __all__ = ["Asked", "asked"]
 _SAYS_ALL = frozenset({"all", "every", "everything", "everyone", "everybody"})
 _AWAY = frozenset({"from", "off", "out"})
 _TOGETHER = frozenset({"to", "into", "onto", "in", "on"})
+_AMONG = frozenset({"in", "on", "as", "at", "for", "by", "within", "inside", "with", "to", "into", "onto"})
 _ADDING = alike("add") | {"append", "attach", "assign", "put"}
 _FIRST_SENTENCE = re.compile(r"[.\n]")
 _UNSURE = "it may say that this is not to be done"
@@ -117,7 +118,7 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
         # `that are named B`: what comes next says it.
         if tail.words or number == len(told.tails)
     ]
-    refused = told.refused or _spoken_of(clause) or next((one.refused for one in behind if one.refused), "")
+    refused = told.refused or _put_off(clause) or next((one.refused for one in behind if one.refused), "")
     if refused:
         return _refused(refused)
     whole = _joined(told, behind)
@@ -144,14 +145,15 @@ def _allowed(said: Said, clause: Clause, whole: Object, kinds: frozenset[str], p
     )
 
 
-def _spoken_of(clause: Clause) -> str:
-    """Give the verb of which a clause is only the beginning: `delete user u1 is what he said`."""
+def _put_off(clause: Clause) -> str:
+    """Give the word by which a clause is not to be done, or not now: `delete user u1 is what he said`, `when it ships`."""
+    conditions = [tail.lead for tail in clause.tails if tail.lead in CONDITIONS]
     for tail in clause.tails:
         if tail.lead in RELATIVES:
-            return ""
+            break
         if tail.lead in AUXILIARIES:
             return tail.lead
-    return ""
+    return next(iter(conditions), "")
 
 
 def _rest(said: Said, clause: Clause) -> list[str]:
@@ -188,7 +190,15 @@ def _behind(tail: Tail, clause: Clause, deed: Deed, hearing: Hearing) -> Object:
     if not heard and not any(one.said in _IDLE for one in tail.words):
         # `after all`
         return found._replace(restricted=(tail.lead,))
-    away = tail.lead in _AWAY and not deed.verbs.isdisjoint(DESTROYING)
+    destroys = not deed.verbs.isdisjoint(DESTROYING)
+    if (
+        found.restricted
+        and hearing.is_told
+        and ((destroys and tail.lead in _AMONG) or not tail.lead.isalpha())
+    ):
+        # What is at hand may be more than what is meant: `delete user u1 in the group`.
+        return found._replace(refused=found.restricted[0])
+    away = tail.lead in _AWAY and destroys
     if away or (tail.lead in _TOGETHER and clause.verb in _ADDING):
         # To remove somebody from a team is not to delete them.
         strange = [one.word.text for one in heard if one.kind in {"restricted", "filter", "which"}]

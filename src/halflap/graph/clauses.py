@@ -20,6 +20,7 @@ from halflap.graph.speech import (
     QUESTIONS,
     RELATIVES,
     SPARING,
+    TELLING,
     doubt_in,
 )
 from halflap.graph.verbs import CHANGING, IDIOMS, READING
@@ -35,7 +36,8 @@ _LONGEST = 2_000
 """Of a longer goal the rest is not read, and so nothing in it is a command."""
 _MOST_VALUES = 200
 _LONGEST_VALUE = 200
-_SENTENCE = re.compile(r"[.;!?]+(?=\s|$)|\n+")
+_SENTENCE = re.compile(r"([.;!?]+)(?=\s|$)|\n+")
+_REQUEST = re.compile(r"(?i)\b(?:can|could|would|will)\s+you\b")
 _PIECE = re.compile(r"(?i)\s*,+\s*|\s+(?:and|then|&)\s+")
 _QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
 _HIDDEN = "\ue000"
@@ -135,8 +137,11 @@ def read_goal(goal: str, have: Mapping[str, Any] | None = None) -> Said:
     doubt = doubt_in(text) or ("…" if len(goal) > _LONGEST else "")
     text = _QUOTED.sub(lambda found: _hide(found[0], hidden, at_hand), text)
     clauses: list[Clause] = []
-    for sentence in _SENTENCE.split(text):
-        leads = True
+    # Sentences, and between them what ends them.
+    parts = [*_SENTENCE.split(text), ""]
+    for sentence, end in zip(parts[::2], parts[1::2], strict=True):
+        # `delete user u1?` asks whether.
+        leads = "?" not in (end or "") or _REQUEST.search(sentence) is not None
         for at, piece in enumerate(_PIECE.split(sentence.strip())):
             words = _words(_impolite(piece), hidden)
             if not words:
@@ -152,7 +157,7 @@ def read_goal(goal: str, have: Mapping[str, Any] | None = None) -> Said:
 
 def _goes_on(clause: Clause) -> bool:
     """Say whether what comes behind `and` can be a command: not inside of what is said of others."""
-    if not (clause.reads or clause.phrase):
+    if not (clause.reads or clause.phrase) or clause.verb in TELLING:
         return False
     # `messages people send and delete`
     if any(is_plural(one.text) and one.is_plain and not one.is_possessive for one in clause.phrase[:-1]):

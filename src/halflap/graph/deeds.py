@@ -68,7 +68,7 @@ def _deeds(
     leads = frozenset(words[:1]) & CHANGING if is_form(told.does, words[0] if words else "") else frozenset()
     verbs = known | leads or frozenset(words[:1])
     # What destroys has to be said, whatever else it does: to find is not to `find_and_delete`.
-    main = verbs - THINGS or verbs
+    main = leads | (verbs & DESTROYING - THINGS) if leads else verbs - THINGS or verbs
     needed = main & DESTROYING or main
     # `commit_changes`, `purge_archive`
     objects = _named_object(words, leads or main)

@@ -8,6 +8,7 @@ __all__ = [
     "ADJECTIVES",
     "AUXILIARIES",
     "BE",
+    "CONDITIONS",
     "DETERMINERS",
     "FILLERS",
     "LOOKS",
@@ -20,6 +21,7 @@ __all__ = [
     "RELATIVES",
     "SEVERAL",
     "SPARING",
+    "TELLING",
     "doubt_in",
 ]
 
@@ -53,6 +55,15 @@ LOOKS = frozenset(
      "check", "inspect", "browse"}
 )  # fmt: skip
 """What a clause begins with that asks to be told something; a command may come behind `and`."""
+TELLING = frozenset(
+    {"ask", "tell", "say", "echo", "answer", "think", "guess", "explain", "define", "translate", "suggest", "recommend",
+     "remind", "warn", "write", "note"}
+)  # fmt: skip
+"""What comes behind these may be what is said: `tell Bob, delete user u1`."""
+CONDITIONS = frozenset(
+    {"when", "once", "while", "after", "before", "during", "so", "though", "although", "because"}
+)
+"""What says when something is to be done, or why."""
 BE = frozenset({"is", "are", "was", "were", "has", "have", "had"})
 AUXILIARIES = BE | frozenset(
     {
