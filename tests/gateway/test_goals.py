@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from graph.made import ports
-from halflap.gateway.goals import asked_for, means_all
+from halflap.gateway.goals import asked_for
+from halflap.graph.asking import asked
+from halflap.graph.clauses import read_goal
+
+if TYPE_CHECKING:
+    from halflap.graph.edge import Ports
 
 TOOLS = [
     ports("list_orders"),
@@ -24,11 +30,16 @@ TOOLS = [
 
 
 def changes(goal: str) -> set[str]:
-    return {one.rpartition("__")[2] for one in asked_for(goal, TOOLS)} - {"list_orders"}
+    return meant(goal, TOOLS) - {"list_orders"}
+
+
+def meant(goal: str, tools: list[Ports]) -> set[str]:
+    found = asked_for(read_goal(goal), tools)
+    return {name.rpartition("__")[2] for name, one in found.items() if one.is_meant}
 
 
 @pytest.mark.parametrize(
-    ("goal", "meant"),
+    ("goal", "names"),
     [
         ("cancel my order", {"cancel_order"}),
         ("cancel order O-1", {"cancel_order"}),
@@ -41,8 +52,8 @@ def changes(goal: str) -> set[str]:
         ("show all orders that customers cancel", set()),
     ],
 )
-def test_what_is_done_to_all_is_meant_only_where_all_are_said(goal: str, meant: set[str]) -> None:
-    assert changes(goal) == meant
+def test_what_is_done_to_all_is_meant_only_where_all_are_said(goal: str, names: set[str]) -> None:
+    assert changes(goal) == names
 
 
 def test_who_names_what_only_one_that_does_all_is_about_is_led_to_nothing_else() -> None:
@@ -50,8 +61,8 @@ def test_who_names_what_only_one_that_does_all_is_about_is_led_to_nothing_else()
         ports("delete_customer", "customer_id"),
         replace(ports("purge_archive"), description="Delete everything."),
     ]
-    assert not asked_for("delete the old archive file", tools)
-    assert asked_for("delete a customer", tools) == {"mcp__shop__delete_customer"}
+    assert not meant("delete the old archive file", tools)
+    assert meant("delete a customer", tools) == {"delete_customer"}
 
 
 def test_whoever_wants_everything_wiped_says_so() -> None:
@@ -63,15 +74,22 @@ def test_whoever_wants_everything_wiped_says_so() -> None:
 @pytest.mark.parametrize(
     ("goal", "every"),
     [
-        ("show all orders", True),
         ("cancel all orders", True),
+        ("cancel each of the orders", True),
         ("please cancel all orders, and refund them", True),
-        ("find all late orders and cancel them", True),
+        ("find all orders and cancel them", True),
         ("find the customer and cancel every order", True),
+        ("show my orders and cancel all of them", True),
+        # Nothing that is known says which of them are late.
+        ("find the orders of last week and cancel them all", False),
+        ("cancel all orders that are late", False),
         ("list all orders and cancel the last", False),
         ("show every order, then cancel order O-1", False),
         ("cancel my order", False),
+        ("cancel the order of all customers", False),
     ],
 )
 def test_all_that_are_looked_at_are_not_all_that_are_changed(goal: str, every: bool) -> None:
-    assert means_all(goal) is every
+    found = asked(read_goal(goal), ports("cancel_order", "order_id"))
+    assert found.is_meant
+    assert found.every is every

@@ -112,6 +112,12 @@ SALES = [
         _orders_of_top,
     ),
     Task(
+        "which of the best customers have cancelled orders",
+        {"goal": "which of the best customers have cancelled orders"},
+        ["sales_top_customers", "order_history"],
+        _orders_of_top,
+    ),
+    Task(
         "all orders of one customer, page by page",
         {"want": "order_history", "have": {"customer_id": "CUST-001"}},
         ["order_history"],

@@ -10,6 +10,9 @@ from graph.made import ports
 from halflap.graph.effects import seems_to_change, seems_to_destroy
 
 CHANGING = """
+accounts | name | Opening an account.
+feed_animal | animal_id | Feeding of an animal.
+memory_pages | process_id | Free the memory pages of a process.
 account_sweep | account_id | Moves the whole balance to the savings account.
 card_replacement | account_id | Orders a new card; the old one stops working.
 patient_discharge | patient_id | Ends the stay of a patient and frees the bed.
@@ -90,6 +93,9 @@ post_status | text
 """
 
 READING = """
+delivery_slots | postcode | Free delivery slots.
+branch_hours | branch_code | Opening hours of a branch.
+feed_plan | diet | Feeding plan by diet.
 hot_deals | | Deals that are hot today.
 pupil_grades | pupil_id | Grades of a pupil.
 homework | class_id | Homework of a class.

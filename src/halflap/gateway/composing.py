@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from halflap.gateway.goals import Meant
+    from halflap.graph.asking import Asked
+    from halflap.graph.clauses import Said
     from halflap.graph.edge import Edge, Ports
     from halflap.graph.explain import Explanation
     from halflap.graph.graph import Graph
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Composing"]
 
 MOST_SUGGESTED = 10
-_MOST_TARGETS = 6
+_MOST_TARGETS = 8
 """So many of the tools that fit a goal are planned for."""
 _MOST_HITS = 30
 """So many are looked at: those that change something, and are not asked for, do not keep out the others."""
@@ -76,16 +78,17 @@ class Composing(Knowing):
         if not 1 <= limit <= MOST_SUGGESTED:
             raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}, not {limit}.")
         graph = await self.graph(behind=behind)
-        from halflap.gateway.goals import best, means_all  # noqa: PLC0415 -- see the top of `parts`
-        from halflap.graph.plan import plan  # noqa: PLC0415 -- as above
-        from halflap.graph.workflow import Target  # noqa: PLC0415 -- as above
+        from halflap.gateway.goals import best, plan_for, told  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.graph.clauses import read_goal  # noqa: PLC0415 -- as above
+        from halflap.graph.plan import Planned, plan  # noqa: PLC0415 -- as above
 
         flows = _Allowed(graph, self._may_run)
         at_hand = dict(have or {})
-        every = means_all(goal)
+        said = read_goal(goal, at_hand)
 
         if want:
             target = self._target(graph, want)
+            every = _means_all(said, graph, target.name)
 
             def planned_for(tools: Graph | _Allowed) -> dict[str, Any]:
                 return plan(tools, want=[target], have=at_hand, limit=limit, every=every).to_json()
@@ -93,25 +96,12 @@ class Composing(Knowing):
             return await asyncio.to_thread(
                 lambda: self._with_kept_out(planned_for(flows), flows, lambda: planned_for(graph))
             )
-        targets = await self._meant(goal, graph)
-        asked = frozenset(one.tool for one in targets)
+        targets, asking, near = await self._meant(goal, said, graph)
 
         def planned_for_goal(tools: Graph | _Allowed) -> dict[str, Any]:
-            planned = [
-                (
-                    one,
-                    plan(
-                        tools,
-                        want=[Target("tool", one.tool)],
-                        have=at_hand,
-                        limit=limit,
-                        every=every,
-                        asked=asked,
-                    ),
-                )
-                for one in targets
-            ]
-            return best(goal, planned, limit).to_json()
+            planned = [(one, plan_for(one, tools, at_hand, limit, asking)) for one in targets]
+            found = best(said, goal, planned, limit)
+            return Planned(found.suggestions, (*found.missing, *told(asking, near))).to_json()
 
         return await asyncio.to_thread(
             lambda: self._with_kept_out(planned_for_goal(flows), flows, lambda: planned_for_goal(graph))
@@ -184,16 +174,31 @@ class Composing(Knowing):
         self._calls.policy.admit(self.snapshot.find(name, servers, down), self.snapshot)
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
-    async def _meant(self, goal: str, graph: Graph) -> list[Meant]:
+    async def _meant(
+        self, goal: str, said: Said, graph: Graph
+    ) -> tuple[list[Meant], dict[str, Asked], list[str]]:
+        """Give the tools that a goal may mean, what it says of each, and those that it only seems to mean."""
         from halflap.gateway.goals import Meant, asked_for  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.wording import candidates  # noqa: PLC0415 -- as above
+        from halflap.graph.asking import Asked  # noqa: PLC0415 -- as above
+        from halflap.graph.effects import seems_to_change  # noqa: PLC0415 -- as above
 
         assert self._finder is not None
         hits = await self._finder.search(goal, _MOST_HITS, None)
-        found = asked_for(goal, [graph.tools[hit.name] for hit in hits if hit.name in graph.tools])
-        scores = {hit.name: hit.score for hit in hits if hit.name in found}
-        top = max(scores.values(), default=0.0)
+        known = [hit for hit in hits if hit.name in graph.tools]
+        asking = asked_for(said, [graph.tools[hit.name] for hit in known])
+        scores = {hit.name: hit.score for hit in known if asking[hit.name].is_meant}
+        top = max(scores.values(), default=1.0)
+        for name, fit in candidates(said, goal, graph):
+            scores[name] = max(scores.get(name, 0.0), fit * top)
+            asking.setdefault(name, Asked(is_meant=True, every=True))
         meant = [Meant(name, score / top) for name, score in scores.items() if score > 0]
-        return [one for one in meant if one.fit >= _RELEVANT][:_MOST_TARGETS]
+        meant.sort(key=lambda one: -one.fit)
+        targets = [one for one in meant if one.fit >= _RELEVANT][:_MOST_TARGETS]
+        if any(seems_to_change(graph.tools[one.tool]) for one in targets):
+            return targets, asking, []
+        best_of_all = max((hit.score for hit in known), default=0.0)
+        return targets, asking, [hit.name for hit in known if hit.score >= _RELEVANT * best_of_all]
 
     def _with_kept_out(
         self, found: dict[str, Any], flows: _Allowed, otherwise: Callable[[], dict[str, Any]]
@@ -249,6 +254,17 @@ class _Allowed:
 
     def into(self, tool: str) -> Sequence[Edge]:
         return [edge for edge in self._graph.into(tool) if edge.source in self._tools]
+
+
+def _means_all(said: Said, graph: Graph, tool: str) -> bool:
+    """Say whether a goal says that what is wanted is to be done to all that are found, and nothing of which."""
+    from halflap.graph.asking import asked  # noqa: PLC0415 -- see the top of `parts`
+
+    ports = graph.tools.get(tool)
+    if ports is None:
+        return False
+    way = asked(said, ports)
+    return way.is_meant and way.every and not way.kinds and not way.filters
 
 
 def _counted(edges: Sequence[Edge]) -> dict[str, Any]:

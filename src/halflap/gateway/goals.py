@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 import math
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.catalog.words import terms
-from halflap.graph.asking import is_asked_for
-from halflap.graph.effects import name_words, seems_to_change, seems_to_destroy, verbs_of
+from halflap.gateway.wording import (
+    asked_words,
+    finds_nothing,
+    gives_only_what_is_around,
+    returned,
+    said_by,
+)
+from halflap.graph.asking import asked
+from halflap.graph.effects import seems_to_change
 from halflap.graph.lack import Lack
-from halflap.graph.plan import Planned
-from halflap.graph.verbs import READING, THINGS
+from halflap.graph.partial import lists_all
+from halflap.graph.plan import Planned, plan
+from halflap.graph.words import words_of
+from halflap.graph.workflow import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from halflap.graph.asking import Asked
+    from halflap.graph.clauses import Said
     from halflap.graph.edge import Ports
+    from halflap.graph.terms import Flows
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Meant", "asked_for", "best", "means_all"]
+__all__ = ["Meant", "asked_for", "best", "plan_for", "told"]
 
 _UNSAID = 6.0
 """What it costs that nothing in a workflow has to do with any word of the goal."""
 _ELSE = 3.0
 """What it costs that the tool that it ends with fits the goal not at all."""
-_UNDONE = 3.0
-"""What it costs only to read, where the goal says the verb of a tool that changes something."""
+_UNDONE = 9.0
+"""What it costs only to read, where the goal tells to change something."""
 _LACK = 2.0
 _UNUSED = 6.0
 """What it costs that nothing of what is at hand is used: whoever says it means that."""
+_LOOKED_UP = 0.25
 _EFFORT = 0.3
 _MISSING = 1_000.0
-_IN_DESCRIPTION = 0.3
-_ALL = re.compile(r"(?i)\b(?:all|every|everything|each|alle[srn]?|tous|toutes|todos|todas)\b").search
-_CLAUSE = re.compile(r"(?i)\s*[,;.!?](?:\s+|$)(?=.)|\s+(?:and|then)\s+")
-_FIRST = re.compile(r"(?i)^\W*(?:please\s+|(?:can|could|would)\s+you\s+)*")
-_THEM = re.compile(r"(?i)\b(?:them|those|these)\b").search
-_SAYS_ALL = frozenset({"all", "every", "everything", "everyone", "everybody"})
+_MORE = 4
+"""So many more workflows are looked at where something is done to all: some of them may find only a part."""
+_MOST_TOLD = 3
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
 
 
@@ -48,60 +57,63 @@ class Meant(NamedTuple):
     fit: float
 
 
-def means_all(goal: str) -> bool:
-    """Say whether a goal says that something is to be done to all that are found.
+def asked_for(said: Said, tools: Iterable[Ports]) -> dict[str, Asked]:
+    """Say of each tool what a goal says of it: those that only read may all be meant, the others if it tells to do that."""
+    return {one.tool: asked(said, one) for one in tools}
 
-    Who lists all orders and cancels the last cancels one; who finds all that are late and cancels them means all.
+
+def plan_for(
+    one: Meant, flows: Flows, have: Mapping[str, Any], limit: int, asking: Mapping[str, Asked]
+) -> Planned:
+    """Plan for a tool that a goal means, and change on the way only what it asks for, too.
+
+    What is done to all is done so only if all that are meant, and no others, are found.
     """
-    clauses = _CLAUSE.split(goal)
-    said = [one for one in clauses if _ALL(one)]
-    if _THEM(goal) or len(said) == len(clauses):
-        return bool(said)
-    return any(_FIRST.sub("", one).casefold().partition(" ")[0] not in READING for one in said)
+    changing = {name: way for name, way in asking.items() if way.is_meant and _changes_by(flows, name)}
+    mine = asking[one.tool]
+    every = mine.every and all(way.every for way in changing.values())
+    want = [Target("tool", one.tool)]
+    names = frozenset(changing)
+    if every and changing:
+        loosely = frozenset(name for name, way in changing.items() if not way.is_open and not way.kinds)
+        found = plan(
+            flows, want=want, have=have, limit=limit + _MORE, every=True, asked=names, closed=loosely
+        )
+        kept = [work for work in found.suggestions if lists_all(work, changing)]
+        if kept and (not found.missing or kept[0] is found.suggestions[0]):
+            return Planned(tuple(kept[:limit]), found.missing)
+    closed = frozenset(name for name, way in changing.items() if not way.is_open)
+    found = plan(flows, want=want, have=have, limit=limit, asked=names, closed=closed)
+    return replace(found, missing=tuple(_with_doubt(lack, changing) for lack in found.missing))
 
 
-def asked_for(goal: str, tools: Sequence[Ports]) -> set[str]:
-    """Give the tools that a goal may mean: those that only read, and of the others those whose verb it says.
-
-    Where it also says what one of these does that to, it does not mean those that do it to something else. What does it
-    to all is meant only if all are said, or just that tool is: `clear the cart`.
-    """
-    said = set(terms(goal))
-    found = [one for one in tools if is_asked_for(goal, one)]
-    changing = {one.tool: said & _objects(one) for one in found if seems_to_change(one)}
-    named = any(changing.values())
-    every = means_all(goal)
-    return {
-        one.tool
-        for one in found
-        if one.tool not in changing
-        or ((changing[one.tool] or not named) and (every or not _does_all(goal, one)))
-    }
+def _changes_by(flows: Flows, name: str) -> bool:
+    return name in flows.tools and seems_to_change(flows.tools[name])
 
 
-def _does_all(goal: str, ports: Ports) -> bool:
-    """Say whether a tool changes all that there is, and a goal does not say its very name: `cancel my order`."""
-    if not seems_to_change(ports):
-        return False
-    words = name_words(ports)
-    if not _SAYS_ALL.isdisjoint(words):
-        return True
-    first = re.split(r"[.\n]", ports.description.strip(), maxsplit=1)[0]
-    if ports.required or not (seems_to_destroy(ports) or means_all(first)):
-        return False
-    clauses = (set(re.findall(r"[^\W_]+", one)) for one in _CLAUSE.split(goal.casefold()))
-    return not any(set(words) <= said for said in clauses)
+def _with_doubt(lack: Lack, changing: Mapping[str, Asked]) -> Lack:
+    """Say with what is missing which word of the goal left it open."""
+    way = changing.get(lack.tool)
+    if way is None or not way.doubt:
+        return lack
+    return replace(lack, note=f"{way.why[:1].upper()}{way.why[1:]}.")
 
 
-def _objects(ports: Ports) -> set[str]:
-    """Give the words of a tool's name that are not what it does."""
-    name = ports.original_name or ports.tool.rpartition("__")[2]
-    verbs = verbs_of(ports)
-    # `purge_archive` purges one.
-    return set(terms(name)) - {word for verb in verbs - THINGS or verbs for word in terms(verb)}
+def told(asking: Mapping[str, Asked], near: Sequence[str]) -> tuple[Lack, ...]:
+    """Say which tools that change something come near to a goal, and by which word of it they are not meant."""
+    found = [name for name in near if not asking[name].is_meant and asking[name].doubt]
+    return tuple(
+        Lack(
+            "",
+            name,
+            note=f"It seems to change something, and the goal does not plainly tell to do that: "
+            f"{asking[name].doubt!r}: {asking[name].why}. If it is what you mean, `want` names it outright.",
+        )
+        for name in found[:_MOST_TOLD]
+    )
 
 
-def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
+def best(said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
     """Put together what was found for each tool that may be meant.
 
     What counts is how well the tool fits, whether what is called on the way says the goal's other words (`the orders of
@@ -109,14 +121,22 @@ def best(goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Pla
     """
     if not planned:
         return Planned((), (Lack("", goal, note=_NOBODY),))
-    asked = set(terms(goal))
+    asked = asked_words(said, goal)
     does = any(_changes(one) for _, found in planned for one in found.suggestions)
+    spoken = [[said_by(one) for one in found.suggestions] for _, found in planned]
+    # What nobody speaks of tells none of them from the others.
+    known = {
+        word: weight for word, weight in asked.items() if any(word in one for made in spoken for one in made)
+    }
     ranked = []
     for at, (meant, found) in enumerate(planned):
-        for workflow in found.suggestions:
-            cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(asked, workflow) + _takes(workflow)
+        for workflow, words in zip(found.suggestions, spoken[at], strict=True):
+            cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(known, words) + _takes(workflow)
             cost += _UNUSED * _unused(workflow)
             cost += _UNDONE if does and not _changes(workflow) else 0.0
+            cost += (
+                _ELSE if gives_only_what_is_around(said, workflow) or finds_nothing(said, workflow) else 0.0
+            )
             ranked.append((cost, at, workflow))
     ranked.sort(key=lambda one: one[:2])
     if not ranked:
@@ -135,24 +155,21 @@ def _changes(workflow: Workflow) -> bool:
     return any(seems_to_change(one) for one in ends)
 
 
-def _unsaid(asked: set[str], workflow: Workflow) -> float:
+def _unsaid(asked: Mapping[str, float], words: Mapping[str, float]) -> float:
     """Say how much of what was asked nothing in a workflow says."""
     if not asked:
-        return 0.0
-    named: set[str] = set()
-    described: set[str] = set()
-    for task in workflow.tasks:
-        named.update(terms(task.ports.original_name or task.ports.tool))
-        described.update(terms(task.ports.description))
-    said = sum(1.0 if word in named else _IN_DESCRIPTION if word in described else 0.0 for word in asked)
-    return 1 - said / len(asked)
+        return 1.0
+    told = sum(weight * words.get(word, 0.0) for word, weight in asked.items())
+    return 1 - told / sum(asked.values())
 
 
 def _unused(workflow: Workflow) -> float:
     """Say how much of what is at hand no step uses."""
-    used = {one.have for task in workflow.tasks for one in task.arguments if one.origin == "have"}
-    unused = len(workflow.unused)
-    return unused / (unused + len(used)) if unused else 0.0
+    used = set(workflow.at_hand())
+    # What stands in the result can be looked up there, though nothing chooses by it.
+    shown = {words for one in workflow.wanted for words in returned(workflow.order[one.step].ports)}
+    unused = sum(_LOOKED_UP if words_of(name) in shown else 1.0 for name, _ in workflow.unused)
+    return unused / (len(workflow.unused) + len(used)) if unused else 0.0
 
 
 def _takes(workflow: Workflow) -> float:

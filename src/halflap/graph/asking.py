@@ -1,134 +1,243 @@
-"""Whether a goal asks for what a tool does: a command does, a question and what is said of others do not."""
+"""Whether a goal asks for what a tool does: for a change it has to be a command that says so, and to what.
+
+What changes something is meant only if a clause of the goal begins with its verb and goes on with what it does it to. So
+`delete the photo of user u1` deletes no user, `refund status` refunds nothing, and what nobody thought of is not done.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from halflap.graph.described import described
-from halflap.graph.effects import name_words, seems_to_change, verbs_of
-from halflap.graph.verbs import ALIKE, AT_TIMES_THINGS, CHANGING, DESTROYING, IDIOMS
+from halflap.graph.deeds import alike, deeds_of, own_words, parameters_of
+from halflap.graph.described import is_form
+from halflap.graph.effects import name_words, seems_to_change, seems_to_destroy
+from halflap.graph.hearing import Hearing, gathered
+from halflap.graph.objects import object_of
+from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, QUANTIFIERS, RELATIVES
+from halflap.graph.verbs import AT_TIMES_THINGS, DESTROYING, MAKING
+from halflap.graph.words import words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from halflap.graph.clauses import Clause, Said, Tail, Word
+    from halflap.graph.deeds import Deed
     from halflap.graph.edge import Ports
+    from halflap.graph.hearing import Object
 
-__all__ = ["is_asked_for"]
+__all__ = ["Asked", "asked"]
 
-_GOAL_WORD = re.compile(r"[^\W\d_]+|[,.;:!?]")
-_BEFORE = frozenset(
-    {"to", "and", "then", "please", "or", "also", "you", "i", "we", "now", "just", "us", "must", "will"}
-)
-"""What comes before a verb in a goal, and not before a thing."""
-_NOT = frozenset({"not", "never", "without", "don", "doesn", "dont", "no"})
-_NEAR = 3
-_POLITE = re.compile(
-    r"(?:(?:please|hey|hi|hello|ok|okay|now|then|first|kindly|so|and|just|also)(?=\W|$)\W*"
-    r"|(?:can|could|would|will)\s+you\s+"
-    r"|(?:i|we)(?:\s+would|\s*['\u2019]d)?\s+(?:like|love|want|need|have|wish)\s+(?:you\s+)?to\s+"
-    r"|(?:let\s*['\u2019]?s|let\s+us|let\s+me|help\s+me(?:\s+to)?|i\s+must|we\s+must|you\s+must)\s+)"
-)
-"""What a command begins with that says nothing of what is to be done."""
-_QUESTIONS = frozenset(
-    {"which", "who", "whom", "whose", "what", "how", "when", "where", "why", "can", "could", "may", "might", "is", "are",
-     "was", "were", "do", "does", "did", "has", "have", "had", "should", "would", "will", "am"}
-)  # fmt: skip
-_LOOKS = frozenset(
-    {"show", "list", "tell", "find", "get", "see", "count", "search", "look", "display", "view", "read", "fetch",
-     "explain", "describe", "summarize", "summarise", "compare", "analyze", "analyse", "give", "lookup", "retrieve",
-     "check", "inspect", "browse"}
-)  # fmt: skip
-"""What a goal begins with that asks to be told something; another verb may come behind `and`."""
-_OF_OTHERS = frozenset(
-    {"that", "who", "which", "whom", "whose", "what", "how", "why", "where", "when", "want", "wants", "wanted", "should",
-     "could", "can", "may", "might", "would", "refuse", "refuses", "refused", "able", "allowed", "possible"}
-)  # fmt: skip
-"""Behind these a verb says what somebody else does, or what might be done."""
-_PARTICLES = frozenset({"in", "out", "up", "down", "off", "back"})
-_SAYS_LIKE = frozenset({"is", "are", "was", "were", "has", "have", "had"})
-_NEXT = frozenset({"and", "then", ","})
-_FILLS = frozenset({"please", "then", "also", "now", "and", "just"})
-_THESE = frozenset({"it", "them", "those", "these", "this", "him", "her", "all", "each", "every"})
+_SAYS_ALL = frozenset({"all", "every", "everything", "everyone", "everybody"})
+_AWAY = frozenset({"from", "off", "out"})
+_TOGETHER = frozenset({"to", "into", "onto", "in", "on"})
+_AMONG = frozenset({"in", "on", "as", "at", "for", "by", "within", "inside", "with", "to", "into", "onto"})
+_ADDING = alike("add") | {"append", "attach", "assign", "put"}
+_FIRST_SENTENCE = re.compile(r"[.\n]")
+_UNSURE = "it may say that this is not to be done"
+_NO_COMMAND = "it is not what the goal tells to do"
+_NOT_ITS_OBJECT = "that is not what it does it to"
+_ALL_OF_THEM = "it does it to all that there are, which the goal does not say"
 
 
-def is_asked_for(goal: str, ports: Ports) -> bool:
-    """Say whether a goal names what a tool does, if that changes something; one that reads may be meant anyhow.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a goal says of a tool."""
 
-    What it does is its verb: who asks for orders asks for no `order_pizza`, and who cancels one for no `create_order`.
-    """
+    is_meant: bool
+    every: bool = False
+    """Whether it is to be done to all that are found."""
+    is_open: bool = True
+    """Whether other tools may say to which one: not where the goal says which, and nothing checks that."""
+    filters: frozenset[str] = frozenset()
+    """The names of what is at hand that say to which of all."""
+    kinds: frozenset[str] = frozenset()
+    """Words that say to which of all, where a tool that lists just those has to have been asked: `cancelled`."""
+    doubt: str = ""
+    """The word of the goal because of which it is not meant, or not done to all that are found."""
+    why: str = ""
+
+
+def asked(said: Said, ports: Ports) -> Asked:
+    """Say whether a goal means a tool: one that reads may be meant anyhow, one that changes something if it is told to."""
     if not seems_to_change(ports):
-        return True
-    # Of a word that is not known to change anything the place is what tells: it comes first.
-    verbs = verbs_of(ports) or frozenset(name_words(ports)[:1])
-    # What destroys has to be said, whatever else it does: to find is not to `find_and_delete`.
-    told = described(ports.description)
-    needed = verbs & DESTROYING or verbs | ({told.change} if told.change and told.is_sure else set())
-    return any(_says(said, verb) for said in _sentences(goal) for verb in needed)
+        return Asked(is_meant=True, every=True)
+    deeds = deeds_of(ports)
+    verbs = frozenset().union(*(alike(verb) for deed in deeds for verb in deed.verbs))
+    if said.doubt:
+        return Asked(is_meant=False, doubt=said.doubt if _is_near(said, verbs) else "", why=_UNSURE)
+    found = [
+        one
+        for at, clause in enumerate(said.clauses)
+        for deed in deeds
+        if any(clause.verb in alike(verb) for verb in deed.verbs)
+        for one in [_in_clause(said, at, deed, ports)]
+    ]
+    meant = [one for one in found if one.is_meant]
+    if not meant:
+        near = next(iter(found), None)
+        if near is None and (verb := _is_near(said, verbs)):
+            near = Asked(is_meant=False, doubt=verb, why=_NO_COMMAND)
+        return near or Asked(is_meant=False)
+    first = next((one for one in meant if one.doubt), meant[0])
+    return replace(
+        first,
+        every=all(one.every for one in meant),
+        is_open=all(one.is_open for one in meant),
+        filters=frozenset().union(*(one.filters for one in meant)),
+        kinds=frozenset().union(*(one.kinds for one in meant)),
+    )
 
 
-def _sentences(goal: str) -> list[list[str]]:
-    """Give the words of each sentence of a goal, without what makes it polite."""
-    found = []
-    for one in re.split(r"[.;!?](?=\s|$)", goal.casefold()):
-        rest = one.strip()
-        while begins := _POLITE.match(rest):
-            rest = rest[begins.end() :].lstrip()
-        found.append(_together(_GOAL_WORD.findall(rest)))
+def _is_near(said: Said, verbs: Iterable[str]) -> str:
+    """Give the word of a goal that says what a tool does, though not as a command."""
+    sure = [one for one in verbs if one not in AT_TIMES_THINGS]
+    for word in said.words:
+        if any(word == verb or (word.endswith("ing") and is_form(word, verb)) for verb in sure):
+            return word
+    return next((one.verb for one in said.clauses if one.verb in verbs), "")
+
+
+def _refused(word: str, why: str = _NOT_ITS_OBJECT) -> Asked:
+    return Asked(is_meant=False, doubt=word, why=why)
+
+
+def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
+    """Say whether a clause is a command for something that a tool does."""
+    clause = said.clauses[at]
+    if not clause.leads or (clause.verb in AT_TIMES_THINGS and _is_noun(clause)):
+        return _refused(clause.verb, _NO_COMMAND)
+    if deed.particle != clause.particle and (deed.particle or clause.particle not in own_words(ports)):
+        return _refused(clause.particle or clause.verb)
+    told = object_of(said, at, deed, ports)
+    hearing = Hearing(said, ports)
+    behind = [
+        _behind(tail, clause, deed, hearing)
+        for number, tail in enumerate(told.tails, 1)
+        # `that are named B`: what comes next says it.
+        if tail.words or number == len(told.tails)
+    ]
+    refused = told.refused or _put_off(clause) or next((one.refused for one in behind if one.refused), "")
+    if refused:
+        return _refused(refused)
+    whole = _joined(told, behind)
+    is_kind = told.every and whole.restricted == told.restricted
+    every = told.every or any(_is_of_each(one, deed, ports) for one in told.tails)
+    kinds = frozenset(told.restricted if is_kind else ())
+    return _allowed(said, clause, whole._replace(every=every), kinds, ports)
+
+
+def _allowed(said: Said, clause: Clause, whole: Object, kinds: frozenset[str], ports: Ports) -> Asked:
+    """Say to what a tool may be applied that a clause tells to apply."""
+    doubts = [*whole.restricted, *whole.unheld, *whole.which, *_rest(said, clause)]
+    unsaid = [*doubts, *whole.taken]
+    if _does_all(ports) and (unsaid or whole.filters or not (whole.every or _names_it(clause, ports))):
+        return _refused((unsaid or [*whole.filters, clause.verb])[0], _ALL_OF_THEM)
+    return Asked(
+        is_meant=True,
+        every=whole.every and not set(unsaid) - kinds,
+        is_open=not doubts,
+        kinds=kinds,
+        filters=frozenset(whole.filters),
+        doubt=doubts[0] if doubts else "",
+        why=_says_which(doubts[0]) if doubts else "",
+    )
+
+
+def _put_off(clause: Clause) -> str:
+    """Give the word by which a clause is not to be done, or not now: `delete user u1 is what he said`, `when it ships`."""
+    conditions = [tail.lead for tail in clause.tails if tail.lead in CONDITIONS]
+    for tail in clause.tails:
+        if tail.lead in RELATIVES:
+            break
+        if tail.lead in AUXILIARIES:
+            return tail.lead
+    return next(iter(conditions), "")
+
+
+def _rest(said: Said, clause: Clause) -> list[str]:
+    """Give what else a goal says that neither does nor asks for anything: it may say what to leave out."""
+    return [one.verb for one in said.clauses if one is not clause and not one.is_whole][:1]
+
+
+def _says_which(word: str) -> str:
+    """Say why a word of a goal leaves it open to which one something is to be done."""
+    return f"{word!r} says to which, and nothing at hand does: say it in `have`"
+
+
+def _is_noun(clause: Clause) -> bool:
+    """Say whether what could be a verb is rather a thing: `commit changes of yesterday`, `transfer of`."""
+    bare = all(one.is_plain and one.said not in DETERMINERS and not one.names for one in clause.phrase)
+    return bare and bool(clause.tails) and clause.tails[0].lead == "of"
+
+
+def _joined(told: Object, behind: Iterable[Object]) -> Object:
+    parts = [told, *behind]
+    return told._replace(
+        restricted=tuple(word for one in parts for word in one.restricted),
+        unheld=tuple(word for one in parts for word in one.unheld),
+        which=tuple(word for one in parts for word in one.which),
+        taken=tuple(word for one in parts for word in one.taken),
+        filters=tuple(word for one in parts for word in one.filters),
+    )
+
+
+def _behind(tail: Tail, clause: Clause, deed: Deed, hearing: Hearing) -> Object:
+    """Say what is told behind a phrase: which one, or what else belongs to it."""
+    heard = [hearing.hear(one) for one in _content(tail)]
+    found = gathered(heard)
+    if not heard and not any(one.said in _IDLE for one in tail.words):
+        # `after all`
+        return found._replace(restricted=(tail.lead,))
+    destroys = not deed.verbs.isdisjoint(DESTROYING)
+    if (
+        found.restricted
+        and hearing.is_told
+        and ((destroys and tail.lead in _AMONG) or not tail.lead.isalpha())
+    ):
+        # What is at hand may be more than what is meant: `delete user u1 in the group`.
+        return found._replace(refused=found.restricted[0])
+    away = tail.lead in _AWAY and destroys
+    if away or (tail.lead in _TOGETHER and clause.verb in _ADDING):
+        # To remove somebody from a team is not to delete them.
+        strange = [one.word.text for one in heard if one.kind in {"restricted", "filter", "which"}]
+        return found._replace(refused=next(iter(strange), ""))
     return found
 
 
-def _together(said: list[str]) -> list[str]:
-    """Write as one what is one verb: `shut down`, `get rid of`."""
-    found: list[str] = []
-    for word in said:
-        before = found[-1] if found else ""
-        one = IDIOMS.get((before, word)) or (before + word if word in _PARTICLES else "")
-        if one in CHANGING:
-            found[-1] = one
-        else:
-            found.append(word)
-    return found
+_IDLE = frozenset(
+    {"me", "us", "you", "good", "is", "are", "was", "were", "it", "him", "them", "his", "myself"}
+)
 
 
-def _says(said: list[str], verb: str) -> bool:
-    alike = {verb, *(one for group in ALIKE if verb in group for one in group)}
-    return any(_is_said(said, at, one) and _is_command(said, at) for at in range(len(said)) for one in alike)
+def _content(tail: Tail) -> Iterator[Word]:
+    for word in tail.words:
+        if word.is_mark:
+            continue
+        if word.names or word.is_quoted or word.said not in DETERMINERS | _IDLE:
+            yield word
 
 
-def _is_command(said: list[str], at: int) -> bool:
-    """Say whether what stands at a place of a sentence is to be done, rather than asked about or told of others."""
-    if said[0] in _QUESTIONS:
+def _is_of_each(tail: Tail, deed: Deed, ports: Ports) -> bool:
+    """Say whether something is made for each: `send a letter to every patient`."""
+    if tail.lead not in {"to", "for"} or not tail.words or tail.words[0].said not in QUANTIFIERS:
         return False
-    if not at:
+    nouns = [one for one in _content(tail) if not one.names]
+    makes = not deed.verbs.isdisjoint(MAKING) and not seems_to_destroy(ports)
+    return makes and len(nouns) == 1 and set(words_of(nouns[0].text)) <= parameters_of(ports)
+
+
+def _does_all(ports: Ports) -> bool:
+    """Say whether a tool changes all that there is, whatever it is told."""
+    if not _SAYS_ALL.isdisjoint(name_words(ports)):
         return True
-    before = at - 1
-    while before > 0 and said[before] in _FILLS - _NEXT:
-        before -= 1
-    joined = said[before] in _NEXT
-    if joined and said[at + 1 : at + 2] and said[at + 1] in _THESE:
-        # `find orders that are late and cancel them`
-        return True
-    others = [one for one in range(at) if said[one] in _OF_OTHERS]
-    if others and not (joined and all(said[one + 1] in _SAYS_LIKE for one in others)):
-        # What is only like something does nothing: `find the order that is late and cancel the shipment`
-        return False
-    return joined or said[0] not in _LOOKS
+    first = _FIRST_SENTENCE.split(ports.description.strip(), maxsplit=1)[0].casefold()
+    all_said = not _SAYS_ALL.isdisjoint(re.findall(r"[^\W_]+", first))
+    return not ports.required and (seems_to_destroy(ports) or all_said)
 
 
-def _is_said(said: list[str], at: int, verb: str) -> bool:
-    """Say whether a word of a goal is a verb, and this one: no `cancelled` order, no `delete` button's."""
-    if not _NOT.isdisjoint(said[max(0, at - _NEAR) : at]):
-        return False
-    if verb in AT_TIMES_THINGS and said[at + 1 : at + 2] == ["of"]:
-        # `transfers` are listed, and the `transfer of` something is one of them.
-        return False
-    before = said[at - 1] if at else ""
-    leads = not at or not before.isalpha() or before in _BEFORE or before.endswith("ly")
-    if said[at] == verb:
-        return leads or (
-            verb not in AT_TIMES_THINGS and before not in {"the", "a", "an", "of", "last", "latest"}
-        )
-    return leads and said[at] in {
-        f"{verb}ing",
-        f"{verb[:-1]}ing" if verb[-1] == "e" else "",
-        f"{verb}{verb[-1]}ing",
-    }
+def _names_it(clause: Clause, ports: Ports) -> bool:
+    """Say whether a clause says the very name of a tool: `clear the cart`; but none that says `all` itself."""
+    words = set(name_words(ports))
+    return _SAYS_ALL.isdisjoint(words) and words <= {clause.verb, *(one.said for one in clause.phrase)}

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from halflap.graph.things import is_thing
+from halflap.graph.things import REPORTS, is_thing
 from halflap.graph.verbs import AT_TIMES_THINGS, CHANGING, DESTROYING, HARMLESS_WITH, SAID_READING
 
 __all__ = ["Described", "described", "is_form"]
@@ -56,6 +56,7 @@ _NEVER_SEVERAL = frozenset(
     {"put", "buy", "close", "open", "write", "save", "merge", "push", "fill", "complete"}
 )
 """What is a thing at times, but as the first word of a sentence is done."""
+_SAYS_WHICH = frozenset({"free"})
 _SENDS = frozenset({"send", "submit", "post", "issue", "put"})
 _QUERIES = frozenset({"query", "request", "search", "question", "prompt"})
 _OBJECT_WITHIN = 6
@@ -83,12 +84,12 @@ def described(description: str) -> Described:
     if not words or not words[0].isascii():
         return Described("", None, is_sure=False, reads=False)
     first, then = words[0], words[1] if len(words) > 1 else ""
-    change = _change(first, then)
+    change = None if _says_what_like(words) else _change(first, then)
     if _is_harmless(_CHANGES.get(first, ""), words[1:]):
         return Described(first, None, is_sure=False, reads=True)
     if change is not None:
         return Described(first, change, is_sure=_is_sure(change, words), reads=False)
-    reads = first in _READS or first in _BEGINS_THINGS
+    reads = first in _READS or first in _BEGINS_THINGS or _says_what_like(words)
     told = reads or is_thing(first) or then in _BEHIND_THINGS or (_is_plural(first) and not then.isalpha())
     if not told and then in {"a", "an", "the", "it"}:
         # `Fines a driver`: whatever that is, it is done.
@@ -117,11 +118,23 @@ def _change(first: str, then: str) -> str | None:
     verb = _CHANGES.get(first)
     if verb is None or verb in SAID_READING - DESTROYING or then == "of":
         return None
+    if first.endswith("ing") and verb in AT_TIMES_THINGS - DESTROYING and then in REPORTS:
+        # `Opening hours`
+        return None
     if verb not in AT_TIMES_THINGS or verb in _NEVER_SEVERAL or then in _DETERMINERS:
         return verb
     # `Order details`, `Orders that`; but `Order pizza`
     is_told = first != verb or is_thing(then) or then in _BEHIND_THINGS or not then.isalpha()
     return None if is_told else verb
+
+
+def _says_what_like(words: list[str]) -> bool:
+    """Say whether a description begins with several things and what they are like: `Free delivery slots`."""
+    ends = next(
+        (at for at, one in enumerate(words) if not one.isalpha() or one in _BEHIND_THINGS), len(words)
+    )
+    several = ends > 1 and _is_plural(words[ends - 1])
+    return words[0] in _SAYS_WHICH and several and _DETERMINERS.isdisjoint(words[1:ends])
 
 
 def _is_sure(verb: str, words: list[str]) -> bool:

@@ -58,6 +58,7 @@ _TOLD = TELLS | {
     "fee",
     "fees",
 }
+_PLANS = frozenset({"plan", "plans", "calendar", "guide", "chart"})
 _LOOKED_UP = frozenset({"geocode", "list", "search", "lookup", "get", "find", "show", "read"})
 _LEADS_TO_A_THING = frozenset({"to", "with", "as", "from", "about", "by", "of", "for"})
 _HANDED_OVER = [
@@ -274,7 +275,7 @@ def _is_about(words: list[str], at: int, own: frozenset[str], said: _Said) -> bo
         object_ = rest[0] in own or rest[0].removesuffix("s") in own
         # `email_summary` with a `to`
         is_written = word in _WRITTEN and any(_is_handed_over(one) for one in said.required)
-        told = rest[0] in REPORTS or (said.reads and rest[-1] in MOSTLY_THINGS)
+        told = rest[0] in REPORTS or (said.reads and (rest[-1] in MOSTLY_THINGS or rest[-1] in _PLANS))
         return any(_is_plain_verb(one) for one in rest) or (told and not object_ and not is_written)
     if not said.required:
         return word not in TAKE_NOTHING

@@ -65,16 +65,18 @@ class Terms:
         wanted: frozenset[str] = frozenset(),
         *,
         asked: frozenset[str] = frozenset(),
+        closed: frozenset[str] = frozenset(),
         every: bool = True,
     ) -> None:
         """`wanted`: tools that are to be called, whatever they do; `every`: what is changed may be all that is found.
 
-        `asked`: tools that may change something on the way.
+        `asked`: tools that may change something on the way; `closed`: those that no other may tell to what.
         """
         self.graph = graph
         self.have = have
         self.wanted = wanted
         self.asked = asked
+        self.closed = closed
         self.every = every
         self.barred: set[tuple[str, str]] = set()
         """Tools, each with one that it may take nothing from, since that one is called in a loop."""
@@ -115,6 +117,8 @@ class Terms:
         What changes something gets nothing that would do it to all that is found, unless that is asked for.
         """
         found = self.all_offers(tool)
+        if tool in self.closed:
+            return {}
         if self.every or not self.is_guarded(tool):
             return found
         kept = {

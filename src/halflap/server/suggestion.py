@@ -139,7 +139,11 @@ _OUTPUT = {
     "type": "object",
     "properties": {
         "suggestions": {**_SUGGESTIONS, "description": "The best first; no two use the same tools"},
-        "missing": {**_MISSING, "description": "What could not be supplied, where nothing gets all the way"},
+        "missing": {
+            **_MISSING,
+            "description": "What could not be supplied, where nothing gets all the way; and tools that change something, "
+            "which the goal does not plainly tell to use (`note` says why)",
+        },
     },
     "required": ["suggestions", "missing"],
 }

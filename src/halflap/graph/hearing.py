@@ -1,0 +1,105 @@
+"""What a word of a goal says to a tool: what it does anyhow, what it is told, to which it is to be done, or nothing known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from halflap.graph.deeds import own_words, parameters_of
+from halflap.graph.speech import ADJECTIVES
+from halflap.graph.words import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from halflap.graph.clauses import Said, Tail, Word
+    from halflap.graph.edge import Ports
+
+__all__ = ["Heard", "Hearing", "Object", "gathered"]
+
+Kind = Literal["own", "told", "filter", "taken", "which", "unheld", "restricted"]
+
+
+class Object(NamedTuple):
+    """What is said of what something is to be done to."""
+
+    refused: str = ""
+    """The word because of which it is not what the tool does it to."""
+    every: bool = False
+    restricted: tuple[str, ...] = ()
+    """Words that say to which, and that nothing knows."""
+    unheld: tuple[str, ...] = ()
+    """What names one thing and is not at hand."""
+    which: tuple[str, ...] = ()
+    """Words such as `last`, or one that stands for what was named before."""
+    taken: tuple[str, ...] = ()
+    """Words for what the tool takes, of which nothing is at hand."""
+    filters: tuple[str, ...] = ()
+    """The names of what is at hand that says to which."""
+    tails: tuple[Tail, ...] = ()
+    """All that is said behind."""
+
+
+class Heard(NamedTuple):
+    """What one word says."""
+
+    kind: Kind
+    word: Word
+    names: tuple[str, ...] = ()
+
+
+class Hearing:
+    """What a tool knows of the words of a goal."""
+
+    def __init__(self, said: Said, ports: Ports) -> None:
+        self._said = said
+        self._own = own_words(ports)
+        self._takes = parameters_of(ports)
+        self._slots = {words_of(slot.parameter) for slot in ports.slots}
+
+    @property
+    def is_told(self) -> bool:
+        """Whether something that the tool takes is at hand."""
+        return any(
+            value is not None and words_of(name) in self._slots for name, value in self._said.have.items()
+        )
+
+    def goes_into(self, word: Word) -> bool:
+        """Say whether a word is a value at hand that the tool takes."""
+        return self._into(word.names)
+
+    def hear(self, word: Word) -> Heard:
+        """Say what a word is."""
+        words = set(words_of(word.text))
+        if word.names:
+            return Heard("told" if self._into(word.names) else "filter", word, word.names)
+        if word.said in ADJECTIVES:
+            return Heard("which", word)
+        if word.is_plain and words <= self._own:
+            return Heard("own", word)
+        held = tuple(name for name in self._said.have if words and words <= set(words_of(name)))
+        if held:
+            return Heard("told" if self._into(held) else "filter", word, held)
+        if word.is_plain and words <= self._takes:
+            return Heard("taken", word)
+        is_named = word.is_identifier or word.is_name
+        return Heard("unheld" if is_named else "restricted", word)
+
+    def _into(self, names: Iterable[str]) -> bool:
+        return any(words_of(name) in self._slots or words_of(name)[-1:] in self._slots for name in names)
+
+
+def gathered(heard: Iterable[Heard]) -> Object:
+    """Put together what words say."""
+    found = list(heard)
+
+    def of(kind: Kind) -> tuple[str, ...]:
+        return tuple(one.word.text for one in found if one.kind == kind)
+
+    filters = tuple(name for one in found if one.kind == "filter" for name in one.names)
+    return Object(
+        restricted=of("restricted"),
+        unheld=of("unheld"),
+        which=of("which"),
+        taken=of("taken"),
+        filters=filters,
+    )
