@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
 HEADINGS = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
 TEXTS = explanations()
-FAMILIES = {"halflap", "tool", "shape"}
+FAMILIES = {"halflap", "tool", "shape", "dspy-program"}
 """Classes that others are made of, and that nothing raises."""
-OWN_WORDS = {"run-failed", "upstream", "tool-failed", "demo"}
+OWN_WORDS = {"run-failed", "upstream", "tool-failed", "dspy-program-failed", "demo"}
 """The words of these are the program's or a server's; the demo's are tested with it."""
 
 

@@ -3,6 +3,7 @@
 from halflap.config.linting import LintConfig, LintIgnore
 from halflap.config.load import Config, load_config
 from halflap.config.places import user_config_dir, user_data_dir
+from halflap.config.programs import LmConfig, ProgramsConfig
 from halflap.config.project import (
     ProjectFile,
     find_project_files,
@@ -34,6 +35,8 @@ __all__ = [
     "LearningConfig",
     "LintConfig",
     "LintIgnore",
+    "LmConfig",
+    "ProgramsConfig",
     "ProjectFile",
     "Record",
     "ServerConfig",

@@ -16,6 +16,7 @@ from halflap.config.kinds import WRONG
 from halflap.config.linting import LintConfig
 from halflap.config.nodes import Node, Problems, shown, with_repeated
 from halflap.config.places import path_from, user_config_dir, user_data_dir, working_folder
+from halflap.config.programs import ProgramsConfig
 from halflap.config.project import ProjectFile, look_around, read_project_servers
 from halflap.config.servers import ServerReader
 from halflap.config.settings import (
@@ -58,6 +59,7 @@ class Config:
     graph: GraphConfig = field(default_factory=GraphConfig)
     lint: LintConfig = field(default_factory=LintConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
+    programs: ProgramsConfig = field(default_factory=ProgramsConfig)
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
     data_dir: Path = field(default_factory=user_data_dir)

@@ -28,6 +28,13 @@
     │   └── ShapeBrokenError        it is damaged, or nothing of the kind
     ├── BackfillError           a log cannot be read, or not to its end
     ├── ScriptError             a file is no script, or a saved one cannot be used
+    ├── ProgramError            a saved DSPy program; `programs.py` has these
+    │   ├── ProgramNotFoundError    no DSPy program of that name
+    │   ├── ProgramBrokenError      its folder cannot be used: every problem in it, with its place
+    │   ├── ProgramInputsError      the inputs do not fit it
+    │   ├── ProgramFailedError      it could not be run, or did not come to its end
+    │   ├── ProgramTimeoutError     it took longer than it may
+    │   └── ProgramCacheError       answers of the language model cannot be kept, or not be read again
     ├── ClientFileError         a file of a client cannot be read, or not be changed as wanted
     ├── SandboxError            programs cannot run here, or this one could not
     │   └── ScriptsTooDeepError     scripts call each other too deep, or in a circle
@@ -40,8 +47,18 @@ should look at; `halflap explain CODE` says what it means.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from halflap.errors.programs import (
+    ProgramBrokenError,
+    ProgramCacheError,
+    ProgramError,
+    ProgramFailedError,
+    ProgramInputsError,
+    ProgramNotFoundError,
+    ProgramTimeoutError,
+)
+from halflap.errors.root import HalflapError, cut, quoted
 from halflap.problems import ArgumentProblem, ConfigProblem
 
 if TYPE_CHECKING:
@@ -58,6 +75,13 @@ __all__ = [
     "FileError",
     "HalflapError",
     "InvalidArgumentsError",
+    "ProgramBrokenError",
+    "ProgramCacheError",
+    "ProgramError",
+    "ProgramFailedError",
+    "ProgramInputsError",
+    "ProgramNotFoundError",
+    "ProgramTimeoutError",
     "RunNotFoundError",
     "SandboxError",
     "ScriptError",
@@ -86,22 +110,6 @@ __all__ = [
 ]
 
 _MOST_TOOLS_IN_TEXT = 10
-_LONGEST_NAME_IN_TEXT = 200
-
-
-def _cut(name: str) -> str:
-    """Give as much of a name as a text needs: anybody may ask for one of a million letters."""
-    return name if len(name) <= _LONGEST_NAME_IN_TEXT else f"{name[: _LONGEST_NAME_IN_TEXT - 1]}…"
-
-
-def _quoted(name: str) -> str:
-    return repr(_cut(name))
-
-
-class HalflapError(Exception):
-    """The root: anything that Halflap raises on purpose."""
-
-    code: ClassVar[str] = "halflap"
 
 
 class ConfigError(HalflapError):
@@ -129,7 +137,7 @@ class ServerNotFoundError(UsageError):
         self.name = name
         self.known = tuple(known)
         there = ", ".join(self.known) or "none"
-        super().__init__(f"There is no server named {_quoted(name)}{having}. There are: {there}.")
+        super().__init__(f"There is no server named {quoted(name)}{having}. There are: {there}.")
 
 
 class ScriptNotFoundError(UsageError):
@@ -215,20 +223,20 @@ class ToolNotFoundError(ToolError):
         self.available = tuple(available)
         self.of_server = tuple(of_server)
         self.unavailable_reason = unavailable_reason
-        lines = [f"There is no tool named {_quoted(name)}."]
+        lines = [f"There is no tool named {quoted(name)}."]
         if none_known and server is None:
             lines.append(
                 "No tool is known at all: `halflap init` takes in the servers of your clients, `halflap doctor` says how "
                 "those are that are configured."
             )
         if unavailable_reason is not None:
-            lines = [f"Whether there is a tool {_quoted(name)} is not known."]
+            lines = [f"Whether there is a tool {quoted(name)} is not known."]
         if self.suggestions:
-            lines.append("Did you mean " + " or ".join(_quoted(one) for one in self.suggestions) + "?")
+            lines.append("Did you mean " + " or ".join(quoted(one) for one in self.suggestions) + "?")
         if unavailable_reason is not None:
             lines.append(f"Server {server!r} is not available: {unavailable_reason}")
         elif server is not None and of_server:
-            shown = ", ".join(_cut(one) for one in of_server[:_MOST_TOOLS_IN_TEXT])
+            shown = ", ".join(cut(one) for one in of_server[:_MOST_TOOLS_IN_TEXT])
             more = len(of_server) - _MOST_TOOLS_IN_TEXT
             lines.append(f"Server {server!r} has: {shown}" + (f", and {more} more." if more > 0 else "."))
         elif server is not None:
@@ -244,7 +252,7 @@ class ToolBlockedError(ToolError):
     def __init__(self, name: str, rule: str) -> None:
         self.name = name
         self.rule = rule
-        super().__init__(f"{_quoted(name)} is not available: {rule} keeps it from being called.")
+        super().__init__(f"{quoted(name)} is not available: {rule} keeps it from being called.")
 
 
 class ToolHeldError(ToolError):
@@ -256,7 +264,7 @@ class ToolHeldError(ToolError):
         self.name = name
         self.changed = tuple(changed)
         super().__init__(
-            f"{_quoted(name)} is held: its {', '.join(self.changed) or 'definition'} changed since it was accepted. "
+            f"{quoted(name)} is held: its {', '.join(self.changed) or 'definition'} changed since it was accepted. "
             f"Look at it with `halflap inspect {name}`, then accept it with `halflap trust --tool {name}`."
         )
 
@@ -275,7 +283,7 @@ class InvalidArgumentsError(ToolError):
     def __init__(self, name: str, problems: Sequence[ArgumentProblem], signature: str = "") -> None:
         self.name = name
         self.problems = tuple(problems)
-        lines = [f"The arguments do not fit {_quoted(name)}; nothing was sent."]
+        lines = [f"The arguments do not fit {quoted(name)}; nothing was sent."]
         lines += [f"- {problem}" for problem in self.problems]
         if signature:
             lines.append(f"It takes: {signature}")
@@ -293,7 +301,7 @@ class ToolFailedError(ToolError):
         self.rpc_code = rpc_code
         self.message = message
         super().__init__(
-            f"Server {server!r} answered the call of {_quoted(name)} with error {rpc_code}: {message}"
+            f"Server {server!r} answered the call of {quoted(name)} with error {rpc_code}: {message}"
         )
 
 

@@ -1,0 +1,1 @@
+"""Saved DSPy programs: folders of JSON, read without DSPy, and run with it."""
