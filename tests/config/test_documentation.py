@@ -58,7 +58,7 @@ def test_the_page_has_an_example_of_each_form() -> None:
 @pytest.mark.parametrize(("kind", "text"), EXAMPLES)
 def test_every_example_of_the_page_can_be_used(desk: Desk, kind: str, text: str) -> None:
     desk.user(text, f"config.{kind}")
-    assert desk.load(TRACKER_TOKEN="t").warnings == ()
+    assert desk.load(TRACKER_TOKEN="t", MODEL_KEY="k").warnings == ()
 
 
 def test_the_python_of_the_page_runs() -> None:

@@ -16,7 +16,7 @@ from halflap.config.kinds import WRONG
 from halflap.config.linting import LintConfig
 from halflap.config.nodes import Node, Problems, shown, with_repeated
 from halflap.config.places import path_from, user_config_dir, user_data_dir, working_folder
-from halflap.config.programs import ProgramsConfig
+from halflap.config.programs import ProgramsConfig, read_programs
 from halflap.config.project import ProjectFile, look_around, read_project_servers
 from halflap.config.servers import ServerReader
 from halflap.config.settings import (
@@ -213,6 +213,14 @@ class _UserReader:
             graph=GraphConfig(**sections["graph"]),
             lint=self._lint(sections["lint"]),
             http=self._http(root, sections["http"]),
+            programs=read_programs(
+                sections["programs"],
+                root.mapping.get("programs", Node(None)),
+                self.problems,
+                expand=self._text,
+                folder=self.folder,
+                home=self.scope.home,
+            ),
             roots=self._roots(root),
             warnings=tuple(self.warnings),
             upstream=upstream,

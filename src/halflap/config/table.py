@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.config.kinds import WRONG, Choice, Flag, Kind, ListOf, MapOf, Number, Text, Value
 from halflap.config.linting import FAIL_ON, IgnoreKind, RuleKind, SeverityKind
 from halflap.config.nodes import shown
+from halflap.config.programs import CacheKind, LmKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -230,6 +231,26 @@ SETTINGS: tuple[Setting, ...] = (
         {},
         "Who is let in, each by a token of their own, instead of everybody by the one that Halflap makes.",
     ),
+    Setting(
+        "programs.root",
+        _PLACE,
+        None,
+        "The folder of your DSPy programs. Without it there are those that ship with Halflap.",
+    ),
+    Setting(
+        "programs.watch",
+        Flag(),
+        False,
+        "DSPy programs whose files change are loaded anew, without being asked to.",
+    ),
+    Setting("programs.timeout_seconds", _SECONDS, 60.0, "How long a DSPy program may run."),
+    Setting(
+        "programs.cache",
+        CacheKind(),
+        None,
+        "Where answers of the language model are kept, so that the same question is not asked twice; by default a folder of Halflap's own.",
+    ),
+    Setting("programs.lm", LmKind(), None, "The language model that DSPy programs ask."),
     Setting("upstream.start_timeout_seconds", _SECONDS, 30.0, "How long a server may take to start."),
     Setting(
         "upstream.call_timeout_seconds",
