@@ -113,8 +113,6 @@ def _typed(field: Field, kind: Callable[..., Any]) -> tuple[Any, Any]:
     settings: dict[str, Any] = limits_of(field.schema)
     if field.description:
         settings["desc"] = field.description
-    if "default" in field.schema and kind is dspy.OutputField:
-        settings["default"] = field.schema["default"]
     return python_type(field.schema, field.name), kind(**settings)
 
 

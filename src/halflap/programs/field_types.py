@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import types
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -90,19 +89,15 @@ def _inner(schema: Mapping[str, Any], name: str) -> Any:
 def _model(schema: Mapping[str, Any], name: str) -> Any:
     required = schema.get("required", ())
     fields: dict[str, Any] = {}
-    for number, (key, inner) in enumerate(schema["properties"].items()):
-        settings: dict[str, Any] = {
-            ours: inner[theirs]
-            for ours, theirs in (("title", "title"), ("description", "description"), ("default", "default"))
-            if theirs in inner and not (theirs == "title" and "properties" in inner)
-        }
+    for key, inner in schema["properties"].items():
+        # The title of an object is the name of its class.
+        told = ("description", "default") if "properties" in inner else ("title", "description", "default")
+        settings: dict[str, Any] = {name: inner[name] for name in told if name in inner}
         settings.update(limits_of(inner))
         annotation = python_type(inner, key)
         if key not in required and "default" not in inner:
             annotation, settings["default"] = Union[annotation, None], None  # noqa: UP007
-        if not _is_plain(key):
-            settings["alias"] = key
-        fields[key if _is_plain(key) else f"field_{number}"] = (annotation, pydantic.Field(**settings))
+        fields[key] = (annotation, pydantic.Field(**settings))
     further = schema.get("additionalProperties")
     extra: Any = {None: "ignore", False: "forbid"}.get(
         further if isinstance(further, bool) else None, "allow"
@@ -112,16 +107,6 @@ def _model(schema: Mapping[str, Any], name: str) -> Any:
     config = pydantic.ConfigDict(extra=extra, protected_namespaces=())
     return pydantic.create_model(
         _class_name(schema.get("title", name)), __config__=config, __doc__=schema.get("description"), **fields
-    )
-
-
-def _is_plain(name: str) -> bool:
-    """Say whether a property can be called so in a model: no keyword, nothing that a model has by itself."""
-    return (
-        name.isidentifier()
-        and not keyword.iskeyword(name)
-        and not name.startswith(("_", "model_"))
-        and not hasattr(pydantic.BaseModel, name)
     )
 
 

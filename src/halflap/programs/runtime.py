@@ -123,18 +123,18 @@ class Runtime:
                 ended = time.perf_counter()
         except TimeoutError as error:
             if not clock.expired():
-                raise self._failed(stored, error, lm, running) from error
+                raise await self._failed(stored, error, lm, running) from error
             raise ProgramTimeoutError(stored.name, round(time.perf_counter() - began, 1)) from None
         except ProgramError:
             raise
         except Exception as error:
-            raise self._failed(stored, error, lm, running) from error
+            raise await self._failed(stored, error, lm, running) from error
         outputs = {
             field.name: plain(prediction[field.name], field.schema) for field in stored.manifest.outputs
         }
         problems = problems_of(outputs, built.validator)
         if problems:
-            self._forget(running)
+            await self._forget(running)
             told = "\n- ".join(["what the model gave is not what the manifest says:", *problems])
             raise ProgramFailedError(stored.name, told)
         return Outcome(
@@ -202,21 +202,21 @@ class Runtime:
             )
         return {name: tool for name, tool in found.items() if tool is not None}
 
-    def _failed(
+    async def _failed(
         self, stored: Stored, error: BaseException, lm: LmConfig, running: Running
     ) -> ProgramFailedError:
         from halflap.programs.failures import in_plain_words, is_of_model  # noqa: PLC0415  # imports DSPy
 
         if not is_of_model(error):
             # An answer that is of no use, or a mistake of ours or DSPy's, which then is in the log.
-            self._forget(running)
+            await self._forget(running)
         said = in_plain_words(error, lm, self._config.timeout_seconds)
         return ProgramFailedError(stored.name, said)
 
-    def _forget(self, running: Running) -> None:
+    async def _forget(self, running: Running) -> None:
         """Let go of what the model answered: kept, it would fail in the same way for ever."""
         if self._answers is not None:
-            self._answers.forget(running.keys)
+            await asyncio.to_thread(self._answers.forget, running.keys)
 
 
 def import_dspy(name: str) -> None:
