@@ -39,10 +39,15 @@ def stored(name: str = "answerer", state: Mapping[str, Any] | None = None, **man
     }
     files = [json.dumps(said).encode()]
     read = read_manifest(files[0], name=name)
-    empty = {key: {"demos": []} for one in read.predictors for key in signatures_of(one)}
+    empty: dict[str, Any] = {key: {"demos": []} for one in read.predictors for key in signatures_of(one)}
     files.append(json.dumps(state or empty).encode())
     return Stored(
-        read, read_state(files[1], read), sha256(b"".join(files)).hexdigest(), None, ("1.0.0",), datetime.now(UTC)
+        read,
+        read_state(files[1], read),
+        sha256(b"".join(files)).hexdigest(),
+        None,
+        ("1.0.0",),
+        datetime.now(UTC),
     )
 
 

@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from programs.chat_server import Answer, Asked, chatting
-from programs.chat_server import said as said_as_fields
-from programs.running import KEY, Tools, configured, of_type, predictor, runtime, stored
 
 from halflap.config import ProgramsConfig
 from halflap.errors import (
@@ -29,6 +26,9 @@ from halflap.errors import (
 )
 from halflap.programs.fields import RESERVED
 from halflap.values import CallContext, Result
+from programs.chat_server import Answer, Asked, chatting
+from programs.chat_server import said as said_as_fields
+from programs.running import KEY, Tools, configured, of_type, predictor, runtime, stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,11 @@ def react(asked: Asked) -> dict[str, Any]:
         return {"reasoning": "I asked.", "reply": asked.inputs["observation_0"]}
     if "observation_0" in asked.last:
         return {"next_thought": "Enough.", "next_tool_name": "finish", "next_tool_args": {}}
-    return {"next_thought": "Ask.", "next_tool_name": "mcp__desk__weather", "next_tool_args": {"city": "Rome"}}
+    return {
+        "next_thought": "Ask.",
+        "next_tool_name": "mcp__desk__weather",
+        "next_tool_args": {"city": "Rome"},
+    }
 
 
 class TestWhatIsAsked:
@@ -97,7 +101,9 @@ class TestWhatIsAsked:
         run(story())
 
     def test_steps_are_fed_as_they_are_wired(self, run: Callable[..., Any], tmp_path: Path) -> None:
-        second = predictor("judge", "ChainOfThought", inputs=[{"name": "claim"}], outputs=[of_type("sure", "number")])
+        second = predictor(
+            "judge", "ChainOfThought", inputs=[{"name": "claim"}], outputs=[of_type("sure", "number")]
+        )
         program = stored(
             predictors=[predictor(), second],
             outputs=[{"name": "reply"}, {"name": "why"}, of_type("sure", "number")],
@@ -160,7 +166,9 @@ class TestWhatIsAsked:
         async def story() -> None:
             with chatting(echo) as model:
                 async with runtime(configured(model.url), tmp_path) as programs:
-                    program = stored(predictors=[predictor(inputs=[{"name": name}], outputs=[{"name": f"{name}s"}])])
+                    program = stored(
+                        predictors=[predictor(inputs=[{"name": name}], outputs=[{"name": f"{name}s"}])]
+                    )
                     outcome = await programs.execute(program, {name: "x"}, CallContext())
             assert outcome.outputs == {f"{name}s": f"{name}s of {{'{name}': 'x'}}"}
 
@@ -226,7 +234,10 @@ TROUBLES = {
     "empty": (Answer(""), "answered nothing"),
     "nonsense": (Answer("It is warm."), r"has no `reply`, `degrees`.*It is warm"),
     "one missing": (Answer("[[ ## reply ## ]]\nRome"), r"has no `degrees`"),
-    "wrong type": (Answer("[[ ## reply ## ]]\nRome\n[[ ## degrees ## ]]\nhot"), r"`degrees` is not an integer"),
+    "wrong type": (
+        Answer("[[ ## reply ## ]]\nRome\n[[ ## degrees ## ]]\nhot"),
+        r"`degrees` is not an integer",
+    ),
 }
 
 
@@ -253,7 +264,9 @@ class TestFailures:
     ) -> None:
         async def story() -> None:
             async with runtime(configured("http://127.0.0.1:9/v1"), tmp_path) as programs:
-                with pytest.raises(ProgramFailedError, match=r"127\.0\.0\.1:9/v1 cannot be reached.*api_base"):
+                with pytest.raises(
+                    ProgramFailedError, match=r"127\.0\.0\.1:9/v1 cannot be reached.*api_base"
+                ):
                     await programs.execute(stored(), QUESTION, CallContext())
 
         run(story())
@@ -269,7 +282,9 @@ class TestFailures:
 
         run(story())
 
-    def test_a_model_that_is_too_slow_is_not_waited_for(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_a_model_that_is_too_slow_is_not_waited_for(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
         async def story() -> None:
             with chatting(lambda _: Answer("late", delay=30)) as model:
                 async with runtime(configured(model.url, timeout=0.2 + load_time()), tmp_path) as programs:
@@ -304,10 +319,14 @@ def replace_timeout(config: ProgramsConfig, seconds: float) -> ProgramsConfig:
 
 class TestTools:
     program = staticmethod(
-        lambda: stored(predictors=[predictor("plan", "ReAct", tools=["mcp__desk__weather"], max_iterations=3)])
+        lambda: stored(
+            predictors=[predictor("plan", "ReAct", tools=["mcp__desk__weather"], max_iterations=3)]
+        )
     )
 
-    def test_tools_are_called_for_whoever_runs_the_program(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_tools_are_called_for_whoever_runs_the_program(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
         tools = Tools(answer="31 degrees")
 
         async def story() -> None:
@@ -328,7 +347,10 @@ class TestTools:
         ("answer", "told"),
         [
             (ToolRefusedError("Not without the person's word."), "Error: Not without the person's word."),
-            (Result(content=({"type": "text", "text": "No such city"},), is_error=True), "Error: No such city"),
+            (
+                Result(content=({"type": "text", "text": "No such city"},), is_error=True),
+                "Error: No such city",
+            ),
             (RuntimeError("a bug"), "Error: the call of mcp__desk__weather failed within Halflap"),
             (Result(structured_content={"warm": True}, has_structured_content=True), '{"warm": true}'),
             (Result(content=({"type": "image", "data": "eA=="},)), "image: not shown"),
@@ -357,7 +379,7 @@ class TestTools:
 
         async def story() -> None:
             tools = Tools()
-            tools.call = call  # type: ignore[method-assign]
+            tools.call = call  # type: ignore[method-assign, assignment]
             with chatting(react) as model:
                 async with runtime(configured(model.url), tmp_path, tools) as programs:
                     task = asyncio.create_task(programs.execute(self.program(), QUESTION, CallContext()))
@@ -369,7 +391,9 @@ class TestTools:
 
         run(story())
 
-    def test_a_tool_that_is_not_in_the_catalogue_is_named(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_a_tool_that_is_not_in_the_catalogue_is_named(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
         program = stored(predictors=[predictor("plan", "ReAct", tools=["mcp__desk__gone"])])
 
         async def story() -> None:
@@ -471,7 +495,8 @@ class TestCache:
         run(story())
 
     @pytest.mark.parametrize(
-        "damage", ["corrupt", "pickle", "folder is a file", "link", "fifo", "huge", "other", "deep", "unwritable"]
+        "damage",
+        ["corrupt", "pickle", "folder is a file", "link", "fifo", "huge", "other", "deep", "unwritable"],
     )
     def test_a_broken_cache_is_logged_and_the_program_runs(
         self, damage: str, run: Callable[..., Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -550,10 +575,14 @@ class TestWhereItIsAsked:
 
         run(story())
 
-    def test_a_program_that_dspy_cannot_build_is_broken(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_a_program_that_dspy_cannot_build_is_broken(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
         """As there is no manifest that is read and cannot be built, one that was never read stands for it."""
         program = stored()
-        wrong = replace(program.manifest.predictors[0], inputs=(replace(program.manifest.inputs[0], name="_x"),))
+        wrong = replace(
+            program.manifest.predictors[0], inputs=(replace(program.manifest.inputs[0], name="_x"),)
+        )
         program = replace(program, manifest=replace(program.manifest, predictors=(wrong,)))
 
         async def story() -> None:

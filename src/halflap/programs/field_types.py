@@ -40,6 +40,12 @@ _UNSAYABLE_KEYS = {
 }
 
 
+_RULES = (
+    "validators", "field_validators", "root_validators", "model_validators", "field_serializers", "model_serializers",
+    "computed_fields",
+)  # fmt: skip
+
+
 class NotSayableError(Exception):
     """A type that a field's schema cannot say."""
 
@@ -99,11 +105,7 @@ def _model(schema: Mapping[str, Any], name: str) -> Any:
             annotation, settings["default"] = Union[annotation, None], None  # noqa: UP007
         fields[key] = (annotation, pydantic.Field(**settings))
     further = schema.get("additionalProperties")
-    extra: Any = {None: "ignore", False: "forbid"}.get(
-        further if isinstance(further, bool) else None, "allow"
-    )
-    if further is not None and further is not False:
-        extra = "allow"
+    extra: Any = "ignore" if further is None else "forbid" if further is False else "allow"
     config = pydantic.ConfigDict(extra=extra, protected_namespaces=())
     return pydantic.create_model(
         _class_name(schema.get("title", name)), __config__=config, __doc__=schema.get("description"), **fields
@@ -171,6 +173,11 @@ def _schema_of_union(annotation: Any, inner: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _schema_of_model(model: type[pydantic.BaseModel]) -> dict[str, Any]:
+    if model.__module__.partition(".")[0] == "dspy":
+        raise NotSayableError(f"DSPy's own type {model.__name__}")
+    rules = model.__pydantic_decorators__
+    if any(getattr(rules, kind) for kind in _RULES):
+        raise NotSayableError(f"the model {model.__name__}, which has validators or serializers of its own")
     if (
         model.model_config.get("extra") not in {None, "ignore", "forbid", "allow"}
         or model.__pydantic_root_model__
