@@ -167,7 +167,9 @@ class TestRoundTrip:
         export(travel(), "travel", library, tool=tools)
         with pytest.raises(UsageError, match="already"):
             export(travel(), "travel", library, tool=tools)
-        assert export(travel(), "travel", library, tool=tools, version="1.1.0").versions == ("1.0.0", "1.1.0")
+        export(travel(), "travel", library, tool=tools, version="1.1.0")
+        found = library.read().find("travel")
+        assert (found.manifest.version, found.versions) == ("1.0.0", ("1.0.0", "1.1.0"))
 
 
 def _module(forward: Callable[..., Any], **steps: Any) -> Any:

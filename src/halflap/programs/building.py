@@ -9,17 +9,19 @@ import dspy
 from dspy.adapters.types.tool import convert_input_schema_to_tool_args
 
 from halflap.programs.field_types import limits_of, python_type
+from halflap.programs.model import SETTING, current
 from halflap.programs.parts import INPUTS, signatures_of
-from halflap.programs.running import RUNNING, observation
+from halflap.programs.running import observation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from halflap.programs.parts import Field, Predictor, Wiring
+    from halflap.programs.running import Running
     from halflap.programs.state import PredictorState, State
     from halflap.values import Tool
 
-__all__ = ["CatalogueTool", "Steps", "build_steps", "predicts_of", "settings_for"]
+__all__ = ["CatalogueTool", "Steps", "build_steps", "predicts_of", "settings_for", "state_of"]
 
 
 class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
@@ -27,13 +29,13 @@ class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
 
     async def acall(self, /, **arguments: Any) -> str:
         """Call it. Arguments are checked where all are; what is wrong with them is told to the model."""
-        running = RUNNING.get()
+        running = current()
         assert running is not None, "a program is run by its runtime"
         return await observation(running, self.name, arguments)
 
     def __call__(self, /, **arguments: Any) -> str:
         """Do the same from a thread, as DSPy's optimizers do."""
-        running = RUNNING.get()
+        running = current()
         assert running is not None, "a program is run by its runtime"
         return asyncio.run_coroutine_threadsafe(
             observation(running, self.name, arguments), running.loop
@@ -141,7 +143,16 @@ def predicts_of(predictor: Predictor, step: Any) -> dict[str, Any]:
             return dict(zip(keys, [step.react, step.extract.predict], strict=True))
 
 
-def settings_for(model: Any, adapter: str) -> Any:
+def state_of(steps: Iterable[tuple[Predictor, Any]]) -> dict[str, Any]:
+    """Give the state of each step under its key, as DSPy saves it, without what an optimizer noted for itself."""
+    return {
+        key: {**predict.dump_state(), "lm": None, "train": [], "traces": []}
+        for predictor, step in steps
+        for key, predict in predicts_of(predictor, step).items()
+    }
+
+
+def settings_for(model: Any, adapter: str, running: Running) -> Any:
     """Give DSPy's settings for one execution: all that could come from elsewhere, or stay, is said."""
     return dspy.context(
         lm=model,
@@ -156,6 +167,7 @@ def settings_for(model: Any, adapter: str) -> Any:
         caller_modules=None,
         caller_predict=None,
         warn_on_type_mismatch=False,
+        **{SETTING: running},
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from halflap.programs.state import State
     from halflap.values import Tool
 
-__all__ = ["describe", "export", "load_object"]
+__all__ = ["describe", "export", "load_object", "stdout_is_data"]
 
 _COMPARED: Final = range(100, 104)
 """Other values than those that the wiring was found with."""
@@ -42,7 +42,7 @@ def load_object(name: str, folder: Path | None = None) -> Any:
     place = str(folder or Path.cwd())
     if place not in sys.path:
         sys.path.insert(0, place)
-    with _stdout_is_data():
+    with stdout_is_data():
         try:
             found: Any = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
@@ -78,7 +78,7 @@ def describe(
 ) -> tuple[Manifest, State]:
     """Say a module as manifest and state; raises everything of it that they cannot say. Not on the loop."""
     import_dspy(name)
-    with _stdout_is_data():
+    with stdout_is_data():
         found, told = _found(module, name, tool)
         manifest = Manifest(
             name=name,
@@ -109,7 +109,7 @@ def export(
     """Write a module into the library. What is there already is never overwritten. Not on the loop."""
     manifest, state = describe(module, name, tool=tool, **said)
     saved = library.save(manifest, state)
-    with _stdout_is_data():
+    with stdout_is_data():
         _compare(module, saved.manifest, saved.state, tool)
     return saved
 
@@ -142,18 +142,10 @@ def _found(module: Any, name: str, tool: Callable[[str], Tool | None]) -> tuple[
 
 
 def _state_of(name: str, found: Found) -> bytes:
-    """Give the state of each step under its key, as DSPy saves it."""
-    from halflap.programs.building import predicts_of  # noqa: PLC0415  # imports DSPy
+    from halflap.programs.building import state_of  # noqa: PLC0415  # imports DSPy
 
-    saved = {
-        key: predict.dump_state()
-        for unit in found.order
-        for key, predict in predicts_of(unit.predictor, unit.module).items()
-    }
-    for one in saved.values():
-        # What an optimizer noted for itself is not what the model is asked with.
-        one.update(lm=None, train=[], traces=[])
     try:
+        saved = state_of((unit.predictor, unit.module) for unit in found.order)
         return json.dumps(saved, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
         raise _refusal(name, [f"a demo holds a value that JSON cannot say: {error}."]) from None
@@ -208,7 +200,7 @@ def _refusal(name: str, problems: list[str] | tuple[str, ...]) -> UsageError:
 
 
 @contextlib.contextmanager
-def _stdout_is_data() -> Iterator[None]:
+def stdout_is_data() -> Iterator[None]:
     """Send what the user's code prints to stderr."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

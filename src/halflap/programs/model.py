@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
     from halflap.config import LmConfig
     from halflap.programs.answers import Answers
+    from halflap.programs.running import Running
 
-__all__ = ["Model", "is_timeout", "make_model"]
+__all__ = ["SETTING", "Model", "current", "is_timeout", "make_model"]
 
+SETTING: Final = "halflap_running"
+"""Under which DSPy's settings hold the execution, for the threads that DSPy starts."""
 _RETRIES: Final = 2
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 20.0
@@ -67,6 +70,9 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
         """Do the same in a thread of its own, as DSPy's optimizers do."""
+        running = current()
+        if running is not None and running.stopped.is_set():
+            raise LMError("it was stopped")
         key = self._key(prompt, messages, settings)
         found = None
         if self.answers is not None and key is not None:
@@ -80,7 +86,13 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
                 outputs = super().__call__(prompt, messages=messages, **settings)
                 break
             except LMError as error:
-                time.sleep(_pause(error, pauses))
+                try:
+                    time.sleep(_pause(error, pauses))
+                except LMError:
+                    if running is not None and running.trouble is None:
+                        running.trouble = error
+                        running.stopped.set()
+                    raise
         if self.answers is not None and key is not None:
             self.answers.keep(key, outputs)
         return outputs
@@ -91,8 +103,13 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         return answer_key(self.namespace, {"prompt": prompt, "messages": messages, **request})
 
 
+def current() -> Running | None:
+    """Give the execution that this belongs to, also in a thread that DSPy started: it hands on its settings alone."""
+    return RUNNING.get() or dspy.settings.get(SETTING)
+
+
 def _count(key: str | None, *, hit: bool) -> None:
-    running = RUNNING.get()
+    running = current()
     if running is not None:
         running.asked += 1
         running.hits += hit
@@ -110,7 +127,7 @@ def _pause(error: LMError, pauses: Iterator[float]) -> float:
     if pause is None or not is_retryable_lm_error(error) or is_timeout(error):
         raise error
     wanted = max(pause, error.retry_after or 0.0)
-    running = RUNNING.get()
+    running = current()
     left = None if running is None else running.seconds_left
     if wanted > _LONGEST_PAUSE or (left is not None and wanted >= left):
         raise error

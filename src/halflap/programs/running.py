@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -40,6 +41,10 @@ class Running:
     """How often of those it had answered before."""
     keys: list[str] = field(default_factory=list)
     """Under which its answers are kept."""
+    trouble: BaseException | None = None
+    """Why the model could not be asked, for optimizers, which would go on without it."""
+    stopped: threading.Event = field(default_factory=threading.Event)
+    """Set when nobody waits for it any more, for threads that cannot be cancelled."""
 
     @property
     def cache_hit(self) -> bool:

@@ -22,6 +22,7 @@ from halflap.schema import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from halflap.config import LmConfig, ProgramsConfig
@@ -77,7 +78,7 @@ class Runtime:
         data_dir: Path,
     ) -> None:
         self._config = config
-        self._call = call
+        self.call = call
         self._tool = tool
         folder = None if config.cache == "off" else config.cache or data_dir / _CACHE_FOLDER
         self._answers = None if folder is None else Answers(folder)
@@ -109,26 +110,26 @@ class Runtime:
                 f"it was not run. DSPy programs and scripts can call each other {_DEEPEST} deep, and this would be one "
                 "more. Do they call each other in a circle?",
             )
-        lm = self._lm(stored.name)
+        self._lm(stored.name)
         loop = asyncio.get_running_loop()
         limit = loop.time() + self._config.timeout_seconds
         deadline = limit if context.deadline is None else min(limit, context.deadline)
         inner = replace(context, deadline=deadline, depth=context.depth + 1, progress=None, cancelled=None)
-        running = Running(self._call, inner, loop)
+        running = Running(self.call, inner, loop)
         try:
             async with asyncio.timeout_at(deadline) as clock:
                 built, model = await self._ready(stored)
                 started = time.perf_counter()
-                prediction = await _run(built, model, lm, values, running)
+                prediction = await self.run(built.module, model, values, running)
                 ended = time.perf_counter()
         except TimeoutError as error:
             if not clock.expired():
-                raise await self._failed(stored, error, lm, running) from error
+                raise await self._failed(stored, error, running) from error
             raise ProgramTimeoutError(stored.name, round(time.perf_counter() - began, 1)) from None
         except ProgramError:
             raise
         except Exception as error:
-            raise await self._failed(stored, error, lm, running) from error
+            raise await self._failed(stored, error, running) from error
         outputs = {
             field.name: plain(prediction[field.name], field.schema) for field in stored.manifest.outputs
         }
@@ -143,6 +144,47 @@ class Runtime:
             total_time_ms=_milliseconds(time.perf_counter() - began),
             cache_hit=running.cache_hit,
         )
+
+    # For whoever runs modules in ways of their own ----------------------------------------------------
+
+    async def run(
+        self, module: Any, model: Model, values: Mapping[str, Any], running: Running
+    ) -> Mapping[str, Any]:
+        """Run a module in a context of its own: nothing of DSPy's settings comes from elsewhere or is left behind."""
+        token = RUNNING.set(running)
+        try:
+            with self.settings(model, running):
+                prediction: Mapping[str, Any] = await module.acall(**values)
+                return prediction
+        finally:
+            RUNNING.reset(token)
+
+    def settings(self, model: Model, running: Running) -> AbstractContextManager[None]:
+        """Give DSPy's settings for an execution."""
+        from halflap.programs.building import settings_for  # noqa: PLC0415  # imports DSPy
+
+        adapter = "chat" if self._config.lm is None else self._config.lm.adapter
+        given: AbstractContextManager[None] = settings_for(model, adapter, running)
+        return given
+
+    def fresh(self, stored: Stored) -> Any:
+        """Build a module that is nobody else's; not on the loop."""
+        tools = self._tools(stored)
+        import_dspy(stored.name)
+        return _build(stored, tools).module
+
+    def told(self, error: BaseException) -> str:
+        """Say in plain words what went wrong."""
+        from halflap.programs.failures import in_plain_words  # noqa: PLC0415  # imports DSPy
+
+        return in_plain_words(error, self._lm(""), self._config.timeout_seconds)
+
+    @staticmethod
+    def is_of_model(error: BaseException) -> bool:
+        """Say whether the model could not be asked."""
+        from halflap.programs.failures import is_of_model  # noqa: PLC0415  # imports DSPy
+
+        return is_of_model(error)
 
     async def aclose(self) -> None:
         """Let go of the connections to the model."""
@@ -202,16 +244,11 @@ class Runtime:
             )
         return {name: tool for name, tool in found.items() if tool is not None}
 
-    async def _failed(
-        self, stored: Stored, error: BaseException, lm: LmConfig, running: Running
-    ) -> ProgramFailedError:
-        from halflap.programs.failures import in_plain_words, is_of_model  # noqa: PLC0415  # imports DSPy
-
-        if not is_of_model(error):
+    async def _failed(self, stored: Stored, error: BaseException, running: Running) -> ProgramFailedError:
+        if not self.is_of_model(error):
             # An answer that is of no use, or a mistake of ours or DSPy's, which then is in the log.
             await self._forget(running)
-        said = in_plain_words(error, lm, self._config.timeout_seconds)
-        return ProgramFailedError(stored.name, said)
+        return ProgramFailedError(stored.name, self.told(error))
 
     async def _forget(self, running: Running) -> None:
         """Let go of what the model answered: kept, it would fail in the same way for ever."""
@@ -260,21 +297,6 @@ def _build(stored: Stored, tools: Mapping[str, Tool]) -> Built:
             manifest.name, [f"DSPy cannot build it: {type(error).__name__}: {error}"]
         ) from error
     return Built(stored, module, compile_schema(manifest.output_schema))
-
-
-async def _run(
-    built: Built, model: Model, lm: LmConfig, values: Mapping[str, Any], running: Running
-) -> Mapping[str, Any]:
-    """Run it in a context of its own: of DSPy's settings, nothing is taken from elsewhere and nothing is left behind."""
-    from halflap.programs.building import settings_for  # noqa: PLC0415  # imports DSPy
-
-    token = RUNNING.set(running)
-    try:
-        with settings_for(model, lm.adapter):
-            prediction: Mapping[str, Any] = await built.module.acall(**values)
-            return prediction
-    finally:
-        RUNNING.reset(token)
 
 
 def _milliseconds(seconds: float) -> float:
