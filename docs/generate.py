@@ -54,6 +54,9 @@ def pages() -> dict[Path, str]:
         "reference/commands.md": commands_page(),
         "reference/mcp-tools.md": tools_page(own_tools()),
         "reference/python.md": python_page(),
+        "reference/dspy-manifest.schema.json": files("halflap")
+        .joinpath("programs/manifest.schema.json")
+        .read_text(encoding="utf-8"),
         "configuration.md": with_tables((DOCS / "configuration.md").read_text(encoding="utf-8")),
     }
     return {DOCS / name: text.rstrip("\n") + "\n" for name, text in made.items()}

@@ -1,4 +1,4 @@
-"""What is installed from a wheel has all that the demo needs."""
+"""What is installed from a wheel has all that it needs: the demo's servers, and the DSPy programs that ship."""
 
 from __future__ import annotations
 
@@ -63,3 +63,15 @@ def test_the_demo_runs_from_a_wheel_alone(python: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert f"All {len(SCENES)} steps held" in done.stdout
+
+
+def test_the_dspy_programs_and_the_schema_of_their_manifests_are_in_the_wheel(python: Path) -> None:
+    code = (
+        "import halflap.programs.library as one; print(one.__file__); print(*one.Library(None).read().programs); "
+        "print((one.SHIPPED.parent / 'manifest.schema.json').stat().st_size)"
+    )
+    found = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True)
+    place, names, size = found.stdout.splitlines()
+    assert Path(place).is_relative_to(python.parents[1].resolve())
+    assert names == "anomaly_forensics resource_router runtime_adaptation worklet_selector"
+    assert int(size) > 0

@@ -27,6 +27,8 @@ from halflap.errors import (
     ConfigError,
     HalflapError,
     InvalidArgumentsError,
+    ProgramNotFoundError,
+    ProgramTimeoutError,
     ServerNotFoundError,
     ToolBlockedError,
     ToolHeldError,
@@ -36,9 +38,12 @@ from halflap.execution.report import Execution, failure_text, limit_text
 from halflap.execution.sandbox import Ending
 from halflap.learn.drift import What
 from halflap.observe import exchange
+from halflap.programs.inputs import check_inputs
+from halflap.programs.library import Library
 from halflap.scripts import read_definition
 from halflap.server.http import Guard, bind, keep_token
 from halflap.store import MISTAKEN, open_store
+from programs.written import put
 from support import ROOT
 
 if TYPE_CHECKING:
@@ -220,6 +225,20 @@ def test_errors_with_words_of_their_own_give_the_messages_of_the_page() -> None:
     )
 
 
+def test_dspy_programs_give_the_messages_of_the_page(tmp_path: Path) -> None:
+    triage = put(tmp_path).joinpath("manifest.json")
+    triage.write_bytes(triage.read_bytes().replace(b'"ChainOfThought"', b'"Chain"'))
+    shelf, shipped = Library(tmp_path).read(), Library(None).read()
+    selector = shipped.find("worklet_selector").manifest
+    inputs = {"workflow_description": "Process loan application"}
+    assert is_shown(error_of(lambda: shelf.find("triage")), tmp_path)
+    assert is_shown(error_of(lambda: check_inputs(selector, inputs)), tmp_path)
+    assert is_shown(
+        ProgramNotFoundError("unknown_program", ["worklet_selector", "resource_router"]), tmp_path
+    )
+    assert is_shown(ProgramTimeoutError("worklet_selector", 60.0), tmp_path)
+
+
 @pytest.mark.parametrize("outcome", ["timeout", "cpu", "memory", "output"])
 def test_the_limits_of_programs_give_the_messages_of_the_page(outcome: str) -> None:
     assert limit_text(outcome, halflap.Config().execution) == example(f"run-{outcome}")
@@ -335,7 +354,8 @@ DONE = {
     *FILES, *PROGRAMS, "config", "config-not-found", "config-unreadable", "config-project-key", "config-changed",
     "config-trust", "server-not-found", "tool-not-found", "tool-blocked", "tool-held", "invalid-arguments",
     "run-timeout", "run-cpu", "run-memory", "run-output", "run-crashed", "run-misused", "run-cancelled", "store", "store-broken", "token-file", "file", "script",
-    "shape-broken", "shape-too-new", "serve", "http-host", "http-origin", "http-token",
+    "shape-broken", "shape-too-new", "dspy-program-broken", "dspy-program-inputs", "dspy-program-not-found",
+    "dspy-program-timeout", "serve", "http-host", "http-origin", "http-token",
 }  # fmt: skip
 """What is provoked above. Of the others, the words are looked for in the source."""
 

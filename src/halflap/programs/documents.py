@@ -85,7 +85,8 @@ def read_json(data: bytes) -> Any:
     try:
         value = _DECODER.decode(data.decode("utf-8-sig"))
     except ValueError as error:
-        raise UnreadableError(f"it is {why_no_json(error)}.") from None
+        why = why_no_json(error)
+        raise UnreadableError(f"{'it is ' if why.startswith('not ') else ''}{why}.") from None
     except RecursionError:
         raise UnreadableError(_TOO_DEEP) from None
     for count, part in enumerate(_parts(value)):

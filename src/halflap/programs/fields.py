@@ -27,7 +27,7 @@ _OF_A_MODEL = frozenset({
 })  # fmt: skip
 """What pydantic's models have as their own."""
 RESERVED = _OF_A_MODEL | {
-    "append", "config", "delete", "demos", "dump_state", "equals", "fields", "input_fields", "insert",
+    "append", "append_instructions", "config", "delete", "demos", "dump_state", "equals", "fields", "input_fields", "insert",
     "instance", "instructions", "lm", "load_state", "max_iters", "new_signature", "output_fields", "prediction",
     "prepend", "self", "signature", "with_instructions", "with_updated_fields",
 }  # fmt: skip

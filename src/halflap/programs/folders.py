@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["VERSIONS", "look", "names_in", "opened", "opened_root", "read_files", "versions_in"]
+__all__ = ["VERSIONS", "is_still", "look", "names_in", "opened", "opened_root", "read_files", "versions_in"]
 
 VERSIONS = "versions"
 
@@ -50,6 +50,14 @@ def opened(name: str, folder: int, program: str) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def is_still(name: str, root: int, folder: int) -> bool:
+    """Say whether a folder that was opened is the one that has the name now."""
+    try:
+        return os.path.samestat(os.stat(name, dir_fd=root, follow_symlinks=False), os.fstat(folder))
+    except OSError:
+        return False
 
 
 def names_in(root: int) -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from halflap.errors import FileError, ProgramBrokenError, ProgramNotFoundError, UsageError
 from halflap.programs.folders import (
     VERSIONS,
+    is_still,
     look,
     names_in,
     opened,
@@ -38,6 +39,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 """The programs that come with Halflap."""
 
 _MOST = 1_000
+_MOST_SWAPS = 20
 _LONGEST_SHOWN = 100
 _FRESH_SECONDS = 0.1
 """Files that changed so shortly before they were looked at may change again without looking different."""
@@ -115,7 +117,7 @@ class Library:
                 shelf = self._read(looks, root)
         except OSError as error:
             looks, shelf = {}, Shelf(problem=self._unreadable(error))
-        self._looks = {name: one for name, one in looks.items() if not _is_fresh(one)}
+        self._looks = {name: () if _is_fresh(one) else one for name, one in looks.items()}
         if shelf != self._shelf:
             self._shelf = shelf
         return self._shelf
@@ -147,12 +149,23 @@ class Library:
         return Shelf(programs, broken)
 
     def _read_one(self, root: int, name: str, *steps: str) -> Stored:
-        with ExitStack() as stack:
-            folder = inner = stack.enter_context(opened(name, root, name))
-            for step in steps:
-                inner = stack.enter_context(opened(step, inner, name))
-            files = read_files(inner, name)
-            kept = versions_in(folder)
+        # A folder that was swapped for another while it was read is emptied: then it is the other that counts.
+        for _ in range(_MOST_SWAPS):
+            with ExitStack() as stack:
+                folder = inner = stack.enter_context(opened(name, root, name))
+                try:
+                    for step in steps:
+                        inner = stack.enter_context(opened(step, inner, name))
+                    files, kept = read_files(inner, name), versions_in(folder)
+                except ProgramBrokenError:
+                    if is_still(name, root, folder):
+                        raise
+                else:
+                    if is_still(name, root, folder):
+                        return self._stored(name, files, kept, *steps)
+        raise ProgramBrokenError(name, ["its folder is swapped for others all the time."])
+
+    def _stored(self, name: str, files: tuple[bytes, bytes], kept: list[str], *steps: str) -> Stored:
         manifest = read_manifest(files[0], name=name)
         return Stored(
             manifest=manifest,

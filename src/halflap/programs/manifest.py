@@ -63,9 +63,9 @@ _TAKEN = frozenset({
     "acall", "aforward", "batch", "callbacks", "deepcopy", "dump_state", "forward", "get_lm", "history",
     "inputs", "inspect_history", "load", "load_state", "map_named_predictors", "named_parameters",
     "named_predictors", "named_sub_modules", "parameters", "predictors", "reset_copy", "save", "self",
-    "set_lm",
+    "set_lm", "demos", "lm", "metadata", "signature", "traces", "train",
 })  # fmt: skip
-"""What a module of DSPy has as its own, and `inputs`, which the wiring has."""
+"""What a module and a state of DSPy have as their own, and `inputs`, which the wiring has."""
 _IMPLICIT = {
     "Predict": (),
     "ChainOfThought": ("reasoning",),

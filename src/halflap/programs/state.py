@@ -118,6 +118,9 @@ class _Reader:
         }
         found: dict[str, PredictorState] = {}
         used: set[str] = set()
+        if "signature" in value and list(signatures) == [self.manifest.predictors[0].name]:
+            # A Predict that is saved by itself, and is no part of a module: its state is all that there is.
+            value = {"self": {key: inner for key, inner in value.items() if key != "metadata"}}
         for key, names in signatures.items():
             # A module that is a single predictor is saved without a name for it.
             place = key if key in value else self._alone(key)

@@ -1,0 +1,323 @@
+"""The library: what is there now, versions that are never overwritten, and swaps that leave no gap."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import shutil
+import threading
+from dataclasses import replace
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from halflap.errors import FileError, ProgramBrokenError, UsageError
+from halflap.programs import putting
+from halflap.programs.library import Library, Stored, source_hash, version_order
+from programs.written import as_bytes, manifest, put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    put(folder)
+    return folder
+
+
+@pytest.fixture
+def library(root: Path) -> Library:
+    return Library(root)
+
+
+def stored(library: Library, name: str = "triage") -> Stored:
+    return library.read().find(name)
+
+
+def newer(library: Library, version: str) -> Stored:
+    one = stored(library)
+    return library.save(replace(one.manifest, version=version, validation_score=0.5), one.state)
+
+
+def listed(root: Path) -> list[str]:
+    return sorted(str(one.relative_to(root)) for one in root.rglob("*") if one.is_file())
+
+
+# Reading ----------------------------------------------------------------------------------------------
+
+
+def test_a_program_is_read_with_where_it_is_and_what_it_is_of(library: Library, root: Path) -> None:
+    one = stored(library)
+    assert (one.name, one.folder, one.versions) == ("triage", root / "triage", ("1.2.0",))
+    first, second = ((root / "triage" / file).read_bytes() for file in ("manifest.json", "state.json"))
+    assert one.source_hash == sha256(b"%d\0" % len(first) + first + second).hexdigest()
+    assert one.read_at.utcoffset() is not None
+
+
+def test_a_byte_that_moves_from_one_file_to_the_other_changes_the_hash() -> None:
+    assert source_hash(b"ab", b"c") != source_hash(b"a", b"bc")
+
+
+def test_without_a_change_it_is_the_same_object(library: Library, root: Path) -> None:
+    put(root, "other")
+    (root / "broken").mkdir()
+    first = library.read()
+    assert all(library.read() is first for _ in range(3))
+    (root / "triage" / "notes.txt").write_text("x")
+    assert library.read() is first
+
+
+def test_a_change_of_one_leaves_the_others_as_they_were(library: Library, root: Path) -> None:
+    put(root, "other")
+    first = library.read()
+    (root / "triage" / "manifest.json").write_bytes(as_bytes(manifest(version="1.3.0")))
+    second = library.read()
+    assert second is not first
+    assert second.programs["triage"].manifest.version == "1.3.0"
+    assert second.programs["other"] is first.programs["other"]
+
+
+def test_a_change_that_keeps_size_and_follows_at_once_is_seen(library: Library, root: Path) -> None:
+    file = root / "triage" / "manifest.json"
+    for number in range(20):
+        file.write_bytes(as_bytes(manifest(version=f"1.{10 + number}.0")))
+        assert stored(library).manifest.version == f"1.{10 + number}.0"
+
+
+def test_what_breaks_and_what_is_mended_is_seen(library: Library, root: Path) -> None:
+    assert list(library.read().programs) == ["triage"]
+    (root / "triage" / "state.json").rename(root / "kept")
+    assert dict(library.read().broken) == {"triage": "state.json is missing."}
+    (root / "kept").rename(root / "triage" / "state.json")
+    assert list(library.read().programs) == ["triage"]
+    shutil.rmtree(root / "triage")
+    assert library.read().programs == {}
+
+
+def test_hidden_folders_and_plain_files_are_none_of_it(library: Library, root: Path) -> None:
+    (root / ".git").mkdir()
+    (root / "README.md").write_text("x")
+    (root / "link.md").symlink_to(root / "README.md")
+    assert library.read().broken == {}
+
+
+def test_a_folder_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    library = Library(tmp_path / "nowhere")
+    shelf = library.read()
+    assert (shelf.programs, shelf.broken) == ({}, {})
+    assert shelf.problem.endswith("cannot be read: No such file or directory. Make it, or name another.")
+    assert library.read() is shelf
+    put(tmp_path / "nowhere")
+    assert (list(library.read().programs), library.read().problem) == (["triage"], "")
+
+
+def test_a_file_in_place_of_the_folder_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    assert "Make it a folder that you may read." in Library(tmp_path / "file").read().problem
+
+
+def test_the_root_may_be_a_link_of_the_users(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "link").symlink_to(root)
+    assert list(Library(tmp_path / "link").read().programs) == ["triage"]
+
+
+# Saving -----------------------------------------------------------------------------------------------
+
+
+def test_a_new_program_is_saved_and_comes_into_force(tmp_path: Path, library: Library) -> None:
+    one = stored(library)
+    other = Library(tmp_path / "new" / "root")
+    saved = other.save(one.manifest, one.state)
+    assert saved.manifest == one.manifest
+    assert saved.state == one.state
+    assert listed(tmp_path / "new" / "root") == ["triage/manifest.json", "triage/state.json"]
+    folder = tmp_path / "new" / "root" / "triage"
+    assert [oct(place.stat().st_mode & 0o777) for place in (folder, folder / "state.json")] == [
+        "0o700",
+        "0o600",
+    ]
+
+
+def test_a_further_version_is_kept_beside_the_one_in_force(library: Library) -> None:
+    saved = newer(library, "1.10.0")
+    assert (saved.manifest.version, saved.manifest.validation_score) == ("1.10.0", 0.5)
+    assert stored(library).manifest.version == "1.2.0"
+    assert stored(library).versions == ("1.2.0", "1.10.0")
+    assert library.version("triage", "1.10.0").source_hash == saved.source_hash
+
+
+def test_nothing_is_overwritten(library: Library, root: Path) -> None:
+    newer(library, "1.3.0")
+    before = {name: (root / name).read_bytes() for name in listed(root)}
+    for version in ("1.2.0", "1.3.0"):
+        with pytest.raises(UsageError, match="nothing is overwritten"):
+            newer(library, version)
+    assert {name: (root / name).read_bytes() for name in listed(root)} == before
+
+
+def test_a_broken_folder_is_not_written_to(library: Library, root: Path) -> None:
+    one = stored(library)
+    (root / "triage" / "state.json").unlink()
+    with pytest.raises(ProgramBrokenError):
+        library.save(replace(one.manifest, version="2.0.0"), one.state)
+    assert listed(root) == ["triage/manifest.json"]
+
+
+def test_what_could_not_be_read_again_is_not_written(library: Library, root: Path) -> None:
+    one = stored(library)
+    for wrong in (replace(one.manifest, name="../x"), replace(one.manifest, version="../x")):
+        with pytest.raises(ProgramBrokenError):
+            library.save(wrong, one.state)
+    assert listed(root.parent) == ["root/triage/manifest.json", "root/triage/state.json"]
+
+
+def test_two_that_save_the_same_version_at_once_do_not_mix(library: Library, root: Path) -> None:
+    one = stored(library)
+    outcomes: list[str] = []
+
+    def save(score: float) -> None:
+        try:
+            Library(root).save(replace(one.manifest, version="2.0.0", validation_score=score), one.state)
+            outcomes.append("saved")
+        except UsageError:
+            outcomes.append("refused")
+
+    threads = [threading.Thread(target=save, args=(number / 10,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["refused"] * 5 + ["saved"]
+    assert stored(library).versions == ("1.2.0", "2.0.0")
+    assert [one.name for one in root.iterdir()] == ["triage"]
+
+
+def test_who_waits_too_long_for_another_is_told_so(
+    library: Library, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(putting, "_LONGEST_WAIT_SECONDS", 0.05)
+    other = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(FileError, match="is being written to by another Halflap"):
+            newer(library, "2.0.0")
+    finally:
+        os.close(other)
+
+
+def test_a_disk_that_is_full_leaves_nothing_behind(
+    library: Library, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match="cannot be written: No space left on device"):
+        newer(library, "2.0.0")
+    assert listed(root) == ["triage/manifest.json", "triage/state.json"]
+    assert [one.name for one in root.iterdir()] == ["triage"]
+
+
+# Promoting --------------------------------------------------------------------------------------------
+
+
+def test_a_promoted_version_is_in_force_and_the_old_one_is_kept(library: Library, root: Path) -> None:
+    before, saved = stored(library), newer(library, "1.3.0")
+    (root / "triage" / "train.jsonl").write_text("mine")
+    promoted = library.promote("triage", "1.3.0")
+    assert (promoted.source_hash, promoted.versions) == (saved.source_hash, ("1.2.0", "1.3.0"))
+    assert library.version("triage", "1.2.0").source_hash == before.source_hash
+    assert (root / "triage" / "train.jsonl").read_text() == "mine"
+    assert [one.name for one in root.iterdir()] == ["triage"]
+
+
+def test_there_is_a_way_back(library: Library) -> None:
+    before = stored(library)
+    newer(library, "1.3.0")
+    library.promote("triage", "1.3.0")
+    assert library.promote("triage", "1.2.0").source_hash == before.source_hash
+    assert library.promote("triage", "1.2.0") is stored(library)
+    assert stored(library).versions == ("1.2.0", "1.3.0")
+
+
+def test_what_was_changed_by_hand_since_is_not_lost(library: Library, root: Path) -> None:
+    newer(library, "1.3.0")
+    library.promote("triage", "1.3.0")
+    file = root / "triage" / "manifest.json"
+    file.write_bytes(file.read_bytes().replace(b"Sorts a message.", b"Sorts it by hand."))
+    with pytest.raises(UsageError, match=r"was changed since 1\.3\.0"):
+        library.promote("triage", "1.2.0")
+    assert stored(library).manifest.description == "Sorts it by hand."
+
+
+def test_a_version_that_says_it_is_another_is_refused(library: Library, root: Path) -> None:
+    newer(library, "1.3.0")
+    (root / "triage" / "versions" / "1.3.0").rename(root / "triage" / "versions" / "1.4.0")
+    with pytest.raises(ProgramBrokenError, match=r"version is 1\.3\.0, and its folder is versions/1\.4\.0"):
+        library.promote("triage", "1.4.0")
+    assert stored(library).manifest.version == "1.2.0"
+
+
+def test_a_broken_version_is_not_promoted(library: Library, root: Path) -> None:
+    newer(library, "1.3.0")
+    (root / "triage" / "versions" / "1.3.0" / "state.json").write_text("{}")
+    with pytest.raises(ProgramBrokenError):
+        library.promote("triage", "1.3.0")
+    assert stored(library).manifest.version == "1.2.0"
+
+
+def test_where_folders_cannot_be_swapped_in_one_step_it_is_done_in_three(
+    library: Library, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer(library, "1.3.0")
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())
+    assert library.promote("triage", "1.3.0").manifest.version == "1.3.0"
+    assert stored(library).versions == ("1.2.0", "1.3.0")
+    assert [one.name for one in root.iterdir()] == ["triage"]
+
+
+def test_whoever_reads_meanwhile_finds_files_that_belong_together(library: Library, root: Path) -> None:
+    one = stored(library)
+    states = {"1.2.0": one.state}
+    sort = one.state.predictors["sort.predict"]
+    states["1.3.0"] = replace(
+        one.state,
+        predictors={**one.state.predictors, "sort.predict": replace(sort, instructions="Other.")},
+    )
+    library.save(replace(one.manifest, version="1.3.0"), states["1.3.0"])
+    done = threading.Event()
+    wrong: list[object] = []
+
+    def reader() -> None:
+        own = Library(root)
+        while not done.is_set():
+            shelf = own.read()
+            found = shelf.programs.get("triage")
+            if found is None or found.state != states[found.manifest.version]:
+                wrong.append(shelf)
+
+    thread = threading.Thread(target=reader)
+    thread.start()
+    for number in range(30):
+        library.promote("triage", "1.3.0" if number % 2 == 0 else "1.2.0")
+    done.set()
+    thread.join()
+    assert wrong == []
+
+
+def test_what_ships_with_halflap_cannot_be_changed() -> None:
+    library = Library(None)
+    one = library.read().find("worklet_selector")
+    with pytest.raises(UsageError, match=r"Set `programs\.root` to a folder of your own"):
+        library.save(one.manifest, one.state)
+    with pytest.raises(UsageError, match=r"Set `programs\.root` to a folder of your own"):
+        library.promote(one.name, "1.0.0")
+
+
+def test_versions_are_in_the_order_of_their_numbers() -> None:
+    given = ["1.10.0", "1.9.0", "1.10.0-rc", "1.10.0+b", "0.1.0"]
+    assert sorted(given, key=version_order) == ["0.1.0", "1.9.0", "1.10.0-rc", "1.10.0", "1.10.0+b"]

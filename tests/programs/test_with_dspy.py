@@ -1,0 +1,129 @@
+"""What is said of DSPy without importing it, held against DSPy itself."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.programs.fields import RESERVED
+from halflap.programs.library import Library
+from halflap.programs.manifest import _TAKEN, read_manifest
+from halflap.programs.parts import signatures_of
+from halflap.programs.state import read_state, write_state
+from programs.written import MANIFEST, STATE, as_bytes, manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def dspy() -> Any:
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    return pytest.importorskip("dspy", reason="needs halflap[dspy]; `make test` installs it")
+
+
+def module(dspy: Any, *kinds: str) -> Any:
+    """Make a module with one predictor of each kind, all over the same fields."""
+    signature = dspy.Signature(
+        {
+            "message": (str, dspy.InputField()),
+            "count": (int, dspy.InputField()),
+            "topic": (str, dspy.OutputField()),
+        },
+        "Sort.",
+    )
+
+    def look(question: str) -> str:
+        return question
+
+    class Module(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            for kind in kinds:
+                more = {"tools": [look]} if kind == "ReAct" else {}
+                setattr(self, kind.lower(), getattr(dspy, kind)(signature, **more))
+
+    return Module()
+
+
+def described(*kinds: str) -> Any:
+    fields = {
+        "inputs": [{"name": "message"}, {"name": "count", "schema": {"type": "integer"}}],
+        "outputs": [{"name": "topic"}],
+    }
+    steps = [
+        {"name": kind.lower(), "kind": kind, "instructions": "Sort.", **fields}
+        | ({"tools": ["mcp__a__look"]} if kind == "ReAct" else {})
+        for kind in kinds
+    ]
+    return read_manifest(as_bytes(manifest(predictors=steps)), name="triage")
+
+
+KINDS = ("Predict", "ChainOfThought", "ReAct")
+
+
+def test_the_fields_of_each_signature_are_dspys_in_dspys_order(dspy: Any) -> None:
+    made = {key: tuple(one.signature.fields) for key, one in module(dspy, *KINDS).named_parameters()}
+    said = {key: names for one in described(*KINDS).predictors for key, names in signatures_of(one).items()}
+    assert said == made
+
+
+def test_what_dspy_saves_is_read_and_nothing_of_it_is_dropped(dspy: Any, tmp_path: Path) -> None:
+    live = module(dspy, *KINDS)
+    live.chainofthought.predict.demos = [dspy.Example(message="m", count=1, topic="t", augmented=True)]
+    live.save(tmp_path / "state.json")
+    found = read_state((tmp_path / "state.json").read_bytes(), described(*KINDS))
+    assert found.dropped == ()
+    assert found.predictors["chainofthought.predict"].demos == (
+        {"message": "m", "count": 1, "topic": "t", "augmented": True},
+    )
+
+
+def test_what_is_saved_dspy_can_load(dspy: Any, tmp_path: Path) -> None:
+    live, told = module(dspy, *KINDS), described(*KINDS)
+    live.predict.demos = [dspy.Example(message="m", count=1, topic="t")]
+    live.save(tmp_path / "state.json")
+    state = read_state((tmp_path / "state.json").read_bytes(), told)
+    (tmp_path / "again.json").write_bytes(write_state(state, told))
+    other = module(dspy, *KINDS)
+    other.load(tmp_path / "again.json")
+    assert other.dump_state() == live.dump_state()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_predictor_that_is_saved_alone_is_read(dspy: Any, tmp_path: Path, kind: str) -> None:
+    alone = getattr(module(dspy, kind), kind.lower())
+    alone.save(tmp_path / "state.json")
+    found = read_state((tmp_path / "state.json").read_bytes(), described(kind))
+    assert list(found.predictors) == list(signatures_of(described(kind).predictors[0]))
+
+
+def test_names_that_dspy_takes_for_itself_are_reserved(dspy: Any) -> None:
+    of_signatures = {name for name in dir(dspy.Signature) if not name.startswith(("_", "model_"))}
+    of_calls = set(inspect.signature(dspy.Predict.load_state).parameters) & {"self"}
+    assert of_signatures | of_calls <= RESERVED
+    source = inspect.getsource(dspy.Predict._forward_preprocess) + inspect.getsource(dspy.ReAct.aforward)
+    popped = {name for name in RESERVED if f'pop("{name}"' in source or f'"{name}" in kwargs' in source}
+    assert popped >= {"signature", "demos", "config", "lm", "prediction", "max_iters"}
+    of_modules = {name for name in dir(module(dspy)) if not name.startswith("_")}
+    assert of_modules <= _TAKEN
+
+
+def test_without_our_care_a_state_would_choose_where_the_key_is_sent(dspy: Any) -> None:
+    """The reason for dropping keys: DSPy's own loading sets them."""
+    evil = {**STATE["reply"], "config": {"api_base": "http://elsewhere/"}}
+    evil["signature"] = {"instructions": "x", "fields": []}
+    live = module(dspy, "Predict").predict
+    live.load_state(evil)
+    assert live.config == {"api_base": "http://elsewhere/"}
+    told = read_manifest(as_bytes(MANIFEST), name="triage")
+    kept = read_state(as_bytes({**STATE, "reply": evil | {"signature": {}}}), told)
+    assert kept.dropped == ("reply.config",)
+    assert "config" not in kept.clean["reply"]
+
+
+def test_the_shipped_programs_are_of_the_version_that_is_installed(dspy: Any) -> None:
+    assert {one.manifest.dspy_version for one in Library(None).read().programs.values()} == {dspy.__version__}
