@@ -606,23 +606,31 @@ async def story():
             except Exception as error:
                 print(type(error).__name__, error, file=sys.stderr)
 asyncio.run(story())
+print("litellm" in sys.modules, file=sys.stderr)
 """
 
 
-def test_nothing_is_printed_to_stdout_and_no_home_is_written_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize("through_litellm", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_nothing_is_printed_to_stdout_and_no_home_is_written_to(
+    through_litellm: bool, tmp_path: Path
+) -> None:
     home = tmp_path / "elsewhere"
     home.mkdir()
-    answers = [Answer("[[ ## reply ## ]]\nRome"), Answer(status=401)]
+    answers = [Answer("[[ ## reply ## ]]\nRome"), Answer(f"no {KEY}", status=401)]
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    if through_litellm:
+        # With such a variable, DSPy leaves it to LiteLLM; what is configured counts all the same.
+        environment["OPENAI_API_BASE"] = "http://127.0.0.1:9/v1"
     with chatting(lambda _: answers.pop(0)) as model:
         tests = Path(__file__).parent.parent
         done = subprocess.run(
             [sys.executable, "-c", CHILD, model.url, tmp_path / "data", str(tests)],
-            capture_output=True, text=True, check=False, timeout=60,
-            env={**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True, text=True, check=False, timeout=100, env=environment,
         )  # fmt: skip
     assert done.stdout == ""
     assert done.returncode == 0, done.stderr
     assert "{'reply': 'Rome'}" in done.stderr
     assert "refused the key" in done.stderr
     assert KEY not in done.stderr
+    assert str(through_litellm) in done.stderr.splitlines()
     assert not list(home.iterdir())
