@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
+    from programs.chat_server import Asked
+
 KEY = "sk-of-the-test-0123456789"
+QUESTION = {"question": "Where is it warm?"}
+
+
+def echo(asked: Asked) -> dict[str, Any]:
+    """Answer with what was asked."""
+    return {name: f"{name} of {asked.inputs}" for name in asked.wanted}
 
 
 def stored(name: str = "answerer", state: Mapping[str, Any] | None = None, **manifest: Any) -> Stored:
