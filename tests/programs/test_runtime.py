@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,15 @@ from halflap.errors import (
     ToolRefusedError,
 )
 from halflap.programs.fields import RESERVED
+from halflap.programs.library import Library
+from halflap.programs.samples import sample
 from halflap.values import CallContext, Result
 from programs.chat_server import Answer, Asked, chatting
 from programs.chat_server import said as said_as_fields
 from programs.running import KEY, QUESTION, Tools, configured, echo, of_type, predictor, runtime, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
@@ -330,3 +333,38 @@ class TestConcurrency:
             assert model.most_at_once > 1
 
         run(story())
+
+
+def test_the_programs_that_come_along_run(run: Callable[..., Any], tmp_path: Path) -> None:
+    shelf = Library(None).read()
+    assert not shelf.broken
+    dice = random.Random(1)
+    answered: dict[str, Any] = {}
+    schemas: Mapping[str, Any] = {}
+
+    def answer(asked: Asked) -> dict[str, Any]:
+        """Give any values that fit the fields that are asked for."""
+        said = {
+            name: sample(schemas.get(name, {"type": "string", "maxLength": 20}), dice)
+            for name in asked.wanted
+        }
+        # A model's text has no ragged ends, once DSPy has read it.
+        said.update({name: one.strip() for name, one in said.items() if isinstance(one, str)})
+        answered.update(said)
+        return said
+
+    async def story() -> None:
+        nonlocal schemas
+        with chatting(answer) as model:
+            async with runtime(configured(model.url), tmp_path) as programs:
+                for program in shelf.programs.values():
+                    manifest = program.manifest
+                    schemas = {one.name: one.schema for step in manifest.predictors for one in step.outputs}
+                    inputs = {one.name: sample(one.schema, dice) for one in manifest.inputs}
+                    outcome = await programs.execute(program, inputs, CallContext())
+                    assert set(outcome.outputs) == {one.name for one in manifest.outputs}
+                    assert outcome.outputs.items() <= answered.items()
+                    assert len(model.requests[-1].messages) == 8
+        assert not model.failures
+
+    run(story())
