@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from halflap.clients.configtext import Addition, Additions
 from halflap.clients.translate import read_entry
 from halflap.config.expand import expand
-from halflap.values import SCRIPTS, canonical
+from halflap.values import OWN, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -181,7 +181,7 @@ class _Arrangement:
         return (
             bool(name.strip())
             and len(name) <= _LONGEST_NAME
-            and name != SCRIPTS
+            and name not in OWN
             and all(map(_is_visible, name))
         )
 
