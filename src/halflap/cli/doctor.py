@@ -22,7 +22,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import awaiting
 from halflap.config import load_config
 from halflap.gateway import Gateway
-from halflap.values import SCRIPTS
+from halflap.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -105,10 +105,10 @@ def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
     from halflap.server import Front  # noqa: PLC0415 -- as above
 
     by_server = {
-        # Saved scripts are there with Halflap alone.
+        # Saved scripts and DSPy programs are there with Halflap alone.
         server: _cost(_as_sent(tool) for tool in tools)
         for server, tools in gateway.snapshot.by_server.items()
-        if server != SCRIPTS
+        if server not in OWN
     }
     exposed = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
