@@ -9,6 +9,8 @@ from hashlib import sha256
 from typing import Any, Final, Protocol
 
 __all__ = [
+    "DSPY",
+    "OWN",
     "SCRIPTS",
     "Annotations",
     "CallContext",
@@ -26,6 +28,10 @@ __all__ = [
 
 SCRIPTS: Final = "script"
 """The server that saved scripts count as: their tools are `script__<name>`. No upstream can be called so."""
+DSPY: Final = "dspy"
+"""The same for saved DSPy programs: their tools are `dspy__<name>`."""
+OWN: Final = (SCRIPTS, DSPY)
+"""Both: what is called by way of Halflap itself, and needs no server to be found."""
 
 
 class Progress(Protocol):

@@ -202,7 +202,18 @@ def test_a_pattern_that_can_match_no_tool_is_a_warning(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["*", "mcp__a__b", "mcp*", "*delete*", "m?p__x", "[m]cp__x", "mcp__*__drop", "script__a", "scr*"],
+    [
+        "*",
+        "mcp__a__b",
+        "mcp*",
+        "*delete*",
+        "m?p__x",
+        "[m]cp__x",
+        "mcp__*__drop",
+        "script__a",
+        "scr*",
+        "dspy__a",
+    ],
 )
 def test_a_pattern_that_can_match_a_tool_is_no_warning(pattern: str) -> None:
     assert Config.from_mapping({"tools": {"block": [pattern]}}).warnings == ()

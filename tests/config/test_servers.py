@@ -317,3 +317,9 @@ def test_what_other_clients_have_and_we_have_not_is_a_warning(key: str) -> None:
 def test_what_a_client_keeps_beside_its_servers_is_left_alone() -> None:
     beside = {"globalShortcut": "", "preferences": {"theme": "dark"}}
     assert len(Config.from_mapping({"mcpServers": {"x": {"command": "x"}}, **beside}).servers) == 1
+
+
+@pytest.mark.parametrize(("name", "whose"), [("script", "saved scripts"), ("dspy", "saved DSPy programs")])
+def test_a_name_that_tools_of_ours_have_is_refused_to_a_server(name: str, whose: str) -> None:
+    with pytest.raises(ConfigError, match=f"the server name `{name}` in .* belongs to {whose}"):
+        Config.from_mapping({"servers": [{"name": name, "command": "true"}]})

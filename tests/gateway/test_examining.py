@@ -324,6 +324,7 @@ def healthy(**changes: Any) -> dict[str, Any]:
         "drift": [],
         "driftDays": 7,
         "brokenScripts": {},
+        "brokenPrograms": {},
         "sandbox": {"trouble": None, "check": {"trouble": None}},
         "store": {"trouble": None},
         "unfinished": {},

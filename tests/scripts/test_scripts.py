@@ -425,7 +425,7 @@ def test_scripts_that_call_each_other_in_a_circle_end_with_a_clear_error(told: C
         "b": "async def main(n: int):\n    return await script__a(n=n + 1)",
     }
     error = told("await script__a()", scripts)
-    assert "scripts can call each other 4 deep" in error
+    assert "scripts and DSPy programs can call each other 4 deep" in error
     assert "in a circle?" in error
 
 

@@ -8,7 +8,6 @@ from halflap.config import Config, FrontConfig, table
 from halflap.errors import ConfigError
 from halflap.gateway import Gateway
 from halflap.server import app
-from halflap.server.core import core_family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -20,22 +19,21 @@ def test_the_configuration_knows_every_family_and_no_other() -> None:
 
 
 def test_clients_see_the_families_that_are_configured(
-    monkeypatch: pytest.MonkeyPatch, run: Callable[[Coroutine[Any, Any, Any]], Any]
+    run: Callable[[Coroutine[Any, Any, Any]], Any],
 ) -> None:
-    """A second family stands in for those that are to come; the first tool of the core is all it has."""
-    monkeypatch.setattr(app, "FAMILIES", {**app.FAMILIES, "one": lambda gateway: core_family(gateway)[:1]})
-
     async def names(config: Config) -> list[str]:
         return list(app.Front(Gateway(config))._tools)
 
-    every = run(names(Config()))
-    assert "search_tools" in every
-    assert run(names(Config.from_mapping({"server": {"families": ["core"]}}))) == every
-    assert run(names(Config(server=FrontConfig(("one",))))) == every[:1]
+    every, core, dspy = (
+        run(names(Config(server=FrontConfig(families)))) for families in ((), ("core",), ("dspy",))
+    )
+    assert "search_tools" in core
+    assert all(name.startswith("dspy_") for name in dspy)
+    assert every == [*core, *dspy]
 
 
 def test_a_family_that_there_is_not_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(
-        ConfigError, match=r"server.families\[0\] must be core, not \"cor\"\. Did you mean `core`"
+        ConfigError, match=r"server.families\[0\] must be core or dspy, not \"cor\"\. Did you mean `core`"
     ):
         Config.from_mapping({"server": {"families": ["cor"]}})

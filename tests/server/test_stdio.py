@@ -84,6 +84,10 @@ def test_there_is_a_fixed_handful_of_tools(talk: Talk) -> None:
         "search_tools",
         "execute_program",
         "suggest_workflow",
+        "dspy_execute_program",
+        "dspy_list_programs",
+        "dspy_get_program_info",
+        "dspy_reload_program",
     ]
 
 
@@ -132,7 +136,8 @@ def test_wrong_arguments_are_an_error_that_says_which(talk: Talk) -> None:
 def test_an_unknown_tool_is_a_protocol_error_that_names_the_known(talk: Talk) -> None:
     assert talk.unknown.code == -32602
     assert talk.unknown.message.endswith(
-        "There are: execute_program, inspect_tool, list_callable_tools, search_tools, suggest_workflow."
+        "There are: dspy_execute_program, dspy_get_program_info, dspy_list_programs, dspy_reload_program, "
+        "execute_program, inspect_tool, list_callable_tools, search_tools, suggest_workflow."
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.schema import Reading, reading_of
 from halflap.store import ToolKey
-from halflap.values import SCRIPTS
+from halflap.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -105,6 +105,8 @@ def server_and_tool(name: str) -> tuple[str | None, str]:
         server, _, tool = name.removeprefix(_PREFIX).partition("__")
         if server and tool:
             return server, tool
-    elif name.startswith(f"{SCRIPTS}__") and len(name) > len(SCRIPTS) + 2:
-        return SCRIPTS, name.removeprefix(f"{SCRIPTS}__")
+    else:
+        own, _, tool = name.partition("__")
+        if own in OWN and tool:
+            return own, tool
     return None, name

@@ -12,7 +12,7 @@ from halflap.calls.trace import CallTrace
 from halflap.catalog import namespaced
 from halflap.errors import HalflapError, ToolFailedError, ToolNotFoundError
 from halflap.store import TOOL_ERROR
-from halflap.values import SCRIPTS, Tool
+from halflap.values import OWN, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -136,6 +136,6 @@ class Calls:
 def _nothing(name: str, server: str | None = None) -> Tool:
     """Give what stands in a record for a tool that was not found: of which server it would be, and its name."""
     if server is None:
-        server = SCRIPTS if name.startswith(namespaced(SCRIPTS, "")) else ""
+        server = next((own for own in OWN if name.startswith(namespaced(own, ""))), "")
     original = name.removeprefix(namespaced(server, "")) if server else name
     return Tool(name, server, original[:_LONGEST], "", {})

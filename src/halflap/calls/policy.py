@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.catalog import matches, namespaced
 from halflap.errors import ToolBlockedError, ToolHeldError
+from halflap.values import DSPY
 
 if TYPE_CHECKING:
     from halflap.catalog import Snapshot
@@ -20,7 +21,8 @@ class Policy:
 
     def __init__(self, config: Config) -> None:
         self._tools = config.tools
-        self._trusted = frozenset(server.name for server in config.servers if server.trust_annotations)
+        # What is said of a DSPy program is worked out by us, from what it may call.
+        self._trusted = frozenset({DSPY, *(one.name for one in config.servers if one.trust_annotations)})
 
     def admit(self, tool: Tool, snapshot: Snapshot) -> None:
         """Refuse a tool that may not be called."""

@@ -12,7 +12,7 @@ from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
 from halflap.errors import StoreBrokenError, StoreError
 from halflap.schema import visible
 from halflap.store import ServerRows
-from halflap.values import SCRIPTS, definition_hash
+from halflap.values import DSPY, OWN, SCRIPTS, definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,6 +43,8 @@ class Catalog:
         }
         # What a saved script is does not depend on any setting.
         self._fingerprints[SCRIPTS] = SCRIPTS
+        if config.uses_programs:
+            self._fingerprints[DSPY] = DSPY
         self._rows: dict[str, ServerRows] = {}
         self._names: dict[str, tuple[str, str]] = {}
         """Every name ever given, for when the store can no longer be asked."""
@@ -153,7 +155,7 @@ class Catalog:
 
     def is_stale_schema(self, tool: Tool) -> bool:
         """Say whether a tool's definition is older than it may be, by the tool's own setting if there is one."""
-        if tool.server == SCRIPTS:
+        if tool.server in OWN:
             # Its file is looked at whenever somebody asks.
             return False
         kept = self.snapshot.servers.get(tool.server)

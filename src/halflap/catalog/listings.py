@@ -7,13 +7,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from halflap.catalog.naming import namespaced
-from halflap.errors import ScriptError, ServerNotFoundError, ToolNotFoundError, UpstreamError
-from halflap.values import SCRIPTS
+from halflap.errors import ServerNotFoundError, ToolNotFoundError, UpstreamError
+from halflap.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from halflap.catalog.catalog import Catalog
+    from halflap.errors import HalflapError
     from halflap.upstream import Pool, Upstream
     from halflap.values import Changes, Listing, Tool
 
@@ -33,13 +34,13 @@ class Listings:
         catalog: Catalog,
         servers: Sequence[str],
         connections: Callable[[], Awaitable[Pool]],
-        look_at_scripts: Callable[[], Awaitable[Mapping[str, str]]],
+        own: Mapping[str, Callable[[], Awaitable[Mapping[str, HalflapError]]]],
     ) -> None:
         self._catalog = catalog
         self._servers = servers
         self._connections = connections
-        self._look_at_scripts = look_at_scripts
-        """Takes in the saved scripts as they are now; gives the names of those that cannot be used, and why."""
+        self._own = own
+        """Of each source of our own what takes it in as it is now; gives those of its tools that cannot be used, and why."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
@@ -50,7 +51,8 @@ class Listings:
         The time counts from when a server was asked, so one that hangs is waited for once, not by
         everybody who comes after.
         """
-        await self._look_at_scripts()
+        for look in self._own.values():
+            await look()
         awaited: dict[asyncio.Task[None], float] = {}
         for name in self._servers:
             listed = self._catalog.is_listed(name)
@@ -65,7 +67,7 @@ class Listings:
         pending = set(awaited)
         while pending:
             until = max(awaited[task] for task in pending) + wait_seconds
-            if self._catalog.snapshot.servers.keys() - {SCRIPTS}:
+            if self._catalog.snapshot.servers.keys() - OWN:
                 until = min(until, last + QUIET_SECONDS)
             done, pending = await asyncio.wait(
                 pending, timeout=max(0.0, until - loop.time()), return_when=asyncio.FIRST_COMPLETED
@@ -83,14 +85,14 @@ class Listings:
     async def refresh(self, server: str | None) -> Changes:
         """List one server or all of them anew, and say what was added, removed and changed."""
         before = self._catalog.snapshot
-        names = [*self._servers, SCRIPTS]
+        names = [*self._servers, *self._own]
         if server is not None:
             if server not in names:
                 raise ServerNotFoundError(server, tuple(self._servers))
             names = [server]
-        if SCRIPTS in names:
-            await self._look_at_scripts()
-        if asked := [self.ask(name) for name in names if name != SCRIPTS]:
+        for name in self._own.keys() & names:
+            await self._own[name]()
+        if asked := [self.ask(name) for name in names if name not in self._own]:
             await asyncio.wait(asked)
         if server is not None and server in self._failures:
             raise UpstreamError(server, self._failures[server])
@@ -98,10 +100,9 @@ class Listings:
 
     async def find(self, name: str, running: Iterable[Upstream]) -> Tool:
         """Look a tool up; a miss lists the servers that it may belong to, once, before it is an error."""
-        if name.startswith(namespaced(SCRIPTS, "")):
-            broken = await self._look_at_scripts()
-            if name in broken:
-                raise ScriptError(f"{name!r} cannot be called: {broken[name]}")
+        for own, look in self._own.items():
+            if name.startswith(namespaced(own, "")) and name in (broken := await look()):
+                raise broken[name]
         snapshot = self._catalog.snapshot
         try:
             return snapshot.find(name, self._servers, self.unavailable(running))

@@ -6,7 +6,7 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from halflap.values import SCRIPTS
+from halflap.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ _SUFFIX_DIGITS = 6
 
 def namespaced(server: str, tool: str) -> str:
     """Give the name that a tool gets if nobody has it yet, and it is not too long."""
-    prefix = "" if server == SCRIPTS else "mcp__"
+    prefix = "" if server in OWN else "mcp__"
     return f"{prefix}{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
 
 

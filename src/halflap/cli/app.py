@@ -34,6 +34,7 @@ COMMANDS = {
     "trust": "trusting.trust",
     "runs": "recorded.runs",
     "scripts": "scripts.scripts",
+    "programs": "programs.programs",
     "schema": "schemas.schema",
     "graph": "graphs.graph",
     "suggest": "suggesting.suggest",

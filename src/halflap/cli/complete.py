@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.store import Store
 
-__all__ = ["run_ids", "script_names", "tool_names"]
+__all__ = ["program_names", "run_ids", "script_names", "tool_names"]
 
 _MOST_RUNS = 200
 
@@ -53,6 +53,17 @@ def script_names(context: typer.Context, incomplete: str) -> list[str]:
     with contextlib.suppress(HalflapError, OSError):
         folder = Folder(load_config(context.params.get("config")).data_dir / "scripts")
         return [name for name in folder.read().scripts if name.startswith(incomplete)]
+    return []
+
+
+def program_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Give the saved DSPy programs that begin so."""
+    from halflap.config import load_config  # noqa: PLC0415 -- see the top
+    from halflap.programs.library import Library  # noqa: PLC0415 -- see the top
+
+    with contextlib.suppress(HalflapError, OSError):
+        library = Library(load_config(context.params.get("config")).programs.root)
+        return [name for name in library.read().programs if name.startswith(incomplete)]
     return []
 
 

@@ -103,7 +103,7 @@ def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
     from halflap.cli.tokens import TO_COUNT, tokenizer_name  # noqa: PLC0415 -- nothing else needs it
     from halflap.server import Front  # noqa: PLC0415 -- as above
 
-    # Saved scripts are there with Halflap alone, and those that were not asked about are not told of.
+    # Saved scripts and DSPy programs are there with Halflap alone, and those that were not asked about are not told of.
     names = {row["name"] for row in examined["servers"]}
     by_server = {
         server: _cost(_as_sent(tool) for tool in tools)

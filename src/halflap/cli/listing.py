@@ -24,7 +24,7 @@ from halflap.cli.setting import opened, read_config
 from halflap.errors import ServerNotFoundError
 from halflap.gateway import FIRST_LISTING_SECONDS, NO_SERVER_TODO
 from halflap.schema import clean
-from halflap.values import SCRIPTS
+from halflap.values import DSPY, OWN, SCRIPTS
 
 if TYPE_CHECKING:
     from halflap.config import Config
@@ -65,9 +65,9 @@ def list_tools(
 async def _list(
     config: Config, server: str | None, *, everything: bool, refresh: bool, as_json: bool
 ) -> None:
-    names = [*(one.name for one in config.servers), SCRIPTS]
-    if server is not None and server not in names:
-        raise ServerNotFoundError(server, names[:-1])
+    names = [one.name for one in config.servers]
+    if server is not None and server not in {*names, *OWN}:
+        raise ServerNotFoundError(server, names)
     async with opened(config) as gateway:
         with working("Asking the servers for their tools"):
             if refresh:
@@ -77,6 +77,7 @@ async def _list(
         rows = _rows(gateway, server, everything=everything)
         unavailable = gateway.unavailable()
         broken = (await gateway.scripts.shelf()).broken
+        unusable = await (await gateway.dspy()).broken() if config.uses_programs else {}
     if as_json:
         print_json(rows)
     else:
@@ -86,6 +87,8 @@ async def _list(
             note(f"Server {name!r} is not available: {reason}")
     for name, reason in broken.items() if server in {None, SCRIPTS} else ():
         note(f"Script {name!r} cannot be used: {reason}")
+    for name, reason in unusable.items() if server in {None, DSPY} else ():
+        note(f"DSPy program {name!r} cannot be used: {reason}")
     if refresh:
         _tell(changes)
     if not config.servers:

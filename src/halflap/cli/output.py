@@ -19,6 +19,9 @@ from halflap.errors import (
     ConfigError,
     HalflapError,
     InvalidArgumentsError,
+    ProgramBrokenError,
+    ProgramInputsError,
+    ProgramNotFoundError,
     RunNotFoundError,
     ScriptError,
     ToolNotFoundError,
@@ -68,6 +71,9 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say on std
 _ASKED_WRONGLY = (
     ConfigError,
     InvalidArgumentsError,
+    ProgramBrokenError,
+    ProgramInputsError,
+    ProgramNotFoundError,
     RunNotFoundError,
     ScriptError,
     ToolNotFoundError,
@@ -247,7 +253,12 @@ def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(level=level, handlers=[handler], force=True)
     if tells_of_servers and not verbose:
-        for name in ("halflap.catalog.listings", "halflap.gateway", "halflap.scripts.scripts"):
+        for name in (
+            "halflap.catalog.listings",
+            "halflap.gateway",
+            "halflap.scripts.scripts",
+            "halflap.programs.source",
+        ):
             logging.getLogger(name).setLevel(logging.ERROR)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING if verbose else logging.CRITICAL)

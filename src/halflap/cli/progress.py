@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["advancing", "awaiting", "working"]
+__all__ = ["advancing", "awaiting", "counting", "working"]
 
 
 @contextmanager
@@ -73,3 +73,18 @@ def advancing(what: str) -> Iterator[Callable[[int, int], None] | None]:
         task = shown.add_task(what, total=None)
         # Of what is piped in nobody knows how much there is.
         yield lambda done, total: shown.update(task, completed=done, total=total or None)
+
+
+@contextmanager
+def counting() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show how many of how many are done, of one thing after another; gives whom to tell, from any thread."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 -- as above
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("", total=None)
+        yield lambda what, done, total: shown.update(task, description=what, completed=done, total=total)

@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 
     from halflap.config import Config
     from halflap.execution import Execution
-    from halflap.gateway import Gateway
     from halflap.values import Tool
 
-__all__ = ["about_file", "read_code", "run"]
+__all__ = ["about_file", "confirmed", "read_code", "run"]
 
 _NOBODY = "there is no terminal to ask on; --yes confirms"
 
@@ -129,7 +128,8 @@ async def _run(
             raise error if code is None else about_file(what, error) from None
         if given is None:
             given = arguments_of(pairs, definition.input_schema)
-        context = await _confirmed(gateway, f"{SCRIPTS}__{name}" if code is None else code, yes=yes)
+        asked = f"{SCRIPTS}__{name}" if code is None else code
+        context = confirmed(await gateway.needing_confirmation(asked), asked, yes=yes)
         left: list[Execution] = []
         context = replace(context, cancelled=left.append)
         try:
@@ -148,15 +148,14 @@ async def _run(
         return execution
 
 
-async def _confirmed(gateway: Gateway, code: str, *, yes: bool) -> CallContext:
-    """Have a person say whether the program may call tools that destroy something."""
-    tools = await gateway.needing_confirmation(code)
+def confirmed(tools: Sequence[Tool], code: str, *, yes: bool) -> CallContext:
+    """Have a person say whether the program may call these tools, which destroy something."""
     names = frozenset(tool.name for tool in tools)
     if not tools or yes:
         return CallContext(confirmations=names)
     if not sys.stdin.isatty():
         if code in names:
-            # The script itself is what destroys something; there is nothing of it that could be let through.
+            # What is run itself is what destroys something; there is nothing of it that could be let through.
             raise ToolRefusedError(f"{code!r} destroys something and was not run: {_NOBODY}.")
         return CallContext(unconfirmed=_NOBODY)
     note("It can call tools that destroy something:")

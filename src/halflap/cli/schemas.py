@@ -17,7 +17,7 @@ from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.errors import FileError, ServerNotFoundError
 from halflap.gateway import FIRST_LISTING_SECONDS
-from halflap.values import SCRIPTS
+from halflap.values import OWN
 
 if TYPE_CHECKING:
     from halflap.config import Config
@@ -80,9 +80,9 @@ def stubs(
 
 
 async def _stubs(config: Config, server: str | None) -> str:
-    names = [*(one.name for one in config.servers), SCRIPTS]
-    if server is not None and server not in names:
-        raise ServerNotFoundError(server, names[:-1])
+    names = [one.name for one in config.servers]
+    if server is not None and server not in {*names, *OWN}:
+        raise ServerNotFoundError(server, names)
     async with opened(config) as gateway:
         with working("Asking the servers for their tools"):
             await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)

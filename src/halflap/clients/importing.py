@@ -13,7 +13,7 @@ from halflap.clients.configtext import Addition, Additions
 from halflap.clients.translate import read_entry
 from halflap.config import ToolsConfig
 from halflap.config.expand import expand
-from halflap.values import SCRIPTS, canonical
+from halflap.values import OWN, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -220,7 +220,7 @@ class _Arrangement:
         return (
             bool(name.strip())
             and len(name) <= _LONGEST_NAME
-            and name != SCRIPTS
+            and name not in OWN
             and all(map(_is_visible, name))
         )
 

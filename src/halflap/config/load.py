@@ -34,7 +34,7 @@ from halflap.config.settings import (
 )
 from halflap.config.table import FOREIGN_TOP_LEVEL, SECTIONS, SETTINGS, TOP_LEVEL, guess, read_section
 from halflap.errors import ConfigError, ConfigProblem
-from halflap.values import SCRIPTS
+from halflap.values import OWN
 
 __all__ = ["Config", "load_config", "user_file"]
 
@@ -69,6 +69,11 @@ class Config:
     """Project files that count for nothing, since they are new or have changed."""
     warnings: tuple[str, ...] = ()
     upstream: UpstreamDefaults = field(default_factory=UpstreamDefaults)
+
+    @property
+    def uses_programs(self) -> bool:
+        """Whether DSPy programs are tools among the others: those that ship with Halflap would be in everybody's way."""
+        return self.programs.root is not None or self.programs.lm is not None
 
     @classmethod
     def from_mapping(
@@ -250,7 +255,7 @@ class _UserReader:
             if not _can_match(pattern):
                 self.warnings.append(
                     f"{where}: `{shown(pattern)}` matches no tool: tools are named `mcp__<server>__<tool>`, "
-                    "saved scripts `script__<name>`."
+                    "saved scripts `script__<name>`, DSPy programs `dspy__<name>`."
                 )
 
     def _traces(self, values: Mapping[str, Any]) -> TracesConfig:
@@ -345,9 +350,9 @@ def _as_named(pattern: str) -> str:
 
 
 def _can_match(pattern: str) -> bool:
-    """Say whether a name or glob can match the name of any tool; all of them start with `mcp__` or `script__`."""
+    """Say whether a name or glob can match the name of any tool; all of them start with `mcp__`, `script__` or `dspy__`."""
     prefix = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
     return any(
         prefix.startswith(start) or (prefix != pattern and start.startswith(prefix))
-        for start in ("mcp__", f"{SCRIPTS}__")
+        for start in ("mcp__", *(f"{name}__" for name in OWN))
     )

@@ -11,7 +11,7 @@ from halflap.config.nodes import Node, Problems, shown
 from halflap.config.settings import Protocol, ServerConfig, Transport, UpstreamDefaults
 from halflap.config.table import SERVER_SETTINGS, read_keys
 from halflap.config.texts import Entry, Texts
-from halflap.values import SCRIPTS
+from halflap.values import DSPY, OWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,10 +154,10 @@ class ServerReader:
                 "Take it out.",
                 code="config-server-name",
             )
-        elif name == SCRIPTS:
+        elif name in OWN:
             self.problems.add(
                 line,
-                f"the server name `{SCRIPTS}` in {where} belongs to saved scripts.",
+                f"the server name `{name}` in {where} belongs to saved {'DSPy programs' if name == DSPY else 'scripts'}.",
                 "Give it another.",
                 code="config-server-name",
             )

@@ -54,7 +54,7 @@ _PLACE = Text(secret=True)
 _TRANSPORTS = dict.fromkeys(("streamable-http", "streamable_http", "streamableHttp"), "http")
 _TRANSPORT = Choice(options=("stdio", "http", "sse"), spellings=_TRANSPORTS)
 
-FAMILIES = ("core",)
+FAMILIES = ("core", "dspy")
 """The families of Halflap's own tools."""
 
 SETTINGS: tuple[Setting, ...] = (
@@ -62,7 +62,7 @@ SETTINGS: tuple[Setting, ...] = (
         "server.families",
         ListOf(item=Choice(options=FAMILIES), noun="families of tools"),
         (),
-        "The families of Halflap's own tools that clients see; empty means all that there are. There is `core`.",
+        "The families of Halflap's own tools that clients see; empty means all that there are. There are `core` and `dspy`.",
     ),
     Setting("tools.allow", _GLOBS, None, "Only these tools can be called. Not together with `tools.block`."),
     Setting("tools.block", _GLOBS, (), "These tools cannot be called. Not together with `tools.allow`."),

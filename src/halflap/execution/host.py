@@ -8,9 +8,10 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import HalflapError, ToolBlockedError, ToolNotFoundError, ToolRefusedError
+from halflap.errors import HalflapError, ToolBlockedError, ToolNotFoundError
 from halflap.execution.output import Output
 from halflap.execution.report import CallMade
+from halflap.execution.rule import Rule
 from halflap.execution.sandbox import ToolRefusal
 from halflap.execution.value import Reading, reading_of, value_of
 from halflap.store import TOOL_ERROR
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.codes import OtherCode
     from halflap.config import ExecutionConfig
-    from halflap.values import CallContext, Result, Tool
+    from halflap.values import CallContext, Result
 
 __all__ = ["ProgramHost"]
 
@@ -48,10 +49,8 @@ class ProgramHost:
     ) -> None:
         self._call = call
         self._snapshot = snapshot
-        self._policy = policy
         self._config = config
-        self._outer_rule = context.rule
-        self._context = replace(context, rule=self._admit)
+        self._context = replace(context, rule=Rule(policy, config, context))
         self._places = asyncio.Semaphore(config.max_concurrent_calls)
         self._readings: dict[str, Reading] = {}
         self.kept = Output(config)
@@ -111,26 +110,6 @@ class ProgramHost:
     def show(self, block: Mapping[str, Any]) -> bool:
         """Keep a content block for the model, if it is one."""
         return self.kept.show(block)
-
-    # What may be called -------------------------------------------------------------------------------
-
-    def _admit(self, tool: Tool) -> None:
-        """Refuse what a program may not call; asked on the path of every call, right before it is sent."""
-        if self._outer_rule is not None:
-            self._outer_rule(tool)
-        # A script is judged by what it calls: each of its calls comes by here, too.
-        harmless = tool.server == SCRIPTS and not self._policy.is_destructive(tool)
-        if self._config.read_only and not (harmless or self._policy.is_read_only(tool)):
-            raise ToolRefusedError(
-                f"{tool.name!r} is not known to be read-only, and `execution.read_only` lets programs call no "
-                "other tools. The user can list it under `tools.read_only`."
-            )
-        needs = self._config.confirm_destructive and self._policy.is_destructive(tool)
-        if needs and tool.name not in self._context.confirmations:
-            why = self._context.unconfirmed or "it was not asked about, because the program does not name it"
-            raise ToolRefusedError(
-                f"{tool.name!r} destroys something and was not confirmed by the person: {why}. It was not called."
-            )
 
 
 def _message(result: Result) -> str:

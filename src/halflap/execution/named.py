@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ["PREFIXES", "names_in"]
 
-PREFIXES: Final = ("mcp__", "script__")
+PREFIXES: Final = ("mcp__", "script__", "dspy__")
 """What the names of tools begin with."""
 _NAME = re.compile(r"[^\W\d]\w*")
 

@@ -10,12 +10,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
-from halflap.errors import SandboxError, ScriptsTooDeepError, ToolNotFoundError, UsageError
+from halflap.errors import SandboxError, ToolNotFoundError, UsageError
 from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
 from halflap.execution.named import PREFIXES, names_in
 from halflap.execution.output import fit
 from halflap.execution.report import Execution, failure_text, tell
+from halflap.execution.rule import DEEPEST, refuse_deeper
 from halflap.execution.sandbox import Ending, Program, Readiness
 from halflap.schema import parse_schema
 from halflap.store import MISTAKEN, RunRecord
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["Programs"]
 
 _TELLING_SECONDS = 2.0
-_DEEPEST = 4
 _MOST_CODE_BYTES = 1_048_576
 
 
@@ -68,11 +68,11 @@ class Programs:
         self._settle = settle
         self._keeps = keeps
         self._code_of = code_of
-        """Gives the code of a tool that is a saved script."""
+        """Gives the code of a tool that is a saved script, and of one that is a DSPy program the tools that it may call."""
         self._schema_of = schema_of
         """Gives a tool's schema with what was learned of it."""
         # Places for each depth: whoever runs waits for deeper ones alone, so nobody waits for himself.
-        self._places = [asyncio.Semaphore(config.max_programs) for _ in range(_DEEPEST + 1)]
+        self._places = [asyncio.Semaphore(config.max_programs) for _ in range(DEEPEST + 1)]
 
     async def ready(self) -> Readiness:
         """Say where programs run, and what holds them; or why none can."""
@@ -87,12 +87,18 @@ class Programs:
     async def destructive(self, code: str) -> tuple[Tool, ...]:
         """Give the tools that need the person's word before a program may call them.
 
-        They are those that the program names, or a script does that it names, however many are between.
+        They are those that the program names, or a script or a DSPy program does that it names, however many are between.
         """
         if not self._config.confirm_destructive:
             return ()
         if self._config.check == "on" and _stopping(await self._checker.check(_plain(code))):
             # It will not run, so nobody need be asked.
+            return ()
+        return await self.destructive_within(code)
+
+    async def destructive_within(self, code: str) -> tuple[Tool, ...]:
+        """Give the same for a text that is no program, such as the name of one that is saved."""
+        if not self._config.confirm_destructive:
             return ()
         await self._settle()
         tools = self._snapshot().tools
@@ -126,11 +132,7 @@ class Programs:
         readiness = await self._sandbox.ready()
         if readiness.trouble is not None:
             raise SandboxError(f"Code execution is off: {readiness.trouble}.")
-        if context.depth > _DEEPEST:
-            raise ScriptsTooDeepError(
-                f"It was not run: scripts can call each other {_DEEPEST} deep, and this one would be one more. "
-                "Do they call each other in a circle?"
-            )
+        refuse_deeper(context)
         async with self._places[context.depth]:
             return await self._run(code, context, kind, name, entry)
 

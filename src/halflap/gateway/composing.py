@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.errors import StoreError, UsageError
 from halflap.gateway.learned import Knowing
 from halflap.gateway.parts import FIRST_LISTING_SECONDS
-from halflap.values import SCRIPTS
+from halflap.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -151,7 +151,7 @@ class Composing(Knowing):
 
         target = target_of(graph, want)
         if target.kind == "field" and (
-            want in self.snapshot.tools or want.startswith(("mcp__", f"{SCRIPTS}__"))
+            want in self.snapshot.tools or want.startswith(("mcp__", *(f"{name}__" for name in OWN)))
         ):
             # It is the name of a tool, and of none that may be called: which of both, the error says.
             self.tool_named(graph, want)
@@ -233,7 +233,7 @@ class Composing(Knowing):
             return tool is not None
         assert self._calls is not None
         policy = self._calls.policy
-        return policy.is_read_only(tool) or (tool.server == SCRIPTS and not policy.is_destructive(tool))
+        return policy.is_read_only(tool) or (tool.server in OWN and not policy.is_destructive(tool))
 
 
 class _Allowed:

@@ -94,6 +94,7 @@ class Examining(Composing):
             "drift": await work.do("drift", self._drifted(servers)) or [],
             "driftDays": DRIFT_DAYS,
             "brokenScripts": {} if servers else await work.do("scripts", self._broken_scripts()) or {},
+            "brokenPrograms": {} if servers else await work.do("programs", self._broken_programs()) or {},
             "sandbox": await work.do("sandbox", self._sandbox()),
             "store": await work.do("store", self._store_told()),
             "edges": counted.get("edges"),
@@ -169,6 +170,9 @@ class Examining(Composing):
 
     async def _broken_scripts(self) -> dict[str, str]:
         return dict((await self.scripts.shelf()).broken)
+
+    async def _broken_programs(self) -> dict[str, str]:
+        return await (await self.dspy()).broken() if self.config.uses_programs else {}
 
     async def _sandbox(self) -> dict[str, Any]:
         """Try the locks that programs run behind, and say which are in force."""

@@ -40,6 +40,7 @@ Code = Literal[
     "servers-alike",
     "names-taken",
     "script-broken",
+    "program-broken",
     "setting-without-effect",
     "no-server",
 ]
@@ -71,6 +72,7 @@ ABOUT: dict[Code, str] = {
     "servers-alike": "collision",
     "names-taken": "collision",
     "script-broken": "script",
+    "program-broken": "program",
     "setting-without-effect": "configuration",
     "no-server": "configuration",
 }
@@ -87,6 +89,7 @@ _PARTS = {
     "edges": "What feeds what could not be worked out",
     "drift": "What drifted could not be looked up",
     "scripts": "The saved scripts could not be read",
+    "programs": "The saved DSPy programs could not be read",
     "sandbox": "The sandbox could not be tried",
     "store": "The store could not be looked at",
 }
@@ -107,6 +110,7 @@ def findings(examined: Mapping[str, Any], config: Config) -> list[dict[str, Any]
         *_of_drift(examined),
         *_of_collisions(examined),
         *_of_scripts(examined),
+        *_of_programs(examined),
         *(
             _hint("setting-without-effect", warning, "Mend it in the file that is named, or leave it.")
             for warning in examined["configurationWarnings"]
@@ -351,4 +355,13 @@ def _of_scripts(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "script-broken",
             f"The script {name!r} cannot be used: {reason}",
             "Mend it and save it: `halflap scripts save`.",
+        )
+
+
+def _of_programs(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, reason in examined["brokenPrograms"].items():
+        yield _hint(
+            "program-broken",
+            f"The DSPy program {name!r} cannot be used: {reason}",
+            "Mend its folder: docs/dspy-programs.md says what belongs there; `halflap programs reload` says whether it is in order.",
         )

@@ -12,14 +12,14 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from halflap.config import Config, load_config
 from halflap.errors import RunNotFoundError, StoreError
 from halflap.gateway.examining import Examining
 from halflap.gateway.linting import Linting
 from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
-from halflap.values import SCRIPTS, CallContext, Changes, RegisteredTool
+from halflap.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Hit
     from halflap.errors import ArgumentProblem
     from halflap.execution import Checked, Execution
+    from halflap.programs.source import ProgramResult
     from halflap.schema import ToolSchema
     from halflap.schema.stub import Source, Stub
     from halflap.store import CallRecord, Purged, RunRecord
@@ -225,18 +226,61 @@ class Gateway(Examining, Linting):
         A program that fails is an answer, too: see `Execution.outcome`. Raises `SandboxError` where no
         program can run.
         """
-        await self._know_scripts_of(code)
+        await self._know_own_of(code)
         return await (await self.programs()).execute(code, context or CallContext())
 
     async def check(self, code: str) -> Checked:
         """Say what is wrong with a program without running it: certain mistakes, and doubts."""
-        await self._know_scripts_of(code)
+        await self._know_own_of(code)
         return await (await self.programs()).check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
         """Give the tools that a program, or a script that it names, may call only with the person's word."""
-        await self._know_scripts_of(code)
+        await self._know_own_of(code)
         return await (await self.programs()).destructive(code)
+
+    async def execute_dspy(
+        self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
+    ) -> ProgramResult:
+        """Execute a saved DSPy program by its own name, as any tool is called.
+
+        Raises `ProgramError` if there is none of that name, the inputs do not fit it, or it fails.
+        """
+        programs = await self.dspy()
+        stored = (await programs.find(name)).stored
+        work = await asyncio.to_thread(import_module, "halflap.programs.inputs")
+        work.check_inputs(stored.manifest, inputs)
+        context = self.under_rule(context or CallContext())
+        if self.config.uses_programs:
+            result = await self.call_tool(f"{DSPY}__{name}", inputs, context)
+        else:
+            # Without a model it will not come far; that is what whoever asks has to be told.
+            result = await programs.call(name, inputs, context, repeatable=False, admit=_nothing)
+        return cast("ProgramResult", result)
+
+    def under_rule(self, context: CallContext) -> CallContext:
+        """Add the rule of what programs may call to what goes along with calls."""
+        from halflap.execution.rule import Rule  # noqa: PLC0415 -- see the top
+
+        assert self._calls is not None
+        return replace(context, rule=Rule(self._calls.policy, self.config.execution, context))
+
+    async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
+        """Give the tools that a DSPy program, or what it calls, may call only with the person's word."""
+        programs = await self.dspy()
+        await programs.find(name)
+        tool = f"{DSPY}__{name}"
+        if not programs.code_of(tool):
+            # It calls nothing, so no server has to be asked for its tools.
+            itself = self.snapshot.tools.get(tool)
+            assert self._calls is not None
+            needs = itself is not None and self._calls.policy.is_destructive(itself)
+            return (
+                (itself,)
+                if itself is not None and needs and self.config.execution.confirm_destructive
+                else ()
+            )
+        return await (await self.programs()).destructive_within(tool)
 
     async def backfill(
         self,
@@ -285,11 +329,13 @@ class Gateway(Examining, Linting):
             listings.ask(tool.server)
         return tool, stale
 
-    async def _know_scripts_of(self, code: str) -> None:
-        """See to it that the catalogue has the scripts as they are now, if a program names any."""
+    async def _know_own_of(self, code: str) -> None:
+        """See to it that the catalogue has scripts and DSPy programs as they are now, if a program names any."""
         await self.prepare()
         if f"{SCRIPTS}__" in code:
             await self.scripts.look()
+        if f"{DSPY}__" in code and self.config.uses_programs:
+            await self._look_at_dspy()
 
     def _registered(self, tool: Tool, reasons: Mapping[str, str]) -> RegisteredTool:
         return RegisteredTool(
@@ -305,6 +351,10 @@ class Gateway(Examining, Linting):
             definition_hash=tool.hash,
             unavailable=reasons.get(tool.server),
         )
+
+
+async def _nothing() -> None:
+    pass
 
 
 def _parsed(tool: Tool, *, stale: bool) -> ToolSchema:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.errors import StoreError, UpstreamError, UsageError
 from halflap.gateway.composing import Composing
-from halflap.values import SCRIPTS, Result
+from halflap.values import OWN, Result
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -54,7 +54,7 @@ class Linting(Composing):
                 raise UsageError(f"There is no server named {name!r}. There are: {known}.")
         wanted = [name for name in enabled if not servers or name in servers]
         listings, unavailable = await self._listed(wanted)
-        by_server = {name: tools for name, tools in self.snapshot.by_server.items() if name != SCRIPTS}
+        by_server = {name: tools for name, tools in self.snapshot.by_server.items() if name not in OWN}
         tools = [tool for name in by_server for tool in by_server[name]]
         seen = await self._seen(tools)
         from halflap.lint import lint, read_server  # noqa: PLC0415 -- see the top of `parts`

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from halflap import __version__
-from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolHeldError
-from halflap.values import SCRIPTS, CallContext
+from halflap.errors import ToolHeldError
+from halflap.gateway.keeping import drop_values, open_kept
+from halflap.values import DSPY, OWN, SCRIPTS, CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from halflap.calls import Breaches, Calls, Recorder, Redactor, Retention
     from halflap.catalog import Catalog, Finder, Listings, Snapshot
     from halflap.config import Config
+    from halflap.errors import HalflapError
     from halflap.execution import Programs
     from halflap.execution.report import Kept
     from halflap.observe import Edges, Knowledge, Known, Learning
+    from halflap.programs.source import DspyPrograms
     from halflap.schema import ToolSchema, Type
     from halflap.scripts import Scripts
     from halflap.store import Store
@@ -34,10 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FIRST_LISTING_SECONDS", "Parts", "with_learned"]
 
-logger = logging.getLogger(__name__)
-
 FIRST_LISTING_SECONDS = 10.0
 """So long after it was asked for its tools, at most, an answer waits for a server never listed before."""
+
+
+_OWN = tuple(f"{name}__" for name in OWN)
 
 
 class _Closing(Protocol):
@@ -69,6 +72,7 @@ class Parts:
         self._finder: Finder | None = None
         self._programs: Programs | None = None
         self._scripts: Scripts | None = None
+        self._dspy: DspyPrograms | None = None
         self._roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
 
     async def prepare(self) -> None:
@@ -92,25 +96,28 @@ class Parts:
         from halflap.catalog import Catalog, Finder, Listings  # noqa: PLC0415 -- see the top
         from halflap.scripts import Folder, Scripts  # noqa: PLC0415 -- see the top
 
-        self._store = await self._open_store()
+        self._store, self.store_trouble = await open_kept(self.config)
         self._catalog = Catalog(self.config, self._store)
         await self._catalog.load()
         enabled = [server.name for server in self.config.servers if not server.disabled]
         self._finder = Finder(self._catalog)
         self._scripts = Scripts(
             Folder(self.config.data_dir / "scripts"),
-            absorb=self._absorb_scripts,
+            absorb=self._absorb_own,
             programs=self.programs,
             call=self.call_tool,
             accept=self.accept,
         )
-        self._listings = Listings(self._catalog, enabled, self._connections, self._scripts.look)
+        own: dict[str, Callable[[], Awaitable[Mapping[str, HalflapError]]]] = {SCRIPTS: self._scripts.look}
+        if self.config.uses_programs:
+            own[DSPY] = self._look_at_dspy
+        self._listings = Listings(self._catalog, enabled, self._connections, own)
         redactor = self._redactor = Redactor(configured_secrets(self.config))
         self._recorder = Recorder(self._store, redactor, self.config.traces)
         self._breaches = Breaches(self._store)
         await self._breaches.load()
         if not self.config.learning.values:
-            await self._drop_values(self._store)
+            await drop_values(self._store)
         if self.config.learning.enabled:
             await self._open_learning(self._store, self._recorder, redactor)
         self._calls = Calls(
@@ -126,18 +133,8 @@ class Parts:
         self._retention = Retention(self._store, self.config.traces)
         self._retention.start()
         await self._scripts.look()
-
-    @staticmethod
-    async def _drop_values(store: Store) -> None:
-        """Where values are not to be kept, those that were kept before are not, either."""
-        try:
-            dropped = await store.drop_values()
-        except StoreError as error:
-            # They are not shown, either way.
-            logger.warning("Values that were learned before could not be taken out: %s", error)
-            return
-        if dropped:
-            logger.info("Values that were learned while `learning.values` was on were taken out.")
+        if self.config.uses_programs:
+            await self._look_at_dspy()
 
     async def _open_learning(self, store: Store, recorder: Recorder, redactor: Redactor) -> None:
         observe = await asyncio.to_thread(import_module, "halflap.observe")
@@ -174,21 +171,6 @@ class Parts:
         await self.prepare()
         return await self._weave()
 
-    async def _open_store(self) -> Store:
-        from halflap.store import open_store  # noqa: PLC0415 -- see the top
-
-        configured = self.config.store
-        place = configured.url or configured.path or self.config.data_dir / "halflap.db"
-        try:
-            return await open_store(place)
-        except (StoreTooNewError, ToolHeldError, StoreBrokenError):
-            raise
-        except StoreError as error:
-            # A home that cannot be written to is no reason to do without one's tools.
-            self.store_trouble = str(error)
-            logger.warning("%s Going on in memory: the next start will not remember this one.", error)
-            return await open_store(None)
-
     async def _connections(self) -> Pool:
         """Give the pool of servers. The protocol library takes a while to load, and reading needs none of it."""
         await self.prepare()
@@ -218,6 +200,7 @@ class Parts:
         # In this order: what ends first may still have something for those after it.
         parts: tuple[_Closing | None, ...] = (
             self._programs,
+            self._dspy,
             self._listings,
             self._pool,
             self._learning,
@@ -265,7 +248,7 @@ class Parts:
                         snapshot=lambda: self.snapshot,
                         settle=self._settle,
                         servers=[server.name for server in self.config.servers if not server.disabled],
-                        is_broken=self.scripts.is_broken,
+                        is_broken=lambda name: any(one.is_broken(name) for one in self._own()),
                         is_breached=self._calls.breaches.has,
                         learned=self._learned_type,
                     ),
@@ -275,7 +258,7 @@ class Parts:
                     recorder=self._recorder,
                     settle=self._settle,
                     keeps=self._keeps(),
-                    code_of=self.scripts.code_of,
+                    code_of=self._code_of,
                     schema_of=self._schema_of,
                 )
         return self._programs
@@ -291,6 +274,37 @@ class Parts:
         assert self._scripts is not None
         return self._scripts
 
+    async def dspy(self) -> DspyPrograms:
+        """Give the saved DSPy programs. What they need is loaded when they are first asked for."""
+        await self.prepare()
+        return await self._saved()
+
+    async def _saved(self) -> DspyPrograms:
+        opening = await asyncio.to_thread(import_module, "halflap.gateway.saved")
+        if self._dspy is None:
+            assert self._calls is not None
+            assert self._recorder is not None
+            self._dspy = opening.open_programs(
+                self.config,
+                call=self.call_tool,
+                snapshot=lambda: self.snapshot,
+                absorb=self._absorb_own,
+                settle=self._settle,
+                policy=self._calls.policy,
+                recorder=self._recorder,
+            )
+            self._calls.register(self._dspy)
+        return self._dspy
+
+    async def _look_at_dspy(self) -> dict[str, HalflapError]:
+        return await (await self._saved()).look()
+
+    def _own(self) -> list[Scripts | DspyPrograms]:
+        return [one for one in (self._scripts, self._dspy) if one is not None]
+
+    def _code_of(self, tool: str) -> str | None:
+        return next((code for one in self._own() if (code := one.code_of(tool)) is not None), None)
+
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
@@ -298,8 +312,8 @@ class Parts:
         listings = await self._asker()
         assert self._calls is not None
         with self._calls.finding(name, arguments, context or CallContext()):
-            # A script needs no server to be found.
-            await listings.find(name, () if name.startswith(f"{SCRIPTS}__") else await self._connections())
+            # What is our own needs no server to be found.
+            await listings.find(name, () if name.startswith(_OWN) else await self._connections())
         assert self._catalog is not None
         try:
             return await self._calls.call(name, arguments, context or CallContext())
@@ -353,7 +367,7 @@ class Parts:
         await self._recorder.flush()
         return self._store
 
-    async def _absorb_scripts(self, listing: Listing) -> None:
+    async def _absorb_own(self, listing: Listing) -> None:
         assert self._catalog is not None
         if not self._catalog.has(listing):
             await self._catalog.absorb(listing)

@@ -62,7 +62,7 @@ class Names:
     def make(self, text: str, otherwise: str = "value") -> str:
         """Give a name after a text, and never again."""
         stem = _NO_LETTER.sub("_", text.lower()).strip("_")[:_LONGEST].strip("_")
-        if not stem or stem[0].isdigit() or stem.startswith(("mcp__", "script__")):
+        if not stem or stem[0].isdigit() or stem.startswith(("mcp__", "script__", "dspy__")):
             stem = f"{otherwise}_{stem}".rstrip("_")
         name, number = stem, 2
         while name in self._taken:

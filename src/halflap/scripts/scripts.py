@@ -65,12 +65,12 @@ class Scripts:
 
     # What there is ------------------------------------------------------------------------------------
 
-    async def look(self) -> dict[str, str]:
-        """Take in what has changed on disk; gives the tools that there would be if their files were in order."""
+    async def look(self) -> dict[str, ScriptError]:
+        """Take in what has changed on disk; gives the tools that there would be if their files were in order, and why not."""
         async with self._lock:
             return await self._look()
 
-    async def _look(self) -> dict[str, str]:
+    async def _look(self) -> dict[str, ScriptError]:
         shelf = await asyncio.to_thread(self._folder.read)
         if shelf is not self._shelf:
             for name, reason in shelf.broken.items():
@@ -78,7 +78,10 @@ class Scripts:
                     logger.warning("script %r cannot be used: %s", name, reason)
             await self._absorb(_listing(shelf))
             self._shelf = shelf
-        return {f"{_PREFIX}{name}": reason for name, reason in shelf.broken.items()}
+        return {
+            tool: ScriptError(f"{tool!r} cannot be called: {reason}")
+            for tool, reason in ((f"{_PREFIX}{name}", reason) for name, reason in shelf.broken.items())
+        }
 
     async def shelf(self) -> Shelf:
         """Give all saved scripts, and what there is in the folder that is none."""

@@ -16,6 +16,7 @@ from halflap.errors import HalflapError, ToolNotFoundError
 from halflap.server.caller import Caller
 from halflap.server.confirmation import Confirmations
 from halflap.server.core import core_family
+from halflap.server.dspy import dspy_family
 from halflap.server.runs import RunResources
 
 if TYPE_CHECKING:
@@ -35,10 +36,13 @@ _INSTRUCTIONS = """\
 Halflap stands in front of this person's MCP servers. search_tools finds a tool among all that they offer \
 by what it does; inspect_tool shows what one of them takes and returns; suggest_workflow says which to combine, and \
 how, to get what is wanted; execute_program runs Python that calls them and gives back only what it prints; \
-list_callable_tools names them all, as mcp__<server>__<tool>, and saved scripts \
-as script__<name>."""
+list_callable_tools names them all, as mcp__<server>__<tool>, saved scripts as script__<name> and saved DSPy \
+programs as dspy__<name>."""
 
-FAMILIES: Mapping[str, Callable[[Gateway], list[FrontTool]]] = {"core": core_family}
+FAMILIES: Mapping[str, Callable[[Gateway], list[FrontTool]]] = {
+    "core": core_family,
+    "dspy": dspy_family,
+}
 """Our own tools, by the names that `server.families` has for them."""
 
 _TOOLS_TTL_MS = 3_600_000

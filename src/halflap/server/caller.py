@@ -44,8 +44,8 @@ class Caller:
             progress=self.context.session.report_progress,
         )
 
-    async def confirm(self, tools: Sequence[Tool], code: str) -> Word | Question:
-        """Ask the person whether a program may call these tools."""
+    async def confirm(self, tools: Sequence[Tool], code: str, *, saved: str = "") -> Word | Question:
+        """Ask the person whether a program may call these tools; `saved` is its name, if it is a DSPy program."""
         if not tools:
             return Word()
-        return await self.confirmations.ask(self.context, self.params, tools, code)
+        return await self.confirmations.ask(self.context, self.params, tools, code, saved)

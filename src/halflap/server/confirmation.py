@@ -33,6 +33,10 @@ _A_YES = (
     "If you let it, it may call them any number of times in this run, with any arguments, and in any way: also by "
     "`call_tool`, with a name that it puts together as it runs."
 )
+_A_YES_TO_SAVED = (
+    "If you let it, it may call them any number of times in this run: the language model that it asks chooses when, and "
+    "with which arguments."
+)
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -74,6 +78,7 @@ class Confirmations:
         params: types.CallToolRequestParams,
         tools: Sequence[Tool],
         code: str,
+        saved: str = "",
     ) -> Word | Question:
         """Ask by a request of our own, or, where a server makes none, by the answer to the call."""
         capabilities = context.session.client_capabilities
@@ -81,10 +86,10 @@ class Confirmations:
         if elicitation is None or (elicitation.form is None and elicitation.url is not None):
             return Word(unconfirmed="the client cannot ask (it does not offer elicitation)")
         if is_version_at_least(context.protocol_version, _STATELESS_SINCE):
-            return await self._ask_by_answer(params, tools, code)
+            return await self._ask_by_answer(params, tools, code, saved)
         try:
             answer = await context.session.send_request(
-                await _request(tools, code),
+                await _request(tools, code, saved),
                 types.ElicitResult,
                 request_read_timeout_seconds=_ANSWER_SECONDS,
                 metadata=ServerMessageMetadata(related_request_id=context.request_id),
@@ -94,13 +99,13 @@ class Confirmations:
         return _word(answer, tools)
 
     async def _ask_by_answer(
-        self, params: types.CallToolRequestParams, tools: Sequence[Tool], code: str
+        self, params: types.CallToolRequestParams, tools: Sequence[Tool], code: str, saved: str
     ) -> Word | Question:
         answer, state = (params.input_responses or {}).get(_ASKED), params.request_state
         if isinstance(answer, types.ElicitResult) and state is not None and self._is_ours(state, tools, code):
             return _word(answer, tools)
         state = self._state(tools, code, secrets.token_hex(16), int(time.time() + _ANSWER_SECONDS))
-        request = await _request(tools, code)
+        request = await _request(tools, code, saved)
         return Question(types.InputRequiredResult(input_requests={_ASKED: request}, request_state=state))
 
     def _state(self, tools: Sequence[Tool], code: str, nonce: str, until: int) -> str:
@@ -120,14 +125,15 @@ class Confirmations:
         return True
 
 
-async def _request(tools: Sequence[Tool], code: str) -> types.ElicitRequest:
+async def _request(tools: Sequence[Tool], code: str, saved: str = "") -> types.ElicitRequest:
     names = frozenset(tool.name for tool in tools)
-    lines = ["A program that the model wrote can call tools which destroy something:"]
+    who = f"The DSPy program {saved}" if saved else "A program that the model wrote"
+    lines = [f"{who} can call tools which destroy something:"]
     lines += [
         f"- {tool.name}: {' '.join(_clean(tool.description, _LONGEST_DESCRIPTION).split())}" for tool in tools
     ]
     lines += [
-        _A_YES,
+        _A_YES_TO_SAVED if saved else _A_YES,
         "May it, this once?",
         # What the program says comes last: it could go on with a question of its own.
         await _excerpt(code, names),

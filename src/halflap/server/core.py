@@ -22,7 +22,7 @@ __all__ = ["core_family"]
 
 _LIST_CALLABLE_TOOLS = """\
 Lists the names of all tools that can be called through Halflap, from every connected MCP server, as a \
-sorted JSON array of strings. A name has the form mcp__<server>__<tool>, or script__<name> if it is a saved script. Takes no arguments. Use it to \
+sorted JSON array of strings. A name has the form mcp__<server>__<tool>, script__<name> for a saved script, or dspy__<name> for a saved DSPy program. Takes no arguments. Use it to \
 see what is there; the array holds names only, no descriptions or schemas."""
 
 

@@ -21,7 +21,7 @@ __all__ = ["execute_program"]
 _DESCRIPTION = """\
 Runs a Python program in a sandbox and returns what it printed. Every tool of every connected MCP server is an \
 async function under its namespaced name, with keyword arguments: `rows = await mcp__sales__list_orders(limit=5)`. \
-Saved scripts are called the same way, as `script__<name>`. Await at top level; asyncio.gather runs calls at the same time. A tool's value is parsed JSON where it returns JSON. \
+Saved scripts and DSPy programs are called the same way, as `script__<name>` and `dspy__<name>`. Await at top level; asyncio.gather runs calls at the same time. A tool's value is parsed JSON where it returns JSON. \
 Only what is printed comes back, so filter and add up in the program and print the answer, not the data. A failed \
 call raises ToolError. show(x) puts an image among the results before you. The standard library is there; files, \
 network and processes are not. inspect_tool says what a tool takes and returns."""

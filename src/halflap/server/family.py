@@ -52,6 +52,10 @@ class FrontTool:
     handler: Callable[[Mapping[str, Any], Caller], Awaitable[Answer | Question]]
     errors: Sequence[Code] = ()
     """The codes that its answers can have, beside those that every tool's can."""
+    destroys: bool = True
+    """Whether it may destroy something, and reach beyond us, if it is not read-only."""
+    checks: bool = True
+    """Whether arguments are held against the schema before the handler gets them; if not, it does that itself."""
 
     @cached_property
     def definition(self) -> types.Tool:
@@ -65,9 +69,9 @@ class FrontTool:
             annotations=types.ToolAnnotations(
                 title=self.title,
                 read_only_hint=self.read_only,
-                destructive_hint=not self.read_only,
-                idempotent_hint=self.read_only,
-                open_world_hint=not self.read_only,
+                destructive_hint=not self.read_only and self.destroys,
+                idempotent_hint=self.read_only or not self.destroys,
+                open_world_hint=not self.read_only and self.destroys,
             ),
         )
 
@@ -75,7 +79,7 @@ class FrontTool:
         self, arguments: Mapping[str, Any], caller: Caller
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Check the arguments and answer."""
-        if _problems(self.input_schema, arguments):
+        if self.checks and _problems(self.input_schema, arguments):
             # Something more does no harm by itself; but where something is missing, it is what was meant by it.
             closed = {**self.input_schema, "additionalProperties": False}
             raise InvalidArgumentsError(self.name, _problems(closed, arguments))

@@ -135,7 +135,7 @@ class RunRecord:
     id: str
     principal: str
     kind: str
-    """`program`, or `script` if it was saved under a name."""
+    """`program`, `script` if it was saved under a name, or `dspy` for a DSPy program."""
     name: str | None
     code: str | None
     code_hash: str

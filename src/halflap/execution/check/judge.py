@@ -213,7 +213,7 @@ class Judge:
         """Write what ty says without our names of records, which nobody has seen."""
         message = re.sub(r"\bCoroutineType\[.*\]", "a call that was not awaited", message)
         return re.sub(
-            r"_(?:mcp|script)__\w+",
+            r"_(?:mcp|script|dspy)__\w+",
             lambda found: (
                 self._keys.describe(found.group()) if found.group() in self._records else found.group()
             ),

@@ -25,7 +25,7 @@ _OF_SEVERAL = re.compile(r"\(subscripted object has type `(.*)`\)\Z", re.DOTALL)
 _GETITEM = "Method `__getitem__` of type "
 _MOST_KEYS = 20
 _LONGEST_KEY = 60
-_OURS = re.compile(r"\b_(?:mcp|script)__")
+_OURS = re.compile(r"\b_(?:mcp|script|dspy)__")
 _WORDS = {
     "array": "a list", "string": "a text", "integer": "a number", "number": "a number", "boolean": "true or false",
     "null": "nothing (None)", "odd": "no object",

@@ -20,7 +20,7 @@ __all__ = ["gather"]
 _NAME = "program.py"
 _LONGEST_TEXT = 1_000
 _TOO_DEEP = "the program is nested too deeply for Python"
-_OURS = ("mcp__", "script__", "_mcp__", "_script__")
+_OURS = ("mcp__", "script__", "dspy__", "_mcp__", "_script__", "_dspy__")
 _BY_TEXT = frozenset({"globals", "exec", "eval", "setattr", "vars", "locals", "builtins"})
 """What can give a name a meaning without its standing there."""
 _MOST = 2_000

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["calls_in", "is_tool"]
 
-_PREFIXES = ("mcp__", "script__")
+_PREFIXES = ("mcp__", "script__", "dspy__")
 _BY_TEXT = "call_tool"
 _LARGEST = 2**63
 _MOST_PARTS = 2_000

@@ -1,0 +1,250 @@
+"""`halflap programs export`, `optimize` and `promote`: how programs of the library, and their versions, come about."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.complete import program_names
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import counting, working
+from halflap.cli.running import confirmed
+from halflap.cli.setting import opened, read_config
+from halflap.errors import UsageError
+from halflap.gateway import FIRST_LISTING_SECONDS
+from halflap.values import DSPY
+
+if TYPE_CHECKING:
+    from halflap.config import Config
+    from halflap.programs.library import Library, Stored
+    from halflap.programs.optimize import Optimised, Progress
+
+__all__ = ["export", "optimize", "promote"]
+
+
+@reported
+def export(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:OBJECT", help="A dspy.Module in a Python module, found from this folder on."
+        ),
+    ],
+    name: Annotated[str, typer.Argument(help="The name to save it under: lower-case letters, digits and _.")],
+    version: Annotated[
+        str, typer.Option("--version", help="Its version; one that is there is never overwritten.")
+    ] = "1.0.0",
+    description: Annotated[
+        str | None,
+        typer.Option(
+            "--description", help="What it does; by default what the module says.", show_default=False
+        ),
+    ] = None,
+    optimizer: Annotated[str, typer.Option("--optimizer", help="What it was optimised by.")] = "none",
+    score: Annotated[
+        float | None,
+        typer.Option("--score", help="Its validation score, if you have measured it.", show_default=False),
+    ] = None,
+    into_force: Annotated[
+        bool, typer.Option("--promote", help="Bring it into force, if there is one of that name already.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write a live or compiled DSPy module as a program of the library, and check that it asks the same.
+
+    This imports the module, so it runs your own code. What a folder cannot say of it is refused, with the reason.
+    """
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    from halflap.programs.export import load_object  # noqa: PLC0415 -- no other command needs it
+    from halflap.programs.library import Library  # noqa: PLC0415 -- as above
+
+    read = read_config(config)
+    library = Library(read.programs.root)
+    with working(f"Loading {one_line(what)}"):
+        # Here and not in a thread: it is the user's own code, which may need to be in the first one.
+        module = load_object(what)
+    said = {"version": version, "optimizer": optimizer, "validation_score": score}
+    work = _export(read, library, module, name, into_force=into_force, **said, description=description or "")
+    stored = asyncio.run(work)
+    if as_json:
+        print_json(_told(stored, library))
+    else:
+        note(f"Written: {stored.name} {stored.manifest.version}, in {stored.folder}")
+
+
+async def _export(
+    config: Config, library: Library, module: Any, name: str, *, into_force: bool, **said: Any
+) -> Stored:
+    from halflap.programs.export import export as write  # noqa: PLC0415 -- as above
+
+    async with opened(config) as gateway:
+        with working(f"Writing {one_line(name)}"):
+            await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
+            tools = gateway.snapshot.tools
+            stored: Stored = await asyncio.to_thread(
+                partial(write, module, name, library, tool=tools.get, **said)
+            )
+            if into_force:
+                stored = await asyncio.to_thread(library.promote, name, stored.manifest.version)
+            return stored
+
+
+@reported
+def optimize(
+    name: Annotated[str, typer.Argument(help="The program's name.", autocompletion=program_names)],
+    train: Annotated[
+        Path,
+        typer.Option(
+            "--train", metavar="FILE", help="Examples, one JSON object a line: inputs and right outputs."
+        ),
+    ],
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric",
+            help="What makes an answer good: exact, exact:FIELD, contains:FIELD, or module:function of your own.",
+        ),
+    ],
+    optimizer: Annotated[
+        str,
+        typer.Option("--optimizer", help="BootstrapFewShot, which adds examples, or GEPA, which rewrites."),
+    ] = "BootstrapFewShot",
+    held_out: Annotated[
+        float, typer.Option("--held-out", min=0.01, max=0.99, help="The share of examples to measure with.")
+    ] = 0.3,
+    seed: Annotated[int, typer.Option("--seed", help="Which examples those are.")] = 0,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            "--budget", min=1, help="How many answers may be scored, at most, by GEPA.", show_default=False
+        ),
+    ] = None,
+    into_force: Annotated[
+        bool, typer.Option("--promote", help="Bring it into force, unless it scored less than the old one.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Let it call tools that destroy something, without asking.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Optimise a DSPy program over examples, and save the result as a new version, with its score.
+
+    It is measured on examples that it was not optimised with, and the old one on the same. Nothing is overwritten.
+    """
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    from halflap.programs.examples import read_examples  # noqa: PLC0415 -- no other command needs it
+    from halflap.programs.library import Library  # noqa: PLC0415 -- as above
+    from halflap.programs.metrics import find_metric  # noqa: PLC0415 -- as above
+    from halflap.programs.optimize import OPTIMIZERS  # noqa: PLC0415 -- as above
+
+    if optimizer not in OPTIMIZERS:
+        raise UsageError(f"There is no optimizer {optimizer!r}. There are: {', '.join(OPTIMIZERS)}.")
+    read = read_config(config)
+    library = Library(read.programs.root)
+    stored = library.read().find(name.removeprefix(f"{DSPY}__"))
+    settings = {
+        "examples": read_examples(train, stored.manifest),
+        # Here and not in a thread: it may be the user's own code.
+        "metric": find_metric(metric, stored.manifest),
+        "optimizer": optimizer,
+        "seed": seed,
+        "held_out": held_out,
+        "budget": budget,
+    }
+    found = asyncio.run(_optimize(read, library, stored, yes=yes, **settings))
+    version, is_better = found.stored.manifest.version, found.score >= found.old_score
+    promoted = into_force and is_better
+    if promoted:
+        library.promote(stored.name, version)
+    if as_json:
+        print_json(
+            {
+                **_told(found.stored, library),
+                "score": found.score,
+                "old_score": found.old_score,
+                "trained_on": found.trained_on,
+                "measured_on": found.measured_on,
+                "promoted": promoted,
+            }
+        )
+        return
+    note(
+        f"Saved: {stored.name} {version}. It scored {found.score:g}, and {stored.manifest.version} {found.old_score:g}, "
+        f"on {found.measured_on} of the examples; it was optimised with the other {found.trained_on}."
+    )
+    if promoted:
+        note("It is in force now.")
+    else:
+        why = "It scored less, so it" if into_force else "It"
+        note(f"{why} is not in force: halflap programs promote {stored.name} {version}")
+
+
+async def _optimize(
+    config: Config, library: Library, stored: Stored, *, yes: bool, **settings: Any
+) -> Optimised:
+    from halflap.programs.optimize import optimize as work  # noqa: PLC0415 -- as above
+
+    async with opened(config) as gateway:
+        programs = await gateway.dspy()
+        tools = await gateway.dspy_needing_confirmation(stored.name)
+        context = gateway.under_rule(confirmed(tools, f"{DSPY}__{stored.name}", yes=yes))
+        if programs.code_of(f"{DSPY}__{stored.name}"):
+            await gateway.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=False)
+        with counting() as told:
+
+            def progress(at: Progress) -> None:
+                if told is not None:
+                    told(f"{at.phase[0].upper()}{at.phase[1:]}", at.done, at.total)
+
+            found: Optimised = await work(
+                stored, library, programs.runtime, context=context, progress=progress, **settings
+            )
+            return found
+
+
+@reported
+def promote(
+    name: Annotated[str, typer.Argument(help="The program's name.", autocompletion=program_names)],
+    version: Annotated[str, typer.Argument(help="The version; `halflap programs info` lists them.")],
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a version of a DSPy program into force; the one that was is kept among the versions."""
+    set_up_logging(verbose=False, tells_of_servers=True)
+    from halflap.programs.library import Library  # noqa: PLC0415 -- as above
+
+    library = Library(read_config(config).programs.root)
+    stored = library.promote(name.removeprefix(f"{DSPY}__"), version)
+    if as_json:
+        print_json(_told(stored, library))
+    else:
+        note(f"In force: {stored.name} {stored.manifest.version}")
+
+
+def _told(stored: Stored, library: Library) -> dict[str, Any]:
+    """Say what was written, for a program."""
+    return {
+        "name": stored.name,
+        "version": stored.manifest.version,
+        "source_hash": stored.source_hash,
+        "validation_score": stored.manifest.validation_score,
+        "folder": str(stored.folder),
+        "versions": list(library.read().find(stored.name).versions),
+    }

@@ -1,0 +1,222 @@
+"""`halflap programs`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
+from halflap.cli.complete import program_names
+from halflap.cli.making import export, optimize, promote
+from halflap.cli.output import (
+    ConfigOption,
+    JsonOption,
+    VerboseOption,
+    harmless,
+    note,
+    one_line,
+    print_json,
+    reported,
+    set_up_logging,
+)
+from halflap.cli.progress import working
+from halflap.cli.running import confirmed
+from halflap.cli.setting import opened, read_config
+from halflap.values import DSPY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import Config
+    from halflap.programs.loaded import Loaded
+    from halflap.programs.source import ProgramResult
+
+__all__ = ["programs"]
+
+programs = typer.Typer(
+    name="programs",
+    help="List the saved DSPy programs; look at one, run it, load it anew, write or optimise one.",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+NameArgument = Annotated[str, typer.Argument(help="The program's name.", autocompletion=program_names)]
+
+
+@programs.callback()
+@reported
+def _programs(context: typer.Context, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """List the saved DSPy programs, as `halflap programs list` does."""
+    if context.invoked_subcommand is None:
+        _list(config, as_json=as_json)
+
+
+@programs.command(name="list")
+@reported
+def list_programs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """List the saved DSPy programs: version, optimizer and score of each, and what it does.
+
+    One that cannot be used is listed with the reason. Nothing of DSPy is needed for it.
+    """
+    _list(config, as_json=as_json)
+
+
+def _list(config: Any, *, as_json: bool) -> None:
+    set_up_logging(verbose=False, tells_of_servers=True)
+    found, broken = asyncio.run(_found(read_config(config)))
+    if as_json:
+        print_json(
+            {
+                "programs": [one.described() for one in found.values()],
+                "total_count": len(found),
+                "broken": [{"name": name, "reason": reason} for name, reason in broken.items()],
+            }
+        )
+        return
+    for one in found.values():
+        line = f"{_heading(one)}\n      {one_line(one.stored.manifest.description)}".rstrip()
+        sys.stdout.write(harmless(line) + "\n")
+    for name, reason in broken.items():
+        sys.stdout.write(f"{one_line(name)}\n      [broken] {one_line(reason.lstrip())}\n")
+    sys.stdout.flush()
+    if not found and not broken:
+        note("No DSPy program is saved yet: halflap programs export MODULE:OBJECT NAME")
+
+
+async def _found(config: Config) -> tuple[Mapping[str, Loaded], Mapping[str, str]]:
+    async with opened(config) as gateway:
+        found = await gateway.dspy()
+        return await found.programs(), await found.broken()
+
+
+def _heading(one: Loaded) -> str:
+    manifest = one.stored.manifest
+    steps = len(manifest.predictors)
+    score = "" if manifest.validation_score is None else f", validation score {manifest.validation_score:g}"
+    return one_line(
+        f"{manifest.name} {manifest.version}  {steps} predictor{'' if steps == 1 else 's'}, "
+        f"optimizer {manifest.optimizer}{score}"
+    )
+
+
+@programs.command()
+@reported
+def info(name: NameArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Tell of one DSPy program: what it takes and gives, its predictors, its versions, where it comes from."""
+    set_up_logging(verbose=False, tells_of_servers=True)
+    loaded = asyncio.run(_info(read_config(config), name))
+    if as_json:
+        print_json(loaded.told())
+        return
+    sys.stdout.write(harmless("\n".join(_lines(loaded))) + "\n")
+    sys.stdout.flush()
+
+
+async def _info(config: Config, name: str) -> Loaded:
+    async with opened(config) as gateway:
+        return await (await gateway.dspy()).find(_own_name(name))
+
+
+def _lines(loaded: Loaded) -> list[str]:
+    from halflap.schema import parse_schema  # noqa: PLC0415 -- `--json` needs none of it
+    from halflap.values import Tool  # noqa: PLC0415 -- as above
+
+    manifest = loaded.stored.manifest
+    tool = Tool(
+        f"{DSPY}__{manifest.name}", DSPY, manifest.name, "", manifest.input_schema, manifest.output_schema
+    )
+    lines = [
+        _heading(loaded),
+        f"  {one_line(manifest.description)}",
+        f"  {parse_schema(tool).format_compact()}",
+        f"  saved {one_line(manifest.serialized_at)} with DSPy {one_line(manifest.dspy_version)}",
+        f"  source {loaded.stored.source_hash}",
+    ]
+    if len(loaded.stored.versions) > 1:
+        lines.append(f"  versions {', '.join(map(one_line, loaded.stored.versions))}")
+    for told, one in zip(loaded.told()["predictors"], manifest.predictors, strict=True):
+        takes, gives = ", ".join(told["input_fields"]), ", ".join(told["output_fields"])
+        examples = told["few_shot_example_count"]
+        lines += [
+            f"{one.name} ({one.kind}, {examples} example{'' if examples == 1 else 's'})",
+            f"  {takes} -> {gives}",
+            *([f"  may call {', '.join(one.tools)}"] if one.tools else []),
+        ]
+    return lines
+
+
+@programs.command()
+@reported
+def run(
+    name: NameArgument,
+    arguments: ArgumentsOption = None,
+    json_arguments: JsonArgumentsOption = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Let it call tools that destroy something, without asking.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Run a DSPy program and print its outputs as JSON; with --json, the times of the run are among them.
+
+    It asks the language model that `programs.lm` names.
+    """
+    set_up_logging(verbose=verbose, tells_of_servers=True)
+    given = json_object(arguments, json_arguments)
+    result = asyncio.run(_run(read_config(config), _own_name(name), arguments or [], given, yes=yes))
+    if as_json:
+        print_json(result.answer(_own_name(name)))
+        return
+    outcome = result.outcome
+    print_json(outcome.outputs)
+    cached = "; the cache had every answer of the model" if outcome.cache_hit else ""
+    note(f"It took {outcome.total_time_ms:,.0f} ms{cached}.")
+
+
+async def _run(
+    config: Config, name: str, pairs: Sequence[str], given: Mapping[str, Any] | None, *, yes: bool
+) -> ProgramResult:
+    async with opened(config) as gateway:
+        stored = (await (await gateway.dspy()).find(name)).stored
+        if given is None:
+            given = arguments_of(pairs, stored.manifest.input_schema)
+        tools = await gateway.dspy_needing_confirmation(name)
+        context = confirmed(tools, f"{DSPY}__{name}", yes=yes)
+        with working(f"Running {one_line(name)}"):
+            return await gateway.execute_dspy(name, given, context)
+
+
+@programs.command()
+@reported
+def reload(name: NameArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Read a DSPy program anew and build it, as a running gateway does, and say what is wrong if it cannot.
+
+    A gateway that is running takes it in when it is told to (dspy_reload_program), or by itself with `programs.watch`.
+    """
+    set_up_logging(verbose=False, tells_of_servers=True)
+    loaded = asyncio.run(_reload(read_config(config), _own_name(name)))
+    if as_json:
+        print_json(loaded.reloaded())
+    else:
+        note(f"In order: {_heading(loaded)}, source {loaded.stored.source_hash}")
+
+
+async def _reload(config: Config, name: str) -> Loaded:
+    async with opened(config) as gateway:
+        with working(f"Building {one_line(name)}"):
+            return await (await gateway.dspy()).reload(name)
+
+
+def _own_name(name: str) -> str:
+    """Take the name of the tool for that of the program, too."""
+    return name.removeprefix(f"{DSPY}__")
+
+
+programs.command(name="export")(export)
+programs.command(name="optimize")(optimize)
+programs.command(name="promote")(promote)

@@ -1,0 +1,52 @@
+"""The saved DSPy programs of a gateway, put together; loaded only where somebody asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from halflap.programs.library import Library
+from halflap.programs.runtime import Runtime
+from halflap.programs.source import DspyPrograms
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from halflap.calls import Policy, Recorder
+    from halflap.catalog import Snapshot
+    from halflap.config import Config
+    from halflap.values import CallContext, Listing, Result, Tool
+
+__all__ = ["open_programs"]
+
+
+def open_programs(
+    config: Config,
+    *,
+    call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]],
+    snapshot: Callable[[], Snapshot],
+    absorb: Callable[[Listing], Awaitable[None]],
+    settle: Callable[[], Awaitable[None]],
+    policy: Policy,
+    recorder: Recorder,
+) -> DspyPrograms:
+    """Give the programs of the configured folder, or those that ship with Halflap; watched, if that is asked for."""
+
+    def tool(name: str) -> Tool | None:
+        return snapshot().tools.get(name)
+
+    async def keep_out(_listing: Listing) -> None:
+        """Leave the catalogue as it is."""
+
+    found = DspyPrograms(
+        Library(config.programs.root),
+        lambda made: Runtime(config.programs, call=made, tool=tool, data_dir=config.data_dir),
+        call=call,
+        absorb=absorb if config.uses_programs else keep_out,
+        settle=settle,
+        policy=policy,
+        execution=config.execution,
+        recorder=recorder,
+    )
+    if config.programs.watch:
+        found.watch()
+    return found

@@ -1,0 +1,244 @@
+"""Saved DSPy programs as everybody meets them: over MCP, from a program in the sandbox, while their files change."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.programs.runtime import import_dspy
+from programs.chat_server import Answer, Asked, chatting, said
+from programs.saved import (
+    WORKLET_INPUTS,
+    WORKLET_OUTPUTS,
+    field,
+    manifest,
+    predictor,
+    say_worklet,
+    settings,
+    worklet,
+    write,
+)
+from programs.serving import executed, opened, refused, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from pathlib import Path
+
+    from programs.chat_server import ChatServer
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+pytestmark = pytest.mark.skipif(
+    find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it"
+)
+ASKING = {"program": "worklet_selector", "inputs": WORKLET_INPUTS}
+WARMING = {"program": "worklet_selector", "inputs": {**WORKLET_INPUTS, "case_context": "warming up"}}
+"""So that what is loaded once falls before what is looked at."""
+CALLED = f"await dspy__worklet_selector(**{WORKLET_INPUTS})"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    """Have it loaded before anything is timed: that takes seconds, once."""
+    import_dspy("any")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write(tmp_path / "programs", worklet())
+    return tmp_path / "programs"
+
+
+def test_an_execution_is_answered_as_documented_and_the_second_from_the_cache(
+    tmp_path: Path, root: Path, run: Run
+) -> None:
+    async def scenario(chat: ChatServer) -> None:
+        async with opened(tmp_path, settings(root, chat)) as (_, client):
+            first = await told(client, "dspy_execute_program", **ASKING)
+            metadata = first.pop("_metadata")
+            assert first == WORKLET_OUTPUTS
+            assert list(metadata) == ["execution_time_ms", "total_time_ms", "cache_hit", "program"]
+            assert 0 < metadata["execution_time_ms"] <= metadata["total_time_ms"]
+            assert (metadata["cache_hit"], metadata["program"]) == (False, "worklet_selector")
+            again = await told(client, "dspy_execute_program", **ASKING)
+            assert again["_metadata"]["cache_hit"] is True
+            assert chat.count == 1
+
+    with chatting(say_worklet) as chat:
+        run(scenario(chat))
+
+
+def test_a_program_in_the_sandbox_gets_the_outputs_and_all_of_it_is_on_record(
+    tmp_path: Path, root: Path, run: Run
+) -> None:
+    async def scenario(chat: ChatServer) -> None:
+        async with opened(tmp_path, settings(root, chat)) as (gateway, client):
+            printed = await executed(
+                client, f"found = {CALLED}\nprint(sorted(found), found['confidence'] + 1)"
+            )
+            assert printed.endswith("['confidence', 'rationale', 'worklet_id'] 1.94")
+            inner, outer = await gateway.runs()
+            assert (inner.kind, inner.name, inner.outcome) == ("dspy", "worklet_selector", "ok")
+            kept, _ = await gateway.run(inner.id)
+            assert json.loads(kept.output or "") == WORKLET_OUTPUTS
+            _, calls = await gateway.run(outer.id)
+            assert [(one.server, one.tool, one.outcome) for one in calls] == [
+                ("dspy", "worklet_selector", "ok")
+            ]
+            assert (await gateway.graph()).tools["dspy__worklet_selector"].original_name == "worklet_selector"
+            known = (await told(client, "suggest_workflow", want="worklet_id", have=WORKLET_INPUTS))[
+                "suggestions"
+            ]
+            assert known[0]["tools"] == ["dspy__worklet_selector"]
+
+    with chatting(say_worklet) as chat:
+        run(scenario(chat))
+
+
+def test_what_goes_wrong_has_the_code_of_its_kind(tmp_path: Path, root: Path, run: Run) -> None:
+    def say(asked: Asked) -> Answer | str | Mapping[str, Any]:
+        about = asked.inputs["case_context"]
+        if about == "odd":
+            return {**WORKLET_OUTPUTS, "confidence": 7}
+        return Answer("", delay=30.0) if about == "slow" else Answer("", status=401)
+
+    async def scenario(chat: ChatServer) -> None:
+        config = settings(root, chat, programs={"timeout_seconds": 3, "cache": "off"})
+        async with opened(tmp_path, config) as (gateway, client):
+
+            async def asked(about: Any) -> tuple[str, str]:
+                inputs = {**WORKLET_INPUTS, "case_context": about}
+                return await refused(client, program="worklet_selector", inputs=inputs)
+
+            assert (await asked(7))[0] == "INVALID_INPUTS"
+            assert chat.count == 0
+            assert (await asked("denied"))[0] == "EXECUTION_ERROR"
+            code, message = await asked("odd")
+            assert (code, "confidence" in message) == ("EXECUTION_ERROR", True)
+            assert (await asked("slow"))[0] == "TIMEOUT_ERROR"
+            outcomes = [run.outcome for run in await gateway.runs()]
+            assert outcomes == ["timeout", "failed", "failed"]
+
+    with chatting(say) as chat:
+        run(scenario(chat))
+
+
+def test_the_time_of_a_program_that_calls_it_is_its_time_too(tmp_path: Path, root: Path, run: Run) -> None:
+    async def scenario(chat: ChatServer) -> tuple[str, float]:
+        config = settings(root, chat, execution={"timeout_seconds": 2})
+        async with opened(tmp_path, config) as (_, client):
+            await told(client, "dspy_execute_program", **WARMING)
+            chat.answer = lambda _: Answer("", delay=30.0)
+            began = asyncio.get_running_loop().time()
+            text = await executed(client, CALLED)
+            return text, asyncio.get_running_loop().time() - began
+
+    with chatting(say_worklet) as chat:
+        text, seconds = run(scenario(chat))
+        assert text.startswith("[Script execution failed]")
+        assert seconds < 15
+
+
+def test_executions_at_the_same_time_do_not_mix(tmp_path: Path, root: Path, run: Run) -> None:
+    def say(asked: Asked) -> Answer | Mapping[str, Any]:
+        number = int(asked.inputs["case_context"])
+        return {**WORKLET_OUTPUTS, "worklet_id": f"worklet_{number}", "rationale": f"because of {number}"}
+
+    async def scenario(chat: ChatServer) -> None:
+        async with opened(tmp_path, settings(root, chat)) as (_, client):
+
+            async def one(number: int) -> None:
+                inputs = {**WORKLET_INPUTS, "case_context": str(number)}
+                found = await told(client, "dspy_execute_program", program="worklet_selector", inputs=inputs)
+                assert found["worklet_id"] == f"worklet_{number}"
+                assert found["rationale"] == f"because of {number}"
+                assert found["_metadata"]["cache_hit"] is False
+
+            await asyncio.gather(*map(one, range(12)))
+            assert chat.count == 12
+
+    with chatting(say) as chat:
+        run(scenario(chat))
+
+
+def test_an_execution_that_is_given_up_is_on_record_as_that(tmp_path: Path, root: Path, run: Run) -> None:
+    async def scenario(chat: ChatServer) -> str:
+        async with opened(tmp_path, settings(root, chat)) as (gateway, _):
+            under_way = asyncio.create_task(gateway.execute_dspy("worklet_selector", WORKLET_INPUTS))
+            while not chat.count:
+                await asyncio.sleep(0.01)
+            under_way.cancel()
+            await asyncio.wait([under_way])
+            return (await gateway.runs())[0].outcome
+
+    with chatting(lambda _: Answer("", delay=30.0)) as chat:
+        assert run(scenario(chat)) == "cancelled"
+
+
+def test_an_execution_keeps_the_program_that_it_began_with_when_it_is_reloaded(
+    tmp_path: Path, root: Path, run: Run
+) -> None:
+    def say(asked: Asked) -> Answer | Mapping[str, Any]:
+        if "Do what two does." in str(asked.messages):
+            return {"chosen": "by the second"}
+        return Answer(said(WORKLET_OUTPUTS), delay=1.5 if asked.number else 0.0)
+
+    async def scenario(chat: ChatServer) -> None:
+        async with opened(tmp_path, settings(root, chat)) as (_, client):
+            await told(client, "dspy_execute_program", **WARMING)
+            under_way = asyncio.create_task(told(client, "dspy_execute_program", **ASKING))
+            while chat.count < 2:
+                await asyncio.sleep(0.01)
+            two = predictor("two", [field("workflow_description")], [field("chosen")])
+            write(root, manifest("worklet_selector", two, version="2.0.0"))
+            reloaded = await told(client, "dspy_reload_program", program="worklet_selector")
+            inputs = {"workflow_description": "Process"}
+            new = await told(client, "dspy_execute_program", program="worklet_selector", inputs=inputs)
+            assert not under_way.done()
+            assert new["chosen"] == "by the second"
+            assert (await under_way)["worklet_id"] == "loan_standard"
+            found = await told(client, "dspy_get_program_info", program="worklet_selector")
+            assert (found["version"], found["source_hash"]) == ("2.0.0", reloaded["source_hash"])
+            inspected = await told(client, "inspect_tool", tool_name="dspy__worklet_selector")
+            assert list(inspected["outputSchema"]["properties"]) == ["chosen"]
+
+    with chatting(say) as chat:
+        run(scenario(chat))
+
+
+def test_a_folder_that_is_watched_is_reloaded_by_itself_and_what_is_broken_is_not(
+    tmp_path: Path, root: Path, caplog: pytest.LogCaptureFixture, run: Run
+) -> None:
+    async def scenario(chat: ChatServer) -> None:
+        async with opened(tmp_path, settings(root, chat, programs={"watch": True})) as (_, client):
+
+            async def version() -> str:
+                found = await told(client, "dspy_get_program_info", program="worklet_selector")
+                return str(found["version"])
+
+            async def comes(wanted: str) -> None:
+                async with asyncio.timeout(30):
+                    while await version() != wanted:
+                        await asyncio.sleep(0.05)
+
+            assert await version() == "1.0.0"
+            write(root, worklet(version="1.1.0"))
+            await comes("1.1.0")
+            missing = predictor("find", [field("a")], [field("b")], "ReAct", tools=["mcp__nowhere__x"])
+            write(root, manifest("worklet_selector", missing, version="1.2.0"))
+            async with asyncio.timeout(30):
+                while "mcp__nowhere__x" not in caplog.text:
+                    await asyncio.sleep(0.05)
+            assert await version() == "1.1.0"
+            (root / "worklet_selector" / "manifest.json").write_text("{")
+            assert (await told(client, "dspy_list_programs"))["broken"][0]["name"] == "worklet_selector"
+            assert (await told(client, "dspy_execute_program", **ASKING))["worklet_id"] == "loan_standard"
+            write(root, worklet(version="1.3.0"))
+            await comes("1.3.0")
+
+    with chatting(say_worklet) as chat:
+        run(scenario(chat))
