@@ -111,3 +111,9 @@ def test_a_variable_is_looked_at_as_it_is_expanded(monkeypatch: pytest.MonkeyPat
 def test_a_secret_of_several_lines_is_known_line_by_line() -> None:
     key = "-----BEGIN PRIVATE KEY-----\n" + "MIIEabcdefghijklmnopqrstuv\n" * 2 + "-----END PRIVATE KEY-----"
     assert "MIIEabcdefghijklmnopqrstuv" in secrets_of(env={"DEPLOY_KEY": key})
+
+
+@pytest.mark.parametrize(("key", "found"), [("sk-abc123def", {"sk-abc123def"}), ("x", set())])
+def test_the_key_of_the_language_model_is_one(key: str, found: set[str]) -> None:
+    config = {"servers": [], "programs": {"lm": {"model": "openai/m", "api_key": key}}}
+    assert set(configured_secrets(Config.from_mapping(config))) == found

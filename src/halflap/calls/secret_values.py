@@ -46,6 +46,8 @@ def configured_secrets(config: Config) -> tuple[str, ...]:
     if config.store.url is not None:
         found.update(dict.fromkeys(_of_url(config.store.url)))
     found.update(dict.fromkeys(config.http.tokens.values()))
+    if config.programs.lm is not None and config.programs.lm.api_key is not None:
+        found.update(dict.fromkeys(_of_named("api_key", config.programs.lm.api_key)))
     return tuple(found)
 
 
