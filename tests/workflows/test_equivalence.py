@@ -136,6 +136,13 @@ def test_past_the_bound_it_is_not_known() -> None:
     assert found.problem == "More than 1,000 states would have to be compared."
 
 
+def test_past_the_time_it_is_not_known() -> None:
+    wide = ("and", many(16))
+    twice = ("xor", [wide, ("seq", [task("t0"), ("and", many(16)[1:])])])
+    found = same(wide, twice, Bound(seconds=0))
+    assert (found.equivalent, found.problem) == (None, "They could not be compared within 0 s.")
+
+
 def test_of_an_unbounded_net_it_is_not_known_and_said_why() -> None:
     grows = net({"a": "xor/and", "b": "xor/and", "c": "xor/and"}, "i>a a>b b>a a>c c>o")
     found = equivalence(Study(grows), Study(grows))

@@ -61,6 +61,15 @@ def test_past_the_bound_nothing_is_guessed() -> None:
     assert soundness(Study(one)).sound is True
 
 
+def test_past_the_time_nothing_is_guessed() -> None:
+    names = [f"t{at}" for at in range(10)]
+    gates = {"s": "xor/and", **dict.fromkeys(names, "xor/and"), "j": "and/and", "k": "and/and"}
+    flows = "i>s " + " ".join(f"s>{name} {name}>j" for name in names) + " t0>x x>k j>k k>o"
+    judged = soundness(Study(net(gates, flows, conditions="x"), Bound(seconds=0)))
+    assert judged.sound is None
+    assert judged.problem == "Not all states could be looked at within 0 s; 0 of them were."
+
+
 def test_a_deadlock_that_was_seen_counts_even_past_the_bound() -> None:
     names = [f"t{at}" for at in range(12)]
     gates = {

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.workflows.states import Stepper
+from halflap.workflows.states import Stepper, bits_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -178,7 +178,7 @@ class Automaton:
     def _rest(self, marking: Marking) -> Fraction:
         assert self.left is not None
         left = self.left
-        return sum((left[place] for place in _bits(marking.places)), start=left[0] * 0)
+        return sum((left[place] for place in bits_of(marking.places)), start=left[0] * 0)
 
     def _number(self, markings: Iterable[Marking]) -> int:
         """Give the number of what can be reached from here with nothing to be seen."""
@@ -317,12 +317,3 @@ def _way(came: Mapping[int, tuple[int, str]], start: int, state: int) -> list[st
         state, label = came[state]
         found.append(label)
     return found[::-1]
-
-
-def _bits(number: int) -> list[int]:
-    found = []
-    while number:
-        lowest = number & -number
-        number ^= lowest
-        found.append(lowest.bit_length() - 1)
-    return found
