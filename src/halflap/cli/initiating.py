@@ -19,7 +19,7 @@ from halflap.clients import (
     arrange,
     back_up,
     backups,
-    digest_of,
+    digests_of,
     gather,
     has_its_name,
     imported,
@@ -187,10 +187,10 @@ def _tell_found(gathered: Gathered, scope: Scope, *, left_out: bool) -> None:
 
 def _tell(plan: Import, scope: Scope) -> None:
     for found in plan.kept_out:
-        tell(f"Kept out: `{one_line(found.name)}` of {found.place.said(scope.home)}: {found.refused}")
+        tell(f"Kept out: {found.label} of {found.place.said(scope.home)}: {found.refused}")
     for found in plan.earlier:
         tell(
-            f"Left as you have it: `{one_line(found.name)}` of {found.place.said(scope.home)} was taken in before, and "
+            f"Left as you have it: {found.label} of {found.place.said(scope.home)} was taken in before, and "
             "changed or taken out since. (--again takes it in once more.)"
         )
     for text in plan.notes:
@@ -226,7 +226,7 @@ def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: 
         tell(f"What was there is kept in {kept}.")
     mode = before.mode & 0o700 if named else before.mode
     replace_file(replace(before, mode=mode), after.encode())
-    remember_imported(user_data_dir(), target, [digest_of(taken.found) for taken in plan.taken])
+    remember_imported(user_data_dir(), target, [one for taken in plan.taken for one in digests_of(taken)])
     tell(f"Written: {target}")
     tell(
         "Next: `halflap doctor` says how the servers are; `halflap install CLIENT` puts Halflap into a client."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.changing import may_write, show_difference
-from halflap.cli.hiding import secrets_of, servers_of_text
+from halflap.cli.hiding import hidden, secrets_of, servers_of_text
 from halflap.cli.output import ConfigOption, JsonOption, one_line, print_json, reported
 from halflap.cli.wrapping import tell
 from halflap.clients import (
@@ -269,7 +269,7 @@ class _Install:
             if one.reason is None:
                 moves.append((one.found.place.keys, one.found.name))
             else:
-                notes.append(f"`{one_line(one.found.name)}`{one.found.place.detail} stays: {one.reason}.")
+                notes.append(f"{one.found.label}{one.found.place.detail} stays: {one.reason}.")
         unknown = set(self.also) - {one.found.name for one in choices}
         if unknown:
             raise UsageError(
@@ -287,7 +287,7 @@ class _Install:
             if one.client.slug == self.slug and one.folder == self.place.folder and one != self.place
         ]
         return [
-            f"`{one_line(found.name)}` stays: it is in {found.place.file.name}, which is not changed. Take it out "
+            f"{found.label} stays: it is in {found.place.file.name}, which is not changed. Take it out "
             "there yourself, if Halflap has it."
             for found in gather(others, self.scope).servers
             if not has_its_name(found.name, found.entry)
@@ -321,9 +321,7 @@ def _twice(name: str) -> str:
 
 
 def _lost(one: Moved) -> str:
-    from halflap.calls import Redactor  # noqa: PLC0415 -- much is loaded with it
-
-    comments = ", ".join(f"`{one_line(Redactor().text(comment))[:_LONGEST_COMMENT]}`" for comment in one.lost)
+    comments = ", ".join(f"`{one_line(hidden(comment, ()))[:_LONGEST_COMMENT]}`" for comment in one.lost)
     count, go = ("1 comment", "goes") if len(one.lost) == 1 else (f"{len(one.lost)} comments", "go")
     return (
         f"Note: {count} within `{one_line(one.name)}` {go} with it: {comments}. The copy has them, and --undo brings "
