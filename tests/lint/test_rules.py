@@ -340,11 +340,6 @@ def test_a_tool_that_can_change_something_is_not_to_be_annotated_as_one_that_rea
     assert bool(found("read-only-not-annotated", one)) is is_found
 
 
-def test_the_characters_that_are_refused_are_shown_as_such() -> None:
-    (one,) = found("name-characters", tool("a.b c"))
-    assert one.message == "The name a.b c has characters that clients refuse: `.` a space."
-
-
 def test_limits_are_told_and_can_be_moved() -> None:
     from halflap.config import LintConfig  # noqa: PLC0415 -- for this test alone
 

@@ -140,6 +140,7 @@ _HEAD = (
     "## Rules",
     "",
 )
+_MOST_OF_RESULTS = most_for_results({rule.id: share_of(rule.severity, rule.weight) for rule in RULES})
 _SCORE = (
     "## The score",
     "",
@@ -150,9 +151,10 @@ _SCORE = (
     ),
     "",
     (
-        "What is found in the fields of results (at `output.…`) counts by itself, and takes no more than "
-        f"{most_for_results({rule.id: share_of(rule.severity, rule.weight) for rule in RULES}):.0%} in all, less than it costs to "
-        "declare nothing. A schema that is empty, not valid, or broken "
+        "What is found in the fields of results (at `output.…`) counts by itself, and takes the less the more of it there is: where "
+        "the rules would leave a share *s* of the score, it takes *h* / (1 + *h* / "
+        f"{_MOST_OF_RESULTS:g}), with *h* = −ln *s*. That is always less than {_MOST_OF_RESULTS:.0%}, and so than it costs to declare nothing; "
+        "and whatever is mended raises the score. A schema that is empty, not valid, or broken "
         "by results is spared nothing."
     ),
     "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from halflap.lint.rule import Found, Limits, Rule
+from halflap.lint.rule import Found, Limits, Rule, counted
 from halflap.lint.sample import TEXT, example, field, listed, record, tool
 from halflap.schema import visible
 
@@ -80,7 +80,7 @@ def _description_too_long(server: Server, limits: Limits) -> Iterator[Found]:
                 one.name,
                 "",
                 f"The description of {one.shown} has {size:,} bytes; {limits.description_bytes:,} are enough.",
-                f"Shorten the description of {one.shown} by {size - limits.description_bytes:,} bytes: leave what it does and when "
+                f"Shorten the description of {one.shown} by {counted(size - limits.description_bytes, 'byte')}: leave what it does and when "
                 "to use it, put what is said of a parameter into that parameter's `description`, and the rest into a resource.",
             )
 
