@@ -249,38 +249,6 @@ def test_the_envelope_is_missed_by_the_few() -> None:
 
 
 @pytest.mark.parametrize(
-    ("takes", "rules"),
-    [
-        (
-            record(page=field("integer", "Which."), limit=field("integer", "How many.")),
-            {"paging-without-cursor"},
-        ),
-        (
-            record(offset=field("integer", "Which."), pageSize=field("integer", "How many.")),
-            {"paging-without-cursor"},
-        ),
-        (record(offset=field("integer", "The first byte.")), set()),
-        (record(limit=field("integer", "How many.")), set()),
-        (record(page=TEXT, limit=field("integer", "How many.")), set()),
-        (record(cursor=TEXT, page=field("integer", "Which."), limit=field("integer", "How many.")), set()),
-    ],
-)
-def test_only_what_goes_through_a_list_by_number_is_paged(takes: Any, rules: set[str]) -> None:
-    paging = {one.rule for one in report_of(tool("list_notes", takes)).findings if "cursor" in one.rule}
-    assert paging == rules
-
-
-def test_a_page_in_an_envelope_or_under_pagination_is_seen() -> None:
-    page = record(
-        results=listed(TEXT), pagination=record(has_more=field("boolean", "Whether."), next_cursor=TEXT)
-    )
-    envelope = record("success", success=field("boolean", "Whether."), data=page)
-    for gives in (page, envelope):
-        rules = {one.rule for one in report_of(tool("list_notes", record(cursor=TEXT), gives)).findings}
-        assert not rules & {"cursor-not-given", "paging-without-has-more"}
-
-
-@pytest.mark.parametrize(
     ("name", "rules"),
     [
         ("get_note", {"read-only-not-annotated"}),

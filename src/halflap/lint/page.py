@@ -153,7 +153,7 @@ _SCORE = (
     (
         "What is found in the fields of results (at `output.…`) counts by itself, and takes the less the more of it there is: where "
         "the rules would leave a share *s* of the score, it takes *h* / (1 + *h* / "
-        f"{_MOST_OF_RESULTS:g}), with *h* = −ln *s*. That is always less than {_MOST_OF_RESULTS:.0%}, and so than it costs to declare nothing; "
+        f"{_MOST_OF_RESULTS:g}), with *h* = ln(1 / *s*). That is always less than {_MOST_OF_RESULTS:.0%}, and so than it costs to declare nothing; "
         "and whatever is mended raises the score. A schema that is empty, not valid, or broken "
         "by results is spared nothing."
     ),
