@@ -38,6 +38,8 @@ def test_the_configuration_knows_the_same_rules_in_the_same_order() -> None:
         ("Must be one of fast, slow, auto", ["fast", "slow", "auto"]),
         ("Mode (fast|slow|auto)", ["fast", "slow", "auto"]),
         ("How to sort. One of: asc or desc (default: asc).", ["asc", "desc"]),
+        ("Do not leave it empty: one of 'asc', 'desc'.", ["asc", "desc"]),
+        ("One of 'asc' or 'desc', and defaults to 'asc'.", ["asc", "desc"]),
     ],
 )
 def test_values_that_a_description_lists_can_be_an_enum(said: str, values: list[str]) -> None:
@@ -58,10 +60,26 @@ def test_values_that_a_description_lists_can_be_an_enum(said: str, values: list[
         "One of our shops.",
         "The value (string|null).",
         "One of: orders, customers, etc.",
+        "Not one of 'a' or 'b'.",
+        "Must not be one of: admin, root.",
+        "Anything except one of 'a', 'b'.",
+        "Can't be either 'a' or 'b'.",
+        "Possible values: 'a', 'b', or any URL",
+        "One of 'a' or 'b' (short) or a name of your own.",
+        "One of: fast, slow (or a number).",
+        "One of: 'a', 'b'. Other values are taken as they are.",
+        "Comma-separated, possible values: 'a', 'b'.",
+        "One or more of these. Options: a, b, c.",
     ],
 )
 def test_examples_of_values_are_no_list_of_them(said: str) -> None:
     assert found("enum-in-prose", taking("mode", "string", said)) == []
+
+
+def test_a_default_that_is_not_among_the_values_says_that_they_are_not_all() -> None:
+    said = "One of: fast, slow."
+    assert found("enum-in-prose", taking("mode", "string", said, default="fast"))
+    assert not found("enum-in-prose", taking("mode", "string", said, default="auto"))
 
 
 def test_a_parameter_that_may_be_null_may_be_so_after_the_enum() -> None:
