@@ -1,4 +1,4 @@
-"""Numbers and dates: which need a unit or a form, and which never did."""
+"""Numbers: which need a unit, and which never did."""
 
 from __future__ import annotations
 
@@ -163,52 +163,3 @@ def test_pixels_go_without_saying_on_a_screen_and_not_on_a_slide() -> None:
     size = record(width=field("number", "How wide."))
     assert paths("number-without-unit", tool("take_screenshot", size)) == []
     assert paths("number-without-unit", tool("add_image_to_slide", size)) == ["input.width"]
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("date", ""),
-        ("start_date", "The first day."),
-        ("created_at", "When."),
-        ("departureTime", ""),
-        ("fromdate", ""),
-        ("date_from", "From when."),
-        ("start_date", "The first isolated day."),
-        ("start_date", "The start date in human resources."),
-    ],
-)
-def test_a_date_needs_a_form(name: str, said: str) -> None:
-    assert paths("date-without-format", taking(name, "string", said)) == [f"input.{name}"]
-
-
-@pytest.mark.parametrize(
-    ("name", "said", "more"),
-    [
-        ("date", "", {"format": "date"}),
-        ("date", "", {"pattern": "^\\d+$"}),
-        ("date", "", {"enum": ["today", "tomorrow"]}),
-        ("time", "", {}),
-        ("timezone", "", {}),
-        ("update", "", {}),
-        ("candidate", "", {}),
-        ("date_format", "", {}),
-        ("since", "", {}),
-        ("look_at", "", {"type": "object"}),
-        ("start_time", "In 24-hour format (HH:MM).", {}),
-        ("after_date", "Natural language, such as '2 days ago'.", {}),
-    ],
-)
-def test_what_is_no_date_or_has_a_form_is_left_alone(name: str, said: str, more: Any) -> None:
-    fields: dict[str, Any] = {name: {**field("string", said), **more}}
-    assert paths("date-without-format", tool("do_it", record(**fields))) == []
-    assert paths("date-format-in-prose", tool("do_it", record(**fields))) == []
-
-
-@pytest.mark.parametrize(
-    ("said", "form"),
-    [("As YYYY-MM-DD.", "date"), ("ISO 8601 timestamp.", "date-time"), ("日期 格式为 yyyy-MM-dd", "date")],
-)
-def test_a_form_that_is_told_in_words_can_be_a_keyword(said: str, form: str) -> None:
-    (one,) = found("date-format-in-prose", taking("start_date", "string", said))
-    assert one.patch == {"format": form}

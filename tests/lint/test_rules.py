@@ -131,6 +131,15 @@ def test_an_id_alone_is_that_of_what_the_tool_is_about() -> None:
     assert paths("entity-named-two-ways", tool("getUser", record(id=IDENTIFIED)), tools[1]) == []
 
 
+def test_no_id_is_to_be_renamed_to_one_that_stands_beside_it() -> None:
+    tools = [
+        tool("get_user", record(id=IDENTIFIED, user_id=IDENTIFIED)),
+        tool("list_orders", record(user_id=IDENTIFIED)),
+    ]
+    assert paths("entity-named-two-ways", *tools) == []
+    assert paths("entity-named-two-ways", tool("get_user", record(id=IDENTIFIED)), tools[1]) == ["input.id"]
+
+
 @pytest.mark.parametrize("other", ["user_ids", "user_name", "owner_id"])
 def test_lists_attributes_and_roles_are_no_other_way_to_name_it(other: str) -> None:
     fields: dict[str, Any] = {other: IDENTIFIED}

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from halflap.graph.words import words_of
-from halflap.lint.dates import format_told, is_date, names_day
+from halflap.lint.dates import format_told, is_date, kind_named
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import example, field, record, tool
 from halflap.lint.units import quantity_of, tells_unit, unit_of
@@ -95,27 +95,32 @@ def _with_currency(uses: list[tuple[Entry, Part, str]]) -> list[tuple[Entry, Par
 def _date_without_format(server: Server, _: Limits) -> Iterator[Found]:
     for one, part in _dates(server):
         if format_told(part, one.all_said_of(part)) is None:
-            kind = "date" if names_day(part) else "date-time"
+            kind = kind_named(part)
             yield Found(
                 one.name,
                 part.where,
                 f"{one.shown}: nothing says how the date {part.shown} is written.",
-                f'Add `"format": "{kind}"` to {part.where} of {one.shown}, or say in its description how it is written.',
-                {"format": kind},
+                f"Add {_format(kind)} to {part.where} of {one.shown}, or say in its description how it is written.",
+                None if kind is None else {"format": kind},
             )
 
 
 def _date_format_in_prose(server: Server, _: Limits) -> Iterator[Found]:
     for one, part in _dates(server):
-        kind = format_told(part, one.all_said_of(part))
-        if kind in {"date", "date-time"}:
+        told = format_told(part, one.all_said_of(part))
+        if told in {"date", "date-time", "iso"}:
+            kind = None if told == "iso" else told
             yield Found(
                 one.name,
                 part.where,
                 f"{one.shown}: that {part.shown} is written as ISO 8601 stands in its description alone.",
-                f'Add `"format": "{kind}"` to {part.where} of {one.shown}.',
-                {"format": kind},
+                f"Add {_format(kind)} to {part.where} of {one.shown}.",
+                None if kind is None else {"format": kind},
             )
+
+
+def _format(kind: str | None) -> str:
+    return f'`"format": "{kind}"`' if kind else '`"format": "date"`, or `"date-time"` where it has a time,'
 
 
 def _dates(server: Server) -> Iterator[tuple[Entry, Part]]:
