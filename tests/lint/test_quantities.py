@@ -27,6 +27,11 @@ MEASURED: list[tuple[str, str, str, dict[str, Any]]] = [
     ("latency", "number", "Latency in the last hour.", {}),
     ("weight", "number", "The weight of a thing.", {}),
     ("distance", "number", "I'm not sure how far.", {}),
+    ("amount_due", "number", "How much.", {}),
+    ("interval", "number", "Time between.", {}),
+    ("market_cap", "number", "Capitalisation.", {}),
+    ("timeout", "number", "How long.", {"currency": TEXT}),
+    ("timeout", "number", "How long.", {"weight_unit": TEXT}),
 ]
 CLEAR: list[tuple[str, str, str, dict[str, Any]]] = [
     ("amount", "number", "In USD.", {}),
@@ -67,6 +72,14 @@ CLEAR: list[tuple[str, str, str, dict[str, Any]]] = [
     ("price", "integer", "The price, in loyalty points.", {}),
     ("duration", "integer", "Duration in days.", {}),
     ("latency_s", "number", "", {}),
+    ("amount", "integer", "How many apples there are.", {}),
+    ("weight", "number", "Weight of the edge in the graph, without dimension.", {}),
+    ("weight", "number", "As a fraction, from 0 to 1.", {}),
+    ("distance", "number", "Normalized.", {}),
+    ("weight", "number", "", {"weight_unit": TEXT}),
+    ("temperature", "number", "", {"temperatureUnit": TEXT}),
+    ("duration", "number", "", {"time_unit": TEXT}),
+    ("confidence_interval", "number", "", {}),
 ]
 
 
@@ -80,6 +93,38 @@ def test_a_number_with_a_unit_or_without_need_of_one_is_left_alone(
     name: str, kind: str, said: str, beside: Any
 ) -> None:
     assert paths("number-without-unit", taking(name, kind, said, beside)) == []
+
+
+WEATHER = {
+    name: field("number", "How it is.")
+    for name in ("temperature", "wind_speed", "distance", "revenue", "timeout", "file_size")
+}
+PHYSICAL = {"temperature", "wind_speed", "distance"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "told"),
+    [
+        ("units", "Which.", PHYSICAL),
+        ("unit", "Metric or imperial.", PHYSICAL),
+        ("unit", "Which.", set()),
+        ("unit", "Seconds or minutes.", {"timeout"}),
+        ("currency", "Which.", {"revenue"}),
+        ("temperature_unit", "Which.", {"temperature"}),
+    ],
+)
+def test_one_unit_is_not_that_of_everything_beside_it(name: str, said: str, told: set[str]) -> None:
+    fields = {**WEATHER, name: field("string", said)}
+    lacking = {
+        path.rpartition(".")[2]
+        for path in paths("number-without-unit", tool("get_it", None, record(**fields)))
+    }
+    assert lacking == WEATHER.keys() - told
+
+
+def test_a_number_that_may_be_null_needs_a_unit_too() -> None:
+    due = {"type": ["number", "null"], "description": "How much."}
+    assert paths("number-without-unit", tool("get_it", None, record(amount_due=due))) == ["output.amount_due"]
 
 
 def test_the_unit_may_be_a_keyword_of_the_schema() -> None:
