@@ -150,6 +150,9 @@ def _draft(one: Draft) -> Iterator[str]:
         yield "# Its results are no objects: return them under `result`, as the protocol wants an object."
     if one.left_out:
         yield f"# Left out: {one_line(one.left_out, 400)}"
+    if one.unnamed:
+        where = one_line(", ".join(one.unnamed), 400)
+        yield f"# Add the names of further keys: of those that look like data, only the values were learned, in {where}."
     yield ""
     yield one.python
     yield ""

@@ -127,7 +127,7 @@ _HEAD = (
     "",
     (
         "The exit code is 0 if there is no finding that counts, 1 if there is one or a server could not be asked, and 2 if it was asked "
-        "wrongly or there was no server to look at: so it can stand in CI."
+        "wrongly or there was nothing to look at, no server or no tool: so it can stand in CI."
     ),
     "",
     (
@@ -221,7 +221,9 @@ _TAIL = (
     (
         'With `--suggest` it is `{"suggestions": […]}`, each with `server`, `tool`, `originalName`, `observations`, `confidence`, and '
         "either `patch`, `python` and `wrapped` (the results are no objects, and go under `result`), or `why` there is none. Results that told "
-        "of an error as text are left out of a draft where no other result was a text; `leftOut` says so."
+        "of an error as text are left out of a draft where no other result was a text; `leftOut` says so, and `observations` counts the "
+        "others. Keys that look like data are not kept when results are learned from: `unnamed` has the objects with such keys, whose values "
+        "are under `additionalProperties`."
     ),
     "",
     "## Every rule",
