@@ -114,7 +114,7 @@ PHYSICAL = {"temperature", "wind_speed", "distance"}
     ],
 )
 def test_one_unit_is_not_that_of_everything_beside_it(name: str, said: str, told: set[str]) -> None:
-    fields = {**WEATHER, name: field("string", said)}
+    fields: dict[str, Any] = {**WEATHER, name: field("string", said)}
     lacking = {
         path.rpartition(".")[2]
         for path in paths("number-without-unit", tool("get_it", None, record(**fields)))

@@ -113,17 +113,15 @@ def kind_named(part: Part) -> str | None:
     last, before = words[-1], words[-2:-1]
     if last in {"from", "to", "start", "end"}:
         return "date" if before == ("date",) else None
-    if words[:2] == ("date", "of"):
-        return "date"
+    if last in _DATES or _RUN_TOGETHER.fullmatch(last) or words[:2] == ("date", "of"):
+        return "date-time" if last in {"timestamp", "deadline"} else "date"
     if last == "at":
-        return "date-time" if before and before[0].endswith(("ed", "e", "t", "n", "s")) else None
-    if last == "time":
-        return "date-time" if before and before[0] in _TIMES else None
-    if words[0] == "last" and len(words) == 2 and last in _LASTLY:  # noqa: PLR2004 -- `last_login`
-        return "date-time"
-    if last in _DATES or _RUN_TOGETHER.fullmatch(last):
-        return "date" if "date" in last or last == "birthday" else "date-time"
-    return None
+        is_moment = bool(before) and before[0].endswith(("ed", "e", "t", "n", "s"))
+    elif last == "time":
+        is_moment = bool(before) and before[0] in _TIMES
+    else:
+        is_moment = words[0] == "last" and len(words) == 2 and last in _LASTLY  # noqa: PLR2004 -- `last_login`
+    return "date-time" if is_moment else None
 
 
 def format_told(part: Part, described: str) -> str | None:

@@ -152,12 +152,13 @@ def _destructive_not_annotated(server: Server, _: Limits) -> Iterator[Found]:
 def _annotation_contradicts_name(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
         if one.tool.annotations.read_only is True and _destroys(one):
+            also = " and `destructiveHint` to true" if one.tool.annotations.destructive is None else ""
             yield Found(
                 one.name,
                 "",
                 f"{one.shown} is annotated as one that only reads, and is called as one that destroys.",
-                f"Set `readOnlyHint` of {one.shown} to false, or rename it to what it reads.",
-                {"annotations": {"readOnlyHint": False}},
+                f"Set `readOnlyHint` of {one.shown} to false{also}, or rename it to what it reads.",
+                {"annotations": {"readOnlyHint": False, **({"destructiveHint": True} if also else {})}},
             )
 
 

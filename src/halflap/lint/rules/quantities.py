@@ -119,7 +119,7 @@ def _date_without_format(server: Server, _: Limits) -> Iterator[Found]:
                 part.where,
                 f"{one.shown}: nothing says how the date {part.shown} is written.",
                 f"Add {_format(kind)} to {part.where} of {one.shown}, or say in its description how it is written.",
-                None if kind is None else {"format": kind},
+                None if kind is None else part.patched_with(format=kind),
             )
 
 
@@ -133,7 +133,7 @@ def _date_format_in_prose(server: Server, _: Limits) -> Iterator[Found]:
                 part.where,
                 f"{one.shown}: that {part.shown} is written as ISO 8601 stands in its description alone.",
                 f"Add {_format(kind)} to {part.where} of {one.shown}.",
-                None if kind is None else {"format": kind},
+                None if kind is None else part.patched_with(format=kind),
             )
 
 

@@ -164,7 +164,7 @@ def _enum_in_prose(server: Server, _: Limits) -> Iterator[Found]:
                     part.where,
                     f"{one.shown}: the values of {part.shown} are listed in its description alone.",
                     f'Add `"enum": [{visible(shown, 300)}]` to {part.where} of {one.shown}.',
-                    {"enum": [*values, None] if part.takes_null else list(values)},
+                    part.patched_with(enum=[*values, None] if part.takes_null else list(values)),
                 )
 
 
