@@ -91,6 +91,8 @@ def test_a_tool_that_returns_a_list_is_paged_in_many_ways(takes: Any, expected: 
         ("read_pdf", record(page=INDEX), record(lines=listed(TEXT))),
         ("make_range", record(start=INDEX, count=MANY), record(sum=field("integer", "Of all."))),
         ("open_book", record(page=INDEX), None),
+        ("read_file", record(offset=INDEX, limit=MANY), record(text=TEXT)),
+        ("read_file", record(offset=INDEX, limit=MANY), None),
     ],
 )
 def test_a_place_on_a_screen_or_in_a_book_is_no_page_of_a_list(name: str, takes: Any, gives: Any) -> None:

@@ -69,14 +69,14 @@ _CHOICES = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if")
 def turned_by(one: Entry) -> Part | None:
     """Give the parameter by which a tool's results are gone through by number, if that is what it is for.
 
-    An offset alone may be one into a file or a sound; beside a page's size it is one into a list. A page alone is one of
+    An offset alone may be one into a file or a sound; beside a page's size it is one into a list, mostly. A page alone is one of
     a list where a list is returned, and it is not one of a book.
     """
     for names in _beside_each_other(one):
         numbers = {name: part for name, part in names.items() if _is_number(one, part)}
         sized = not _SIZES.isdisjoint(names)
         found = next((numbers[name] for name in _OFFSETS if name in numbers), None)
-        if found is not None and sized:
+        if found is not None and sized and (_returns_list(one) or not _is_of_a_thing(one, found)):
             return found
         has_size = sized or not _UNSURE_SIZES.isdisjoint(numbers)
         unsure = (*_OFFSETS, *_UNSURE_OFFSETS) if has_size else _PAGES
