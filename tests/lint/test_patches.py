@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from halflap.lint import RULES, Rule, Seen, lint, read_definitions, server_of
@@ -178,16 +178,41 @@ VALUES = st.recursive(FIELDS, within, max_leaves=6)
 OBJECTS = st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5).map(
     lambda fields: {"type": "object", "properties": fields}
 )
+TURNED: list[dict[str, Any]] = [
+    {"page": PAGE, "limit": LIMIT},
+    {"page": PAGE},
+    {"skip": PAGE, "take": LIMIT},
+    {"cursor": TEXT},
+    {"pagination": record(page=PAGE, limit=LIMIT)},
+    {"options": record(cursor=TEXT)},
+]
+LISTS: list[dict[str, Any]] = [
+    {"users": listed(TEXT)},
+    {"users": listed(record(total=field("number", "In EUR.")))},
+    {"result": listed(record(user_id=TEXT))},
+    {"success": field("boolean"), "data": record(users=listed(TEXT))},
+]
+
+
+def with_one_of(schemas: st.SearchStrategy[Any], fields: list[dict[str, Any]]) -> st.SearchStrategy[Any]:
+    return st.builds(
+        lambda schema, more: {"type": "object", "properties": {**schema["properties"], **more}},
+        schemas,
+        st.sampled_from(fields),
+    )
+
+
+TAKEN, GIVEN = with_one_of(OBJECTS, TURNED), with_one_of(OBJECTS, LISTS)
 TOOLS = st.fixed_dictionaries(
     {
         "name": st.sampled_from(
             ["list_users", "get_user", "delete_user", "a.b", "a b", "a/b", "ä", "ö", "a_b", "", "search", "user search", "remove_it"]
         ),
         "description": st.sampled_from(["", "Does it.", "List all users.", "Deletes all."]),
-        "inputSchema": st.one_of(OBJECTS, OBJECTS.map(lambda one: {"properties": one["properties"]})),
+        "inputSchema": st.one_of(TAKEN, OBJECTS, OBJECTS.map(lambda one: {"properties": one["properties"]})),
     },
     optional={
-        "outputSchema": st.one_of(OBJECTS, VALUES, st.just({"type": "object"})),
+        "outputSchema": st.one_of(GIVEN, OBJECTS, VALUES, st.just({"type": "object"})),
         "annotations": st.fixed_dictionaries(
             {}, optional={"readOnlyHint": st.booleans(), "destructiveHint": st.booleans()}
         ),
@@ -213,9 +238,14 @@ def linted(tools: list[Any], seen: Mapping[str, Seen]) -> tuple[float, list[tupl
     st.lists(TOOLS, min_size=1, max_size=4),
     st.dictionaries(
         st.sampled_from(["list_users", "get_user"]),
-        OBJECTS.filter(lambda one: bool(one["properties"])).map(learned),
+        GIVEN.map(learned),
     ),
 )
+@example([tool("list_users", record(**TURNED[0]), record(**LISTS[1]))], {})
+@example([tool("list_users", record(**TURNED[4]), record(**LISTS[0]))], {})
+@example([tool("list_users", record(**TURNED[1]))], {"list_users": learned(record(**LISTS[0]))})
+@example([tool(name) for name in ("a.b", "a b", "a/b", "ä", "ö", "a_b")], {})
+@example([tool("delete_user", annotations={"readOnlyHint": True})], {})
 def test_no_patch_lowers_the_score_and_each_mends_what_it_is_for(
     tools: list[dict[str, Any]], seen: dict[str, Seen]
 ) -> None:
