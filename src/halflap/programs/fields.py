@@ -28,7 +28,7 @@ _OF_A_MODEL = frozenset({
 """What pydantic's models have as their own."""
 RESERVED = _OF_A_MODEL | {
     "append", "append_instructions", "config", "delete", "demos", "dump_state", "equals", "fields", "input_fields", "insert",
-    "instructions", "lm", "load_state", "max_iters", "new_signature", "output_fields", "prediction",
+    "instance", "instructions", "lm", "load_state", "max_iters", "new_signature", "output_fields", "prediction",
     "prepend", "self", "signature", "with_instructions", "with_updated_fields",
 }  # fmt: skip
 """What DSPy takes for itself. An input `config` or `lm` would let whoever calls the program choose where the key is sent."""

@@ -1,0 +1,195 @@
+"""How the steps of a live DSPy module are wired, found by running it on marked values. Imports DSPy, as `building` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dspy
+
+from halflap.programs.parameters import made_inputs
+from halflap.programs.parts import INPUTS, Field, Wiring
+from halflap.programs.tracing import AsksItselfError, Trace, trace, typed_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.programs.parameters import Parameter
+    from halflap.programs.units import Unit
+
+__all__ = ["Found", "discover"]
+
+_RUNS: Final = 6
+_LONGEST: Final = 100
+
+
+class Found:
+    """What running a module has shown."""
+
+    def __init__(
+        self, order: list[Unit], wiring: Wiring, inputs: tuple[Field, ...], outputs: tuple[Field, ...]
+    ) -> None:
+        self.order = order
+        self.wiring = wiring
+        self.inputs = inputs
+        self.outputs = outputs
+
+
+def discover(
+    module: Any, units: Mapping[int, Unit], parameters: Sequence[Parameter], problems: list[str]
+) -> Found | None:
+    """Run a module a few times, with other values each time, and give the one wiring that all runs have."""
+    runs: list[Trace] = []
+    for seed in range(_RUNS):
+        try:
+            inputs = typed_inputs(parameters, made_inputs(parameters, seed))
+            runs.append(trace(module, inputs, units, seed))
+        except AsksItselfError:
+            problems.append("`forward` asks the model by itself, past its steps.")
+            return None
+        except Exception as error:  # noqa: BLE001  # whatever the user's own code does
+            problems.append(
+                f"running it on made-up values failed: {type(error).__name__}: {_shown(str(error))}. In a manifest, values are passed on "
+                "as they are."
+            )
+            return None
+    order = _order(runs, units, problems)
+    if order is None:
+        return None
+    joins = _Joins(runs, order, parameters, problems)
+    wiring = Wiring(joins.steps(), {})
+    outputs = joins.outputs()
+    wiring = Wiring(wiring.predictors, {name: source for name, (source, _) in outputs.items()})
+    taken = joins.inputs(wiring)
+    given = tuple(field for _, field in outputs.values())
+    return None if problems else Found(order, wiring, taken, given)
+
+
+def _order(runs: list[Trace], units: Mapping[int, Unit], problems: list[str]) -> list[Unit] | None:
+    orders = [[step.unit for step in run.steps] for run in runs]
+    names = {key: unit.predictor.name for key, unit in units.items()}
+    if any(one != orders[0] for one in orders):
+        problems.append(
+            "which steps run depends on the values: in a manifest, every step runs once, in one order."
+        )
+    for key in units:
+        count = orders[0].count(key)
+        if count != 1:
+            told = "never" if count == 0 else f"{count} times"
+            problems.append(f"`{names[key]}` is run {told}: in a manifest, every step runs once.")
+    problems.extend(
+        f"`{names[step.unit]}` is called with values that are not named."
+        for step in runs[0].steps
+        if step.positional
+    )
+    return None if problems else [units[key] for key in orders[0]]
+
+
+class _Joins:
+    """Finds where values come from: the same object in every run, however the values differ."""
+
+    def __init__(
+        self, runs: list[Trace], order: list[Unit], parameters: Sequence[Parameter], problems: list[str]
+    ) -> None:
+        self.runs = runs
+        self.order = order
+        self.parameters = parameters
+        self.problems = problems
+
+    def _source(self, values: list[Any], before: int) -> str | None:
+        """Say where a value comes from that is given to the step at this place."""
+        for at in range(before - 1, -1, -1):
+            unit = self.order[at]
+            for name in unit.given:
+                if all(
+                    run.steps[at].prediction[name] is value
+                    for run, value in zip(self.runs, values, strict=True)
+                ):
+                    return f"{unit.predictor.name}.{name}"
+        for one in self.parameters:
+            if all(run.inputs[one.name] is value for run, value in zip(self.runs, values, strict=True)):
+                return f"{INPUTS}.{one.name}"
+        return None
+
+    def steps(self) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        for at, unit in enumerate(self.order):
+            wired = found[unit.predictor.name] = {}
+            given = [run.steps[at].inputs for run in self.runs]
+            declared = [field.name for field in unit.predictor.inputs]
+            for extra in sorted(set(given[0]) - set(declared)):
+                self.problems.append(
+                    f"`{unit.predictor.name}` is given `{extra}`, which its signature does not have."
+                )
+            for name in declared:
+                if any(name not in one for one in given):
+                    self.problems.append(f"`{unit.predictor.name}` is not given its input `{name}`.")
+                    continue
+                values = [one[name] for one in given]
+                source = self._source(values, at)
+                if source is None:
+                    self.problems.append(f"`{unit.predictor.name}.{name}` {_made(values)}")
+                else:
+                    wired[name] = source
+        return found
+
+    def outputs(self) -> dict[str, tuple[str, Field]]:
+        """Give the outputs of the module, where they come from and what they are."""
+        results = [run.result for run in self.runs]
+        for at, unit in enumerate(self.order):
+            if all(run.steps[at].prediction is run.result for run in self.runs):
+                named = unit.predictor.outputs
+                return {field.name: (f"{unit.predictor.name}.{field.name}", field) for field in named}
+        if not all(isinstance(one, dspy.Prediction) for one in results):
+            self.problems.append(
+                f"`forward` returns a {type(results[0]).__name__}, and should return a dspy.Prediction."
+            )
+            return {}
+        found: dict[str, tuple[str, Field]] = {}
+        fields = {
+            f"{unit.predictor.name}.{name}": field
+            for unit in self.order
+            for name, field in unit.given.items()
+        }
+        for name in results[0].keys():  # noqa: SIM118  # a Prediction is no dict
+            values = [one[name] for one in results]
+            source = self._source(values, len(self.order))
+            if source is None:
+                self.problems.append(f"the output `{name}` {_made(values)}")
+            elif source not in fields:
+                self.problems.append(f"the output `{name}` is an input as it came: outputs come from steps.")
+            else:
+                field = fields[source]
+                found[name] = (source, Field(name, field.description, field.schema))
+        if not found and not self.problems:
+            self.problems.append("`forward` returns a dspy.Prediction with nothing in it.")
+        return found
+
+    def inputs(self, wiring: Wiring) -> tuple[Field, ...]:
+        """Give the inputs as the step takes them that they go to."""
+        found = []
+        for one in self.parameters:
+            takers = [
+                next(field for field in unit.predictor.inputs if field.name == name)
+                for unit in self.order
+                for name, source in wiring.predictors[unit.predictor.name].items()
+                if source == f"{INPUTS}.{one.name}"
+            ]
+            if not takers:
+                self.problems.append(f"`forward` takes `{one.name}`, and no step does.")
+                continue
+            schema = dict(takers[0].schema)
+            if one.has_default:
+                schema["default"] = one.default
+            found.append(Field(one.name, takers[0].description, schema))
+        return tuple(found)
+
+
+def _made(values: list[Any]) -> str:
+    if all(value == values[0] for value in values):
+        return f"is always {values[0]!r}: a manifest passes on inputs and outputs of steps, and has no values of its own."
+    return f"is made from other values ({_shown(repr(values[0]))}): a manifest passes on values as they are."
+
+
+def _shown(text: str) -> str:
+    line = text.partition("\n")[0]
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -1,0 +1,95 @@
+"""Examples that a DSPy program is optimised with: read from JSON lines, checked, and split."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from halflap.errors import FileError, ProgramInputsError, UsageError
+from halflap.programs.inputs import check_inputs
+from halflap.schema import compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from halflap.programs.manifest import Manifest
+
+__all__ = ["Example", "read_examples", "split"]
+
+_MOST_PROBLEMS: Final = 10
+_LARGEST: Final = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Inputs, and the outputs that are right for them."""
+
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+
+
+def read_examples(path: Path, manifest: Manifest) -> list[Example]:
+    """Read a file: in each line an object with `inputs` and `outputs`, or with all of their fields side by side."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise FileError(f"{path} is larger than {_LARGEST // 1_000_000} MB.")
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is no text in UTF-8.") from None
+    found: list[Example] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                found.append(_read(line, manifest))
+            except ValueError as error:
+                problems.append(f"line {number}: {error}")
+    if problems:
+        more = len(problems) - _MOST_PROBLEMS
+        told = [*problems[:_MOST_PROBLEMS], *([f"and {more} more lines"] if more > 0 else [])]
+        raise UsageError("\n- ".join([f"{path} cannot be used:", *told]))
+    return found
+
+
+def _read(line: str, manifest: Manifest) -> Example:
+    try:
+        value = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"it is no JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is no object")  # noqa: TRY004  # said to whoever wrote the line
+    if set(value) == {"inputs", "outputs"} and all(isinstance(one, dict) for one in value.values()):
+        inputs, outputs = value["inputs"], value["outputs"]
+    else:
+        names = {one.name for one in manifest.outputs}
+        inputs = {key: one for key, one in value.items() if key not in names}
+        outputs = {key: one for key, one in value.items() if key in names}
+    try:
+        inputs = check_inputs(manifest, inputs)
+    except ProgramInputsError as error:
+        raise ValueError("; ".join(str(one) for one in error.problems)) from None
+    if not outputs:
+        raise ValueError(f"it has no output; there are {', '.join(one.name for one in manifest.outputs)}")
+    # An example may say less than a program gives, but nothing else.
+    validator = compile_schema({**manifest.output_schema, "required": []})
+    problems = [] if validator is None else validator.problems(outputs)
+    if problems:
+        raise ValueError("; ".join(str(one) for one in problems))
+    return Example(inputs, outputs)
+
+
+def split(examples: Sequence[Example], seed: int, share: float) -> tuple[list[Example], list[Example]]:
+    """Split into what is learned from and what is held out to measure: the same for the same seed."""
+    shuffled = list(examples)
+    random.Random(seed).shuffle(shuffled)  # noqa: S311  # no secret
+    held_out = max(1, round(len(shuffled) * share))
+    if len(shuffled) - held_out < 1:
+        raise UsageError(
+            f"There are {len(shuffled)} examples, and at least 2 are needed: some to learn from, and others to measure with."
+        )
+    return shuffled[held_out:], shuffled[:held_out]

@@ -1,0 +1,133 @@
+"""What went wrong between a DSPy program and its model, in plain words. Imports DSPy, as `building` does."""
+
+from __future__ import annotations
+
+import logging
+import re
+import traceback
+from typing import TYPE_CHECKING, Any, Final
+
+from dspy.utils.exceptions import (
+    AdapterParseError,
+    ContextWindowExceededError,
+    LMAuthError,
+    LMBillingError,
+    LMConfigurationError,
+    LMError,
+    LMInvalidRequestError,
+    LMProviderError,
+    LMRateLimitError,
+    LMServerError,
+    LMTransportError,
+    LMUnsupportedFeatureError,
+)
+
+from halflap.programs.model import is_timeout
+from halflap.programs.secrecy import place, redacted
+
+if TYPE_CHECKING:
+    from halflap.config import LmConfig
+
+__all__ = ["in_plain_words", "is_of_model"]
+
+logger = logging.getLogger(__name__)
+
+_LONGEST: Final = 300
+_OF_FIELD = re.compile(r"Failed to parse field (\w+)")
+
+
+def in_plain_words(error: BaseException, config: LmConfig, timeout: float) -> str:
+    """Say what went wrong, where, and what to do next; never with the key."""
+    if isinstance(error, AdapterParseError):
+        said = _unreadable(error)
+    elif isinstance(error, LMError):
+        said = _of_model(error, config, timeout)
+    else:
+        logger.error("DSPy failed: %s", redacted("".join(traceback.format_exception(error)), config))
+        said = f"DSPy failed with {type(error).__name__}: {_first_line(str(error))}"
+    return redacted(said, config)
+
+
+def is_of_model(error: BaseException) -> bool:
+    """Say whether the model could not be asked: what it answered before that is as good as it was."""
+    return isinstance(error, LMError)
+
+
+# The first that fits is said; classes that come from others stand before those.
+_SAID: Final[tuple[tuple[type[LMError], str], ...]] = (
+    (ContextWindowExceededError, "what was to be asked is longer than {model} takes{told}. Give it less, or the program fewer demos."),
+    (LMRateLimitError, "the model at {at} has too much to do (status 429){told}.{wait} Try it again later."),
+    (LMAuthError, "{at} refused the key{status}{told}. Look at `programs.lm.api_key`."),
+    (LMBillingError, "{at} refused for its bill or quota{status}{told}."),
+    (LMTransportError, "the model at {at} cannot be reached{told}. Does it run there? `programs.lm.api_base` says where."),
+    (LMServerError, "the model at {at} failed{status}{told}."),
+    (LMInvalidRequestError, "{at} did not take the request for {model}{status}{told}. Look at `programs.lm`."),
+    (LMConfigurationError, "DSPy cannot use the model of `programs.lm`{told}."),
+    (LMUnsupportedFeatureError, "DSPy cannot use the model of `programs.lm`{told}."),
+    (LMProviderError, "{at} gave an answer that is none{told}."),
+    (LMError, "asking {model} failed{told}."),
+)  # fmt: skip
+
+
+def _of_model(error: LMError, config: LmConfig, timeout: float) -> str:
+    at = place(config)
+    if is_timeout(error):
+        seconds = config.timeout or timeout
+        return f"the model at {at} did not answer within {seconds:g} s. `programs.lm.timeout` says how long it may take."
+    said = next(text for kind, text in _SAID if isinstance(error, kind))
+    return said.format(
+        at=at,
+        model=config.model,
+        told=_told(error),
+        status="" if error.status is None else f" (status {error.status})",
+        wait=f" It asks to wait {error.retry_after:g} s." if error.retry_after else "",
+    )
+
+
+def _told(error: LMError) -> str:
+    said = _first_line(str(error.message))
+    return f": {said}" if said else ""
+
+
+def _first_line(text: str) -> str:
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return (line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…").rstrip(".")
+
+
+def _unreadable(error: AdapterParseError) -> str:
+    """Say which field of an answer is missing or wrong."""
+    error = _more_telling(error)
+    expected = list(error.signature.output_fields)
+    answer = str(error.lm_response or "").strip()
+    if not answer:
+        return f"the model answered nothing, and was to answer with {_list(expected)}."
+    shown = answer if len(answer) <= _LONGEST else f"{answer[:_LONGEST]}…"
+    of_field = _OF_FIELD.search(str(error.message))
+    if of_field:
+        name = of_field.group(1)
+        wanted = getattr(error.signature.output_fields.get(name), "annotation", None)
+        return f"the model's answer cannot be read: the field `{name}` is not {_kind(wanted)}. It answered: {shown}"
+    there: Any = error.parsed_result or {}
+    missing = [name for name in expected if name not in there]
+    return f"the model's answer cannot be read: it has no {_list(missing)}. It answered: {shown}"
+
+
+def _more_telling(error: AdapterParseError) -> AdapterParseError:
+    """Choose between two answers: DSPy asks again, for JSON, when the first cannot be read."""
+    first = error.__context__
+    if (
+        not isinstance(first, AdapterParseError)
+        or _OF_FIELD.search(str(error.message))
+        or error.parsed_result
+    ):
+        return error
+    return first
+
+
+def _kind(annotation: Any) -> str:
+    names = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
+    return names.get(annotation, str(annotation).replace("typing.", ""))
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,165 @@
+"""The language model that the configuration names, for DSPy. Imports DSPy: to be imported only where it is needed."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import dspy
+from dspy.utils.exceptions import LMError, LMTimeoutError, is_retryable_lm_error
+
+from halflap.errors import ProgramFailedError
+from halflap.programs.answers import answer_key
+from halflap.programs.running import RUNNING
+from halflap.programs.secrecy import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from halflap.config import LmConfig
+    from halflap.programs.answers import Answers
+    from halflap.programs.running import Running
+
+__all__ = ["SETTING", "Model", "current", "is_timeout", "make_model"]
+
+SETTING: Final = "halflap_running"
+"""Under which DSPy's settings hold the execution, for the threads that DSPy starts."""
+_RETRIES: Final = 2
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 20.0
+_NO_KEY: Final = "none"
+"""Sent to a server of one's own that wants no key: without any, the environment's key of a provider would be."""
+_OF_THE_CLIENT: Final = {"api_key", "api_base", "base_url", "timeout"}
+
+
+class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
+    """Asks the model, or gives what it answered before to the very same request; tries again what may pass.
+
+    DSPy's own cache is one for the whole process, does not tell endpoints apart, and reads pickles; it is off here.
+    """
+
+    def __init__(self, answers: Answers | None, *, model: str, api_base: str | None, **settings: Any) -> None:
+        super().__init__(model, cache=False, num_retries=0, api_base=api_base, **settings)
+        self.answers = answers
+        self.namespace = {"model": model, "api_base": api_base}
+
+    async def acall(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
+        """Answer from what was kept, else ask."""
+        key = self._key(prompt, messages, settings)
+        found = None
+        if self.answers is not None and key is not None:
+            found = self.answers.recent(key)
+            if found is None:
+                found = await asyncio.to_thread(self.answers.stored, key)
+        _count(key, hit=found is not None)
+        if found is not None:
+            return copy.deepcopy(found)
+        pauses = _pauses()
+        while True:
+            try:
+                outputs = await super().acall(prompt, messages=messages, **settings)
+                break
+            except LMError as error:
+                await asyncio.sleep(_pause(error, pauses))
+        if self.answers is not None and key is not None:
+            await asyncio.to_thread(self.answers.keep, key, outputs)
+        return outputs
+
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
+        """Do the same in a thread of its own, as DSPy's optimizers do."""
+        running = current()
+        if running is not None and running.stopped.is_set():
+            raise LMError("it was stopped")
+        key = self._key(prompt, messages, settings)
+        found = None
+        if self.answers is not None and key is not None:
+            found = self.answers.recent(key) or self.answers.stored(key)
+        _count(key, hit=found is not None)
+        if found is not None:
+            return copy.deepcopy(found)
+        pauses = _pauses()
+        while True:
+            try:
+                outputs = super().__call__(prompt, messages=messages, **settings)
+                break
+            except LMError as error:
+                try:
+                    time.sleep(_pause(error, pauses))
+                except LMError:
+                    if running is not None and running.trouble is None:
+                        running.trouble = error
+                        running.stopped.set()
+                    raise
+        if self.answers is not None and key is not None:
+            self.answers.keep(key, outputs)
+        return outputs
+
+    def _key(self, prompt: Any, messages: Any, settings: Mapping[str, Any]) -> str | None:
+        said = {**self.kwargs, **settings}
+        request = {name: value for name, value in said.items() if name not in _OF_THE_CLIENT}
+        return answer_key(self.namespace, {"prompt": prompt, "messages": messages, **request})
+
+
+def current() -> Running | None:
+    """Give the execution that this belongs to, also in a thread that DSPy started: it hands on its settings alone."""
+    return RUNNING.get() or dspy.settings.get(SETTING)
+
+
+def _count(key: str | None, *, hit: bool) -> None:
+    running = current()
+    if running is not None:
+        running.asked += 1
+        running.hits += hit
+        if key is not None:
+            running.keys.append(key)
+
+
+def _pauses() -> Iterator[float]:
+    return (_FIRST_PAUSE * 2**attempt for attempt in range(_RETRIES))
+
+
+def _pause(error: LMError, pauses: Iterator[float]) -> float:
+    """Say how long to wait before it is tried again, or raise: not what won't pass, nor past the end of the time."""
+    pause = next(pauses, None)
+    if pause is None or not is_retryable_lm_error(error) or is_timeout(error):
+        raise error
+    wanted = max(pause, error.retry_after or 0.0)
+    running = current()
+    left = None if running is None else running.seconds_left
+    if wanted > _LONGEST_PAUSE or (left is not None and wanted >= left):
+        raise error
+    return float(wanted)
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Say whether the model took too long, which it would again."""
+    return isinstance(error, LMTimeoutError) or "timed out" in str(error)
+
+
+def make_model(name: str, config: LmConfig, timeout: float, answers: Answers | None) -> Model:
+    """Make the model that the configuration names: nothing else, of the environment or of a file, says where to ask."""
+    prefix = config.model.partition("/")[0].upper()
+    if config.api_base is None:
+        for variable in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
+            if os.environ.get(variable):
+                raise ProgramFailedError(
+                    name,
+                    f"the environment variable {variable} would send what the DSPy programs ask to another place than the "
+                    "configuration says. Put its value under `programs.lm.api_base`, or take it out of the environment "
+                    "that Halflap runs in.",
+                )
+    settings: dict[str, Any] = {"timeout": config.timeout or timeout}
+    for setting in ("temperature", "max_tokens"):
+        if getattr(config, setting) is not None:
+            settings[setting] = getattr(config, setting)
+    if config.api_key is not None or config.api_base is not None:
+        settings["api_key"] = config.api_key or _NO_KEY
+    try:
+        return Model(answers, model=config.model, api_base=config.api_base, **settings)
+    except (LMError, TypeError, ValueError) as error:
+        raise ProgramFailedError(
+            name, f"DSPy cannot use the model of `programs.lm`: {redacted(str(error), config)}"
+        ) from None

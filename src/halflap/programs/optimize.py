@@ -1,0 +1,216 @@
+"""Optimises a saved DSPy program over examples, and measures what came of it on others that it has not seen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version as version_of
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from halflap.errors import HalflapError, ProgramError, ProgramFailedError, UsageError
+from halflap.programs.examples import split
+from halflap.programs.export import stdout_is_data
+from halflap.programs.library import version_order
+from halflap.programs.outputs import plain
+from halflap.programs.running import RUNNING, Running
+from halflap.programs.state import read_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from halflap.programs.examples import Example
+    from halflap.programs.library import Library, Stored
+    from halflap.programs.manifest import Manifest
+    from halflap.programs.metrics import Metric
+    from halflap.programs.runtime import Runtime
+    from halflap.programs.state import State
+    from halflap.values import CallContext
+
+__all__ = ["OPTIMIZERS", "Optimised", "Progress", "next_version", "optimize"]
+
+OPTIMIZERS: Final = ("BootstrapFewShot", "GEPA")
+Optimizer = Literal["BootstrapFewShot", "GEPA"]
+_AT_ONCE: Final = 4
+_CALLS_PER_EXAMPLE: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far it is."""
+
+    phase: Literal["measuring the old", "optimising", "measuring the new"]
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """What came of it: a version that is saved and not yet in force, and both scores on the same examples."""
+
+    stored: Stored
+    score: float
+    old_score: float
+    trained_on: int
+    measured_on: int
+
+
+def next_version(versions: Sequence[str]) -> str:
+    """Give the version after all of these: the minor number of the highest is raised."""
+    highest = max(versions, key=version_order)
+    major, minor = highest.partition("-")[0].partition("+")[0].split(".")[:2]
+    return f"{major}.{int(minor) + 1}.0"
+
+
+async def optimize(
+    stored: Stored,
+    library: Library,
+    runtime: Runtime,
+    *,
+    examples: Sequence[Example],
+    metric: Metric,
+    context: CallContext,
+    optimizer: Optimizer = "BootstrapFewShot",
+    seed: int = 0,
+    held_out: float = 0.3,
+    budget: int | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Optimised:
+    """Optimise a program and save the result as a new version; nothing is overwritten, and nothing comes into force."""
+    if library.root is None:
+        raise UsageError(
+            "What is optimised is saved as a new version: name a folder for it under `programs.root`."
+        )
+    learned_from, kept_back = split(examples, seed, held_out)
+    loop = asyncio.get_running_loop()
+    inner = replace(context, depth=context.depth + 1, progress=None, cancelled=None)
+    work = _Work(stored, runtime, metric, Running(runtime.call, inner, loop), progress)
+    try:
+        old_score = await work.measure(None, kept_back, "measuring the old")
+        most = budget or max(_CALLS_PER_EXAMPLE * len(learned_from), 2 * len(learned_from) + 10)
+        module = await asyncio.to_thread(work.optimised, optimizer, learned_from, seed, most)
+        score = await work.measure(module, kept_back, "measuring the new")
+    finally:
+        work.running.stopped.set()
+    manifest = replace(stored.manifest, optimizer=optimizer, validation_score=score)
+    saved = await asyncio.to_thread(_save, library, manifest, module)
+    return Optimised(saved, score, old_score, len(learned_from), len(kept_back))
+
+
+def _save(library: Library, manifest: Manifest, module: Any) -> Stored:
+    manifest = replace(
+        manifest,
+        version=next_version(library.read().find(manifest.name).versions),
+        dspy_version=version_of("dspy"),
+        serialized_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+    return library.save(manifest, _state(module, manifest))
+
+
+def _state(module: Any, manifest: Manifest) -> State:
+    from halflap.programs.building import state_of  # noqa: PLC0415  # imports DSPy
+
+    steps = [(predictor, module.steps[predictor.name]) for predictor in manifest.predictors]
+    return read_state(json.dumps(state_of(steps), allow_nan=False).encode(), manifest)
+
+
+class _Work:
+    """One optimisation: what all parts of it need."""
+
+    def __init__(
+        self,
+        stored: Stored,
+        runtime: Runtime,
+        metric: Metric,
+        running: Running,
+        progress: Callable[[Progress], None],
+    ) -> None:
+        self.stored = stored
+        self.runtime = runtime
+        self.metric = metric
+        self.running = running
+        self.progress = progress
+
+    async def measure(self, module: Any, examples: Sequence[Example], phase: Any) -> float:
+        """Give the mean score; an answer that cannot be read scores nothing."""
+        done, places = 0, asyncio.Semaphore(_AT_ONCE)
+        built = await asyncio.to_thread(self.runtime.build, self.stored)
+        model = await asyncio.to_thread(self.runtime.model, self.stored.name)
+        self.progress(Progress(phase, 0, len(examples)))
+
+        async def one(example: Example) -> float:
+            nonlocal done
+            async with places:
+                try:
+                    prediction = await self.runtime.run(
+                        module or built.module, model, example.inputs, self.running
+                    )
+                    value = self.metric(example, self.outputs(prediction)).value
+                except ProgramError:
+                    raise
+                except Exception as error:
+                    if self.runtime.is_of_model(error):
+                        raise ProgramFailedError(self.stored.name, self.runtime.told(error)) from error
+                    if isinstance(error, UsageError):
+                        raise
+                    value = 0.0
+            done += 1
+            self.progress(Progress(phase, done, len(examples)))
+            return value
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(example)) for example in examples]
+        except* HalflapError as errors:
+            first = next(iter(errors.exceptions))
+            raise first from None
+        return round(sum(task.result() for task in tasks) / len(tasks), 4)
+
+    def outputs(self, prediction: Mapping[str, Any]) -> dict[str, Any]:
+        """Give what a program gave as plain JSON."""
+        return {one.name: plain(prediction[one.name], one.schema) for one in self.stored.manifest.outputs}
+
+    def optimised(self, optimizer: Optimizer, examples: Sequence[Example], seed: int, budget: int) -> Any:
+        """Run the optimizer, in a thread."""
+        from halflap.programs.optimizers import run_optimizer  # noqa: PLC0415  # imports DSPy
+
+        module = self.runtime.fresh(self.stored)
+        model = self.runtime.model(self.stored.name)
+        done = 0
+        total = len(examples) if optimizer == "BootstrapFewShot" else budget
+
+        def scored(example: Example, prediction: Mapping[str, Any]) -> Any:
+            nonlocal done
+            if self.running.stopped.is_set():
+                raise UsageError("It was stopped.")
+            score = self.metric(example, self.outputs(prediction))
+            done += 1
+            self.progress(Progress("optimising", min(done, total), total))
+            return score
+
+        self.progress(Progress("optimising", 0, total))
+        token = RUNNING.set(self.running)
+        try:
+            with stdout_is_data(), self.runtime.settings(model, self.running):
+                found = run_optimizer(
+                    optimizer,
+                    module,
+                    examples,
+                    scored,
+                    seed=seed,
+                    budget=budget,
+                    model=model,
+                    is_over=self.running.stopped.is_set,
+                )
+        except Exception as error:
+            if isinstance(error, UsageError) and self.running.trouble is None:
+                raise
+            trouble = self.running.trouble or error
+            raise ProgramFailedError(self.stored.name, self.runtime.told(trouble)) from error
+        finally:
+            RUNNING.reset(token)
+        if self.running.trouble is not None:
+            # An optimizer takes that for a bad answer, and goes on with the next.
+            raise ProgramFailedError(self.stored.name, self.runtime.told(self.running.trouble))
+        return found

@@ -1,0 +1,64 @@
+"""Values of a field's type, made so that whoever passes one on as it is can be told from whoever makes another of it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping
+
+__all__ = ["sample"]
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ,.;:"
+_LONG: Final = 3_000
+"""So long that cutting at a usual length shows."""
+
+
+def sample(schema: Mapping[str, Any], dice: random.Random) -> Any:
+    """Make a value: long and ragged text, large numbers, any of the options."""
+    if "const" in schema or "enum" in schema:
+        return dice.choice(schema.get("enum") or [schema["const"]])
+    kinds = schema.get("type", "string")
+    kind = (
+        kinds if isinstance(kinds, str) else dice.choice([one for one in kinds if one != "null"] or ["null"])
+    )
+    makers = {"string": _text, "integer": _integer, "number": _number, "array": _array, "object": _object}
+    if kind == "boolean":
+        return dice.choice([True, False])
+    return makers[kind](schema, dice) if kind in makers else None
+
+
+def _text(schema: Mapping[str, Any], dice: random.Random) -> str:
+    most = schema.get("maxLength", _LONG)
+    size = max(min(most, _LONG), schema.get("minLength", 0))
+    inner = "".join(dice.choice(_LETTERS) for _ in range(size))
+    # Ragged ends: who strips, joins or splits it makes another text of it.
+    return f" {inner[1:-2]}\n " if len(inner) > 3 else inner  # noqa: PLR2004
+
+
+def _integer(schema: Mapping[str, Any], dice: random.Random) -> int:
+    low, high = _range(schema, 10**9)
+    return dice.randint(math.ceil(low), math.floor(high))
+
+
+def _number(schema: Mapping[str, Any], dice: random.Random) -> float:
+    return dice.uniform(*_range(schema, 10**6))
+
+
+def _range(schema: Mapping[str, Any], most: int) -> tuple[float, float]:
+    low = schema.get("minimum", schema.get("maximum", most // 1000 + most) - most)
+    return low, schema.get("maximum", low + most)
+
+
+def _array(schema: Mapping[str, Any], dice: random.Random) -> list[Any]:
+    count = min(max(2, schema.get("minItems", 0)), schema.get("maxItems", 1000))
+    return [sample(schema.get("items", {}), dice) for _ in range(count)]
+
+
+def _object(schema: Mapping[str, Any], dice: random.Random) -> dict[str, Any]:
+    if "properties" in schema:
+        return {name: sample(inner, dice) for name, inner in schema["properties"].items()}
+    further = schema.get("additionalProperties", {})
+    return {f"key{number}": sample(further if isinstance(further, dict) else {}, dice) for number in range(2)}

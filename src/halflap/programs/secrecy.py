@@ -1,0 +1,50 @@
+"""Keeps the key of the language model out of every message and out of the log."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from halflap.config import LmConfig
+
+__all__ = ["KeyFilter", "place", "redacted"]
+
+_HIDDEN = "[api_key]"
+_SHORTEST = 4
+"""What is shorter is no secret, and taking it out of every word would leave no message."""
+
+
+def redacted(text: str, config: LmConfig | None) -> str:
+    """Give a text without the key, and without what the address may hold besides a place."""
+    if config is None:
+        return text
+    if config.api_base is not None:
+        text = text.replace(config.api_base, place(config))
+    key = config.api_key
+    return text.replace(key, _HIDDEN) if key is not None and len(key) >= _SHORTEST else text
+
+
+def place(config: LmConfig) -> str:
+    """Say where the model is, as far as that can be told to anybody."""
+    if config.api_base is None:
+        return f"the provider of {config.model}"
+    parts = urlsplit(config.api_base)
+    return f"{parts.scheme}://{parts.hostname}{'' if parts.port is None else f':{parts.port}'}{parts.path}"
+
+
+class KeyFilter(logging.Filter):
+    """Takes the key out of what DSPy and LiteLLM log."""
+
+    def __init__(self, config: LmConfig) -> None:
+        super().__init__()
+        self._config = config
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let everything through, without the key."""
+        said = record.getMessage()
+        clean = redacted(said, self._config)
+        if clean != said:
+            record.msg, record.args = clean, ()
+        return True

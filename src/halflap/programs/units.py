@@ -1,0 +1,160 @@
+"""The steps of a live DSPy module, as far as a manifest can say them. Imports DSPy, as `building` does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import dspy
+from dspy.signatures.field import PYDANTIC_CONSTRAINT_MAP
+
+from halflap.programs.field_types import NotSayableError, limits_for, limits_in, schema_of
+from halflap.programs.fields import RESERVED
+from halflap.programs.parts import REASONING, Field, Kind, Predictor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from halflap.values import Tool
+
+__all__ = ["Unit", "find_units"]
+
+_KINDS: dict[type, Kind] = {
+    dspy.Predict: "Predict",
+    dspy.ChainOfThought: "ChainOfThought",
+    dspy.ReAct: "ReAct",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One step: DSPy's module, and what the manifest says of it."""
+
+    module: Any
+    predictor: Predictor
+    types: Mapping[str, Any]
+    """The types of its inputs and of what it gives, by name."""
+
+    @property
+    def given(self) -> dict[str, Field]:
+        """What can be taken from it."""
+        implicit = (REASONING,) if self.predictor.kind == "ChainOfThought" else ()
+        return {field.name: field for field in (*implicit, *self.predictor.outputs)}
+
+
+def find_units(
+    module: Any, name: str, tool: Callable[[str], Tool | None], problems: list[str]
+) -> dict[int, Unit]:
+    """Give the steps in a module by their identities; what cannot be said of them is noted."""
+    units: dict[int, Unit] = {}
+    names: set[str] = set()
+    for path, one in _modules(module, ""):
+        if id(one) in units:
+            continue
+        said = _name(path) or name
+        kind = _KINDS.get(type(one))
+        if kind is None:
+            problems.append(
+                f"`{path or type(one).__name__}` is a {type(one).__name__}: a manifest has {', '.join(_KINDS.values())}, "
+                "and no other kind of step."
+            )
+            continue
+        while said in names:
+            said += "_"
+        names.add(said)
+        unit = _unit(one, said, kind, tool, problems)
+        if unit is not None:
+            units[id(one)] = unit
+    return units
+
+
+def _name(path: str) -> str:
+    return re.sub(r"\W+", "_", path).strip("_").lower()
+
+
+def _modules(module: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Give the steps within a module: those of DSPy's, and of modules of the user's own what is in them."""
+    if type(module) in _KINDS or type(module).__module__.partition(".")[0] == "dspy":
+        yield path, module
+        return
+    for name, value in vars(module).items():
+        inner = f"{path}.{name}" if path else name
+        for where, one in _entries(inner, value):
+            if isinstance(one, dspy.Module):
+                yield from _modules(one, where)
+
+
+def _entries(path: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, (list, tuple)):
+        return [(f"{path}[{at}]", one) for at, one in enumerate(value)]
+    if isinstance(value, dict):
+        return [(f"{path}[{key}]", one) for key, one in value.items()]
+    return [(path, value)]
+
+
+def _unit(
+    module: Any, name: str, kind: Kind, tool: Callable[[str], Tool | None], problems: list[str]
+) -> Unit | None:
+    before = len(problems)
+    match kind:
+        case "Predict":
+            predicts, signature = [module], module.signature
+        case "ChainOfThought":
+            predicts, signature = [module.predict], module.predict.signature
+            if signature.output_fields["reasoning"].annotation is not str:
+                problems.append(f"`{name}.reasoning` has a type of its own: in a manifest it is text.")
+            signature = signature.delete("reasoning")
+        case "ReAct":
+            predicts, signature = [module.react, module.extract.predict], module.signature
+    for predict in predicts:
+        if predict.config:
+            told = ", ".join(sorted(predict.config))
+            problems.append(
+                f"`{name}` has settings of the model of its own ({told}): those are said under `programs.lm`, for all."
+            )
+        if predict.fields:
+            problems.append(f"`{name}` has criteria for its fields, which a manifest cannot say.")
+    tools: tuple[str, ...] = ()
+    if kind == "ReAct":
+        tools = tuple(one for one in module.tools if one != "finish")
+        problems.extend(
+            f"`{name}` uses the tool `{one}`, which is not in the catalogue. Name it as `halflap list` does: "
+            "`mcp__<server>__<tool>`."
+            for one in tools
+            if tool(one) is None
+        )
+    inputs = _fields(name, signature.input_fields, problems)
+    outputs = _fields(name, signature.output_fields, problems)
+    if len(problems) > before:
+        return None
+    most = {"max_iterations": module.max_iters} if kind == "ReAct" else {}
+    predictor = Predictor(name, kind, signature.instructions, inputs, outputs, tools, **most)
+    types = {key: field.annotation for key, field in signature.fields.items()}
+    return Unit(module, predictor, {"reasoning": str, **types})
+
+
+def _fields(unit: str, found: Mapping[str, Any], problems: list[str]) -> tuple[Field, ...]:
+    fields = []
+    for name, info in found.items():
+        if name in RESERVED:
+            problems.append(
+                f'`{unit}.{name}`: "{name}" cannot be the name of a field of a manifest, since DSPy takes it for itself.'
+            )
+            continue
+        try:
+            schema = schema_of(info.annotation)
+            schema.update(limits_for(info.annotation, _as_told(limits_in(info.metadata), info)))
+        except NotSayableError as error:
+            problems.append(f"`{unit}.{name}` cannot be said in a manifest: {error}.")
+            continue
+        said = info.json_schema_extra["desc"]
+        fields.append(Field(name, "" if said == f"${{{name}}}" else said, schema))
+    return tuple(fields)
+
+
+def _as_told(limits: Mapping[str, Any], info: Any) -> dict[str, Any]:
+    """Give limits in the order in which the model is told of them."""
+    told = info.json_schema_extra.get("constraints", "")
+    order = {name: told.find(words) for name, words in PYDANTIC_CONSTRAINT_MAP.items()}
+    return dict(sorted(limits.items(), key=lambda limit: order[limit[0]]))

@@ -1,0 +1,323 @@
+"""What can go wrong between a DSPy program and its model, and what is kept of its answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import pickle
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.errors import (
+    ProgramBrokenError,
+    ProgramFailedError,
+    ProgramTimeoutError,
+)
+from halflap.values import CallContext
+from programs.chat_server import Answer, chatting
+from programs.running import KEY, QUESTION, configured, echo, of_type, predictor, runtime, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halflap.config import ProgramsConfig
+
+pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
+
+TROUBLES = {
+    "429": (Answer(status=429, headers={"retry-after": "100"}), r"429.*wait 100 s"),
+    "401": (Answer("bad key " + KEY, status=401), r"refused the key.*programs\.lm\.api_key"),
+    "404": (Answer(status=404), r"did not take the request.*404"),
+    "not json": (Answer(raw=b"<html>"), "an answer that is none"),
+    "empty": (Answer(""), "answered nothing"),
+    "nonsense": (Answer("It is warm."), r"has no `reply`, `degrees`.*It is warm"),
+    "one missing": (Answer("[[ ## reply ## ]]\nRome"), r"has no `degrees`"),
+    "wrong type": (
+        Answer("[[ ## reply ## ]]\nRome\n[[ ## degrees ## ]]\nhot"),
+        r"`degrees` is not an integer",
+    ),
+}
+
+
+class TestFailures:
+    @pytest.mark.parametrize("trouble", TROUBLES)
+    def test_what_the_model_does_wrong_is_told_in_plain_words_without_the_key(
+        self, trouble: str, run: Callable[..., Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        answer, told = TROUBLES[trouble]
+        program = stored(predictors=[predictor(outputs=[{"name": "reply"}, of_type("degrees", "integer")])])
+
+        async def story() -> None:
+            with chatting(lambda _: answer) as model:
+                async with runtime(configured(model.url), tmp_path) as programs:
+                    with pytest.raises(ProgramFailedError, match=f"(?s){told}") as caught:
+                        await programs.execute(program, QUESTION, CallContext())
+            assert KEY not in str(caught.value)
+
+        run(story())
+        assert KEY not in caplog.text
+
+    def test_a_model_that_is_not_there_is_told_with_its_place(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        async def story() -> None:
+            async with runtime(configured("http://127.0.0.1:9/v1"), tmp_path) as programs:
+                with pytest.raises(
+                    ProgramFailedError, match=r"127\.0\.0\.1:9/v1 cannot be reached.*api_base"
+                ):
+                    await programs.execute(stored(), QUESTION, CallContext())
+
+        run(story())
+
+    def test_what_may_pass_is_tried_again(self, run: Callable[..., Any], tmp_path: Path) -> None:
+        troubles = [Answer(status=503), Answer(drop=True)]
+
+        async def story() -> None:
+            with chatting(lambda _: troubles.pop(0) if troubles else {"reply": "Rome"}) as model:
+                async with runtime(configured(model.url), tmp_path) as programs:
+                    outcome = await programs.execute(stored(), QUESTION, CallContext())
+            assert (outcome.outputs, model.count) == ({"reply": "Rome"}, 3)
+
+        run(story())
+
+    def test_a_model_that_is_too_slow_is_not_waited_for(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        async def story() -> None:
+            with chatting(lambda _: Answer("late", delay=30)) as model:
+                async with runtime(configured(model.url, timeout=0.2 + load_time()), tmp_path) as programs:
+                    with pytest.raises(ProgramTimeoutError):
+                        await programs.execute(stored(), QUESTION, CallContext())
+                async with runtime(configured(model.url, timeout=60), tmp_path) as programs:
+                    began = time.monotonic()
+                    deadline = asyncio.get_running_loop().time() + 0.3
+                    with pytest.raises(ProgramTimeoutError):
+                        await programs.execute(stored(), QUESTION, CallContext(deadline=deadline))
+                    assert time.monotonic() - began < 10
+                async with runtime(replace_timeout(configured(model.url), 0.2), tmp_path) as programs:
+                    with pytest.raises(ProgramFailedError, match=r"within 0\.2 s.*programs\.lm\.timeout"):
+                        await programs.execute(stored(), QUESTION, CallContext())
+            assert model.count == 3
+
+        run(story())
+
+
+def load_time() -> float:
+    """Load DSPy, so that it counts in no test's limit."""
+    from halflap.programs.runtime import import_dspy  # noqa: PLC0415
+
+    import_dspy("test")
+    return 0.0
+
+
+def replace_timeout(config: ProgramsConfig, seconds: float) -> ProgramsConfig:
+    assert config.lm is not None
+    return replace(config, lm=replace(config.lm, timeout=seconds))
+
+
+class TestCache:
+    def test_an_answer_is_a_hit_only_if_all_were_given_before(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        second = predictor("judge", inputs=[{"name": "reply"}], outputs=[{"name": "verdict"}])
+        program = stored(predictors=[predictor(), second])
+
+        async def story() -> None:
+            with chatting(echo) as model:
+                async with runtime(configured(model.url), tmp_path) as programs:
+                    first = await programs.execute(stored(), QUESTION, CallContext())
+                    partly = await programs.execute(program, QUESTION, CallContext())
+                    wholly = await programs.execute(program, QUESTION, CallContext())
+                async with runtime(configured(model.url), tmp_path) as another:
+                    from_disk = await another.execute(program, QUESTION, CallContext())
+                hits = [one.cache_hit for one in (first, partly, wholly, from_disk)]
+                assert hits == [False, False, True, True]
+                assert model.count == 2
+                async with runtime(configured(model.url, cache="off"), tmp_path) as uncached:
+                    assert not (await uncached.execute(program, QUESTION, CallContext())).cache_hit
+                assert model.count == 4
+
+        run(story())
+
+    def test_answers_of_another_place_or_model_are_not_taken(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        async def story() -> None:
+            with chatting(lambda _: {"reply": "one"}) as one, chatting(lambda _: {"reply": "two"}) as two:
+                for config, reply in (
+                    (configured(one.url), "one"),
+                    (configured(two.url), "two"),
+                    (configured(one.url, model="openai/large"), "one"),
+                    (configured(one.url, temperature=0.3), "one"),
+                ):
+                    async with runtime(config, tmp_path) as programs:
+                        outcome = await programs.execute(stored(), QUESTION, CallContext())
+                    assert (outcome.outputs, outcome.cache_hit) == ({"reply": reply}, False)
+                async with runtime(configured(one.url, api_key="another-key"), tmp_path) as programs:
+                    assert (await programs.execute(stored(), QUESTION, CallContext())).cache_hit
+
+        run(story())
+
+    def test_nothing_secret_is_written_and_nobody_else_may_read_it(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        async def story() -> None:
+            with chatting(lambda _: {"reply": "Rome"}) as model:
+                async with runtime(configured(model.url), tmp_path) as programs:
+                    await programs.execute(stored(), QUESTION, CallContext())
+            (kept,) = (tmp_path / "dspy-cache").rglob("*.json")
+            assert kept.stat().st_mode & 0o077 == 0
+            assert kept.parent.parent.stat().st_mode & 0o077 == 0
+            assert KEY not in kept.read_text()
+            assert QUESTION["question"] not in kept.read_text()
+
+        run(story())
+
+    @pytest.mark.parametrize(
+        "damage",
+        ["corrupt", "pickle", "folder is a file", "link", "fifo", "huge", "other", "deep", "unwritable"],
+    )
+    def test_a_broken_cache_is_logged_and_the_program_runs(
+        self, damage: str, run: Callable[..., Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        proof = tmp_path / "ran"
+        folder = tmp_path / "dspy-cache"
+
+        async def story() -> None:
+            with chatting(lambda _: {"reply": "Rome"}) as model:
+                if damage not in {"folder is a file", "unwritable"}:
+                    async with runtime(configured(model.url), tmp_path) as programs:
+                        await programs.execute(stored(), QUESTION, CallContext())
+                _damage(folder, damage, proof)
+                async with runtime(configured(model.url), tmp_path) as programs:
+                    for _ in range(2):
+                        outcome = await programs.execute(stored(), QUESTION, CallContext())
+                        assert outcome.outputs == {"reply": "Rome"}
+
+        with caplog.at_level(logging.WARNING):
+            run(story())
+        assert not proof.exists()
+        assert [one for one in caplog.messages if one.startswith("CACHE_ERROR: ")]
+
+
+class _Evil:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return (Path.touch, (self.path,))
+
+
+def _damage(folder: Path, how: str, proof: Path) -> None:
+    if how in {"folder is a file", "unwritable"}:
+        # Where tests run as root, a folder that may not be written to can be: one that cannot exist is neither's.
+        folder.write_text("") if how == "folder is a file" else folder.symlink_to("/proc/self/nowhere")
+        return
+    (kept,) = folder.rglob("*.json")
+    whole = json.loads(kept.read_text())
+    kept.unlink()
+    match how:
+        case "corrupt":
+            kept.write_bytes(b"\x00garbage")
+        case "pickle":
+            kept.write_bytes(pickle.dumps(_Evil(proof)))
+        case "link":
+            elsewhere = folder / "elsewhere"
+            elsewhere.write_text(json.dumps(whole))
+            kept.symlink_to(elsewhere)
+        case "fifo":
+            os.mkfifo(kept)
+        case "huge":
+            kept.write_text(json.dumps({**whole, "padding": "x" * 5_000_000}))
+        case "other":
+            kept.write_text(json.dumps({**whole, "outputs": [{"text": 1}]}))
+        case "deep":
+            kept.write_text("[" * 200_000)
+
+
+class TestWhereItIsAsked:
+    def test_keys_and_places_of_the_environment_are_not_used(
+        self, run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
+
+        async def story() -> None:
+            with chatting(echo) as model:
+                async with runtime(configured(model.url, api_key=None), tmp_path) as programs:
+                    await programs.execute(stored(), QUESTION, CallContext())
+                assert "sk-of-the-environment" not in str(model.requests[0].headers)
+                monkeypatch.setenv("OPENAI_API_BASE", model.url)
+                async with runtime(configured(None), tmp_path) as programs:
+                    with pytest.raises(ProgramFailedError, match="OPENAI_API_BASE"):
+                        await programs.execute(stored(), QUESTION, CallContext())
+                assert model.count == 1
+
+        run(story())
+
+    def test_a_program_that_dspy_cannot_build_is_broken(
+        self, run: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        """As there is no manifest that is read and cannot be built, one that was never read stands for it."""
+        program = stored()
+        wrong = replace(
+            program.manifest.predictors[0], inputs=(replace(program.manifest.inputs[0], name="_x"),)
+        )
+        program = replace(program, manifest=replace(program.manifest, predictors=(wrong,)))
+
+        async def story() -> None:
+            async with runtime(configured(None), tmp_path) as programs:
+                with pytest.raises(ProgramBrokenError, match="DSPy cannot build it"):
+                    await programs.execute(program, QUESTION, CallContext())
+
+        run(story())
+
+
+CHILD = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from programs.running import *
+async def story():
+    async with runtime(configured(sys.argv[1]), Path(sys.argv[2])) as programs:
+        for question in ("one", "two"):
+            try:
+                print((await programs.execute(stored(), {"question": question}, CallContext())).outputs, file=sys.stderr)
+            except Exception as error:
+                print(type(error).__name__, error, file=sys.stderr)
+asyncio.run(story())
+print("litellm" in sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("through_litellm", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_nothing_is_printed_to_stdout_and_no_home_is_written_to(
+    through_litellm: bool, tmp_path: Path
+) -> None:
+    home = tmp_path / "elsewhere"
+    home.mkdir()
+    answers = [Answer("[[ ## reply ## ]]\nRome"), Answer(f"no {KEY}", status=401)]
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    if through_litellm:
+        # With such a variable, DSPy leaves it to LiteLLM; what is configured counts all the same.
+        environment["OPENAI_API_BASE"] = "http://127.0.0.1:9/v1"
+    with chatting(lambda _: answers.pop(0)) as model:
+        tests = Path(__file__).parent.parent
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, model.url, tmp_path / "data", str(tests)],
+            capture_output=True, text=True, check=False, timeout=100, env=environment,
+        )  # fmt: skip
+    assert done.stdout == ""
+    assert done.returncode == 0, done.stderr
+    assert "{'reply': 'Rome'}" in done.stderr
+    assert "refused the key" in done.stderr
+    assert KEY not in done.stderr
+    assert str(through_litellm) in done.stderr.splitlines()
+    assert not list(home.iterdir())
