@@ -41,10 +41,30 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
     DSPy's own cache is one for the whole process, does not tell endpoints apart, and reads pickles; it is off here.
     """
 
-    def __init__(self, answers: Answers | None, *, model: str, api_base: str | None, **settings: Any) -> None:
+    def __init__(
+        self,
+        answers: Answers | None,
+        *,
+        model: str,
+        api_base: str | None,
+        takes_schemas: bool = False,
+        **settings: Any,
+    ) -> None:
         super().__init__(model, cache=False, num_retries=0, api_base=api_base, **settings)
         self.answers = answers
         self.namespace = {"model": model, "api_base": api_base}
+        self.takes_schemas = takes_schemas
+
+    @property
+    def supports_response_schema(self) -> bool:
+        """Say whether the form of an answer may be asked for: DSPy knows it of the models in its table alone."""
+        return self.takes_schemas or bool(super().supports_response_schema)
+
+    @property
+    def supported_params(self) -> set[str]:
+        """Give what may be said in a request."""
+        known: set[str] = super().supported_params
+        return known | {"response_format"} if self.takes_schemas else known
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
         """Answer from what was kept, else ask."""
@@ -151,7 +171,11 @@ def make_model(name: str, config: LmConfig, timeout: float, answers: Answers | N
                     "configuration says. Put its value under `programs.lm.api_base`, or take it out of the environment "
                     "that Halflap runs in.",
                 )
-    settings: dict[str, Any] = {"timeout": config.timeout or timeout}
+    settings: dict[str, Any] = {
+        "timeout": config.timeout or timeout,
+        # Servers of one's own have models that no table has; those that speak JSON at all can be held to a schema.
+        "takes_schemas": config.adapter == "json" and config.api_base is not None,
+    }
     for setting in ("temperature", "max_tokens"):
         if getattr(config, setting) is not None:
             settings[setting] = getattr(config, setting)
