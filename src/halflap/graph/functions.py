@@ -137,7 +137,10 @@ class Functions:
         (array,) = task.collects
         path, tool = task.paginates.source, visible(task.ports.tool, _LONGEST)
         so_far = call("len", self._items(task, array, whole))
-        number = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
+        number: ast.expr = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
+        own = self._names.make("first") if turning.own and turning.by == "pages" else ""
+        if own:
+            number = ast.BinOp(ast.BinOp(load(own), ast.Add(), load(turn)), ast.Add(), constant(1))
         first = {name: load(one) for name, one in given.items()}
         last = self._names.make("last") if turning.by == "last" else ""
         following = {"items": so_far, "pages": number, "last": load(last)}[turning.by]
@@ -152,6 +155,11 @@ class Functions:
         yield from self._refusals.check(task, whole)
         yield assign(page, load(whole))
         yield assign(total, self._got(task, page, path))
+        if own:
+            # Whether pages are counted from 0 or from 1, the first one says.
+            yield assign(own, self._got(task, page, turning.own))
+            unsaid = ast.Compare(load(own), [ast.Is()], [constant(None)])
+            yield ast.If(unsaid, [assign(own, constant(turning.first))], [])
         yield ast.For(
             store(turn),
             call("range", load(self._most_pages)),
@@ -243,7 +251,7 @@ class Functions:
                 yield ast.If(fewer, [ast.Raise(call("ValueError", part))], [])
                 continue
             says = value
-            if one.kind != "next":
+            if one.kind not in {"next", "left"}:
                 says = ast.Compare(value, [ast.Is()], [constant(one.kind == "yes")])
             path = visible(path_text(one.path), _LONGEST)
             yield ast.If(says, [_raise(f"{tool} says by {path} that there is more than it returned.")], [])
