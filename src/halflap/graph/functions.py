@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from halflap.graph.edge import path_text
 from halflap.graph.paging import is_always_there, keeps_its_cursor, last_page
 from halflap.graph.refusals import Refusals
-from halflap.graph.syntax import Names, assign, attribute, call, constant, into, load, store
+from halflap.graph.syntax import Names, around, assign, attribute, call, constant, into, load, put, store
 from halflap.graph.turning import turning_of
 from halflap.schema import visible
 from halflap.schema.stub.names import is_name
@@ -258,7 +258,7 @@ class Functions:
 
     def _keep(self, whole: str, path: Path, value: ast.expr) -> ast.stmt:
         """Write that what leads on is kept, by a function: null is not always what the tool declares it to be."""
-        return ast.Expr(call(self._keeps, _around(whole, path), constant(path[-1].key), value))
+        return ast.Expr(call(self._keeps, around(whole, path), constant(path[-1].key), value))
 
     def _keep_function(self) -> ast.stmt:
         holder, key, value = (self._names.make(one) for one in ("holder", "key", "value"))
@@ -295,8 +295,8 @@ class Functions:
             if presence.may_be_nothing(around):
                 # The first page may lack what holds the items of the next.
                 missing = ast.Compare(self._got(task, whole, around), [ast.Is()], [constant(None)])
-                yield ast.If(missing, [_put(whole, around, ast.Dict([], []))], [])
-        yield _put(whole, array, ast.BinOp(parts[0], ast.Add(), parts[1]))
+                yield ast.If(missing, [put(whole, around, ast.Dict([], []))], [])
+        yield put(whole, array, ast.BinOp(parts[0], ast.Add(), parts[1]))
 
 
 def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
@@ -312,18 +312,6 @@ def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
 
 def _raise(message: str) -> ast.stmt:
     return ast.Raise(call("ValueError", constant(message)))
-
-
-def _put(name: str, path: Path, value: ast.expr) -> ast.stmt:
-    """Set what stands at a path of a value, all that is around it being there."""
-    return ast.Assign([ast.Subscript(_around(name, path), ast.Constant(path[-1].key), ast.Store())], value)
-
-
-def _around(name: str, path: Path) -> ast.expr:
-    around = load(name)
-    for step in path[:-1]:
-        around = ast.Subscript(around, ast.Constant(step.key), ast.Load())
-    return around
 
 
 def _all(conditions: list[ast.expr]) -> ast.expr:

@@ -161,6 +161,19 @@ def assign(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign([store(name)], value)
 
 
+def put(name: str, path: Path, value: ast.expr) -> ast.stmt:
+    """Write that what stands at a path of a value is set, all that is around it being there."""
+    return ast.Assign([ast.Subscript(around(name, path), ast.Constant(path[-1].key), ast.Store())], value)
+
+
+def around(name: str, path: Path) -> ast.expr:
+    """Write what something at a path of a value stands in."""
+    holder = load(name)
+    for step in path[:-1]:
+        holder = ast.Subscript(holder, ast.Constant(step.key), ast.Load())
+    return holder
+
+
 def constant(value: str | float | bool | None) -> ast.expr:
     """Write a plain value."""
     return ast.Constant(value)
