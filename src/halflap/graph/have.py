@@ -124,6 +124,14 @@ class Have:
             if not any(one == name or one.startswith(f"{name}.") for one in used):
                 yield name
 
+    def is_among(self, ports: Ports) -> bool:
+        """Say whether something at hand is called as a field of the items that a tool returns: it chooses among them."""
+        return bool(self._by_words) and any(
+            words_of(place.path[-1].key) in self._by_words
+            for place in ports.places
+            if place.path and place.path[-1].kind == "key" and any(step.kind != "key" for step in place.path)
+        )
+
     def to_compare(self, name: str, kind: Type) -> Given | None:
         """Give a value, or several, as what is of a type can be compared with; None if nothing of it can be the same."""
         value = self._values[name]

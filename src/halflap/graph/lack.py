@@ -194,6 +194,8 @@ def _why_not(terms: Terms, need: Need, edge: Edge, unit: Unit) -> str:
         return _CHANGES if _is_refused(terms, source) else _LACKS_MUCH
     if unit.is_held:
         return "something is at hand for it, which does not fit: nothing else is put in its place"
+    if links and all(need.written.is_inside(slot, source) for slot, _ in links):
+        return "what it gives is in there already"
     if links and all(need.written.is_old(slot, source, link.source) for slot, link in links):
         return "it is what is there now, which is to be replaced"
     if any(many(slot.path) > 1 for slot in unit.slots):
