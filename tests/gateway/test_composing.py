@@ -255,6 +255,7 @@ def test_a_tool_that_programs_may_not_call_is_told_with_how_to_let_it_in(run: Ru
     (could,) = field["missing"][0]["could_provide"]
     assert could["tool"] == "mcp__shop__read_invoice"
     assert "`tools.read_only`" in could["why"]
+    assert field["missing"][0]["note"].startswith("It is returned only by tools that are not called for it")
     note = changing["missing"][0]["note"]
     assert "since it changes something" in note
     assert "tools.read_only" not in note

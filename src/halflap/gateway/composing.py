@@ -204,6 +204,8 @@ class Composing(Knowing):
         self, found: dict[str, Any], flows: _Allowed, otherwise: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
         """Say of what is missing which tools would have it, were they not kept out of programs, and how to let them in."""
+        from halflap.graph.lack import NOBODY, REFUSED  # noqa: PLC0415 -- see the top of `parts`
+
         if not flows.kept_out or not found["missing"]:
             return found
         could = otherwise()
@@ -214,6 +216,8 @@ class Composing(Knowing):
                 one |= {"near": [], "note": f"{one['parameter']}: {self._why_kept_out(one['parameter'])}."}
             else:
                 one["could_provide"] += [{"tool": name, "why": self._why_kept_out(name)} for name in used]
+                if used and one.get("note", "").startswith(NOBODY):
+                    one["note"] = REFUSED
         return found
 
     def _why_kept_out(self, name: str) -> str:
