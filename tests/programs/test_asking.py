@@ -55,7 +55,7 @@ TROUBLES = {
     "one missing": (Answer("[[ ## reply ## ]]\nRome"), r"has no `degrees`"),
     "wrong type": (
         Answer("[[ ## reply ## ]]\nRome\n[[ ## degrees ## ]]\nhot"),
-        r"`degrees` is not an integer",
+        r"the field `degrees` is not a whole number",
     ),
 }
 

@@ -23,6 +23,7 @@ from dspy.utils.exceptions import (
 )
 
 from halflap.programs.model import is_redirect, is_timeout
+from halflap.programs.rules import broken_rules
 from halflap.programs.secrecy import place, redacted
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def _unreadable(error: AdapterParseError, config: LmConfig) -> str:
     if of_field:
         name = of_field.group(1)
         wanted = getattr(error.signature.output_fields.get(name), "annotation", None)
-        return f"the model's answer cannot be read: the field `{name}` is not {_kind(wanted)}. It answered: {shown}"
+        told = broken_rules(name, wanted, error.__cause__ or error.__context__)
+        return f"the model's answer cannot be read: {told}. It answered: {shown}"
     there: Any = error.parsed_result or {}
     missing = [name for name in expected if name not in there]
     return f"the model's answer cannot be read: it has no {_list(missing)}. It answered: {shown}"
@@ -133,11 +135,6 @@ def _more_telling(error: AdapterParseError) -> AdapterParseError:
     ):
         return error
     return first
-
-
-def _kind(annotation: Any) -> str:
-    names = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
-    return names.get(annotation, str(annotation).replace("typing.", ""))
 
 
 def _list(names: list[str]) -> str:
