@@ -62,7 +62,7 @@ def broken_rules(field: str, annotation: Any, error: BaseException | None) -> st
 
 
 def _place(field: str, path: tuple[int | str, ...]) -> str:
-    steps = [one for one in path if isinstance(one, int) or one.isidentifier() and one not in _OF_UNIONS]
+    steps = [one for one in path if isinstance(one, int) or (one.isidentifier() and one not in _OF_UNIONS)]
     return field + "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in steps)
 
 
