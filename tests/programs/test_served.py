@@ -211,6 +211,22 @@ def test_an_execution_keeps_the_program_that_it_began_with_when_it_is_reloaded(
         run(scenario(chat))
 
 
+def test_the_key_is_not_in_what_is_kept_of_a_failure(tmp_path: Path, root: Path, run: Run) -> None:
+    key = "sk-verysecretkey12345"
+
+    async def scenario(chat: ChatServer) -> None:
+        lm = {"model": "openai/test", "api_base": chat.url, "api_key": key}
+        async with opened(tmp_path, settings(root, chat, programs={"lm": lm})) as (_, client):
+            code, message = await refused(client, **ASKING)
+            assert (code, key[:8] in message) == ("EXECUTION_ERROR", False)
+
+    with chatting(lambda _: Answer("p" * 279 + f" {key} tail", status=401)) as chat:
+        run(scenario(chat))
+    kept = b"".join(one.read_bytes() for one in (tmp_path / "data").rglob("*") if one.is_file())
+    assert b"refused the key" in kept
+    assert key[:8].encode() not in kept
+
+
 def test_a_reload_that_cannot_be_built_leaves_the_old_in_use_and_says_so_until_it_is_mended(
     tmp_path: Path, root: Path, run: Run
 ) -> None:
