@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from halflap.graph.deeds import own_words, parameters_of
 from halflap.graph.speech import ADJECTIVES
+from halflap.graph.vocabulary import IDENTIFYING
 from halflap.graph.words import words_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,18 @@ class Hearing:
         """Whether something that the tool takes is at hand."""
         return any(
             value is not None and words_of(name) in self._slots for name, value in self._said.have.items()
+        )
+
+    @property
+    def is_from(self) -> bool:
+        """Whether it says itself that it takes something from somewhere."""
+        return "from" in self._own
+
+    def names_one(self, things: frozenset[str]) -> bool:
+        """Say whether one of these things is at hand, and no list of them."""
+        named = {words_of(name) for name, value in self._said.have.items() if not isinstance(value, list)}
+        return any(
+            things & {*one} and (len(one) == 1 or one[-1] in IDENTIFYING) for one in named & self._slots
         )
 
     def goes_into(self, word: Word) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Lack", "lack_of", "lack_of_target"]
 
 _LAST = 100.0
-_TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
+_TO_ALL = "It would be done to all that are found. Say to which in `have`; `want` with a goal that says `all` means all of them."
 _NOBODY = "No tool is known to return it."
 _NEW = "It is the new value: what is there now is not written back. Say it in `have`."
 _SEEMS = "it seems to change something (say otherwise under `tools.read_only`)"
