@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.commanding import catalogue, meant
+from halflap.gateway.goals import asked_for
 from halflap.graph.asking import asked
 from halflap.graph.clauses import read_goal
+from halflap.graph.effects import seems_to_destroy
 
 OPS = catalogue("""
     refund_order | order_id | Refund an order.
@@ -328,6 +330,12 @@ def test_a_goal_with_a_word_against_it_changes_nothing(
     words = goal.split()
     words.insert(min(at, len(words)), against)
     assert changes(" ".join(words), have) == {}
+
+
+@given(goal=GOALS, have=st.sampled_from([{}, HAVE]))
+def test_no_goal_leads_to_what_destroys(goal: str, have: dict[str, str]) -> None:
+    found = asked_for(read_goal(goal, have), OPS)
+    assert not any(found[one.tool].is_meant for one in OPS if seems_to_destroy(one))
 
 
 @given(goal=GOALS, which=WHICH, have=st.sampled_from([{}, HAVE]))

@@ -195,7 +195,7 @@ class Composing(Knowing):
         top = max(scores.values(), default=1.0)
         for name, fit in candidates(said, goal, graph):
             scores[name] = max(scores.get(name, 0.0), fit * top)
-            asking.setdefault(name, Asked(is_meant=True, every=True))
+            asking.setdefault(name, Asked(is_meant=True))
         meant = [Meant(name, score / top) for name, score in scores.items() if score > 0]
         meant.sort(key=lambda one: -one.fit)
         targets = [one for one in meant if one.fit >= _RELEVANT][:_MOST_TARGETS]

@@ -68,7 +68,7 @@ class Asked:
 def asked(said: Said, ports: Ports) -> Asked:
     """Say whether a goal means a tool: one that reads may be meant anyhow, one that changes something if it is told to."""
     if not seems_to_change(ports):
-        return Asked(is_meant=True, every=True)
+        return Asked(is_meant=True)
     deeds = deeds_of(ports)
     verbs = frozenset().union(*(alike(verb) for deed in deeds for verb in deed.verbs))
     if said.doubt:
@@ -135,7 +135,7 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
 def _allowed(said: Said, clause: Clause, whole: Object, ports: Ports) -> Asked:
     """Say to what a tool may be applied that a clause tells to apply."""
     doubts = [*whole.restricted, *whole.unheld, *whole.which, *_rest(said, clause)]
-    which = [*doubts, *whole.taken, *whole.filters]
+    which = [*doubts, *whole.some]
     if _does_all(ports) and (which or not (whole.every or _names_it(clause, ports))):
         return _refused((which or [clause.verb])[0], _ALL_OF_THEM)
     if whole.every:
@@ -188,8 +188,7 @@ def _joined(told: Object, behind: Iterable[Object]) -> Object:
         restricted=tuple(word for one in parts for word in one.restricted),
         unheld=tuple(word for one in parts for word in one.unheld),
         which=tuple(word for one in parts for word in one.which),
-        taken=tuple(word for one in parts for word in one.taken),
-        filters=tuple(word for one in parts for word in one.filters),
+        some=tuple(word for one in parts for word in one.some),
     )
 
 

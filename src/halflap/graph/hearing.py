@@ -32,10 +32,8 @@ class Object(NamedTuple):
     """What names one thing and is not at hand."""
     which: tuple[str, ...] = ()
     """Words such as `last`, or one that stands for what was named before."""
-    taken: tuple[str, ...] = ()
-    """Words for what the tool takes, of which nothing is at hand."""
-    filters: tuple[str, ...] = ()
-    """The names of what is at hand that says to which."""
+    some: tuple[str, ...] = ()
+    """What says to which of all: words for what the tool takes, and what is at hand and the tool does not take."""
     tails: tuple[Tail, ...] = ()
     """All that is said behind."""
 
@@ -45,7 +43,6 @@ class Heard(NamedTuple):
 
     kind: Kind
     word: Word
-    names: tuple[str, ...] = ()
 
 
 class Hearing:
@@ -84,14 +81,14 @@ class Hearing:
         """Say what a word is."""
         words = set(words_of(word.text))
         if word.names:
-            return Heard("told" if self._into(word.names) else "filter", word, word.names)
+            return Heard("told" if self._into(word.names) else "filter", word)
         if word.said in ADJECTIVES:
             return Heard("which", word)
         if word.is_plain and words <= self._own:
             return Heard("own", word)
         held = tuple(name for name in self._said.have if words and words <= set(words_of(name)))
         if held:
-            return Heard("told" if self._into(held) else "filter", word, held)
+            return Heard("told" if self._into(held) else "filter", word)
         if word.is_plain and words <= self._takes:
             return Heard("taken", word)
         is_named = word.is_identifier or word.is_name
@@ -108,11 +105,5 @@ def gathered(heard: Iterable[Heard]) -> Object:
     def of(kind: Kind) -> tuple[str, ...]:
         return tuple(one.word.text for one in found if one.kind == kind)
 
-    filters = tuple(name for one in found if one.kind == "filter" for name in one.names)
-    return Object(
-        restricted=of("restricted"),
-        unheld=of("unheld"),
-        which=of("which"),
-        taken=of("taken"),
-        filters=filters,
-    )
+    some = (*of("taken"), *of("filter"))
+    return Object(restricted=of("restricted"), unheld=of("unheld"), which=of("which"), some=some)

@@ -136,8 +136,7 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
     refused = next(
         (one for one in plurals if is_plural(one)), unheld[0] if unheld and hearing.is_told else ""
     )
-    filters = (*before.filters, *told.filters)
-    return before._replace(refused=refused, unheld=unheld, filters=filters)
+    return before._replace(refused=refused, unheld=unheld, some=(*before.some, *told.some))
 
 
 def _is_value(content: Sequence[Word], at: int, deed: Deed, hearing: Hearing) -> bool:
