@@ -215,6 +215,8 @@ def test_what_is_described_by_what_it_tells_changes_nothing(name: str, takes: st
         ("find_delete_duplicates", "", True),
         ("close_account", "Permanently deletes an account.", True),
         ("close_account", "Closes an account.", False),
+        ("close_account", "Closes an account. This cannot be undone.", True),
+        ("get_account", "Get an account. Closing one cannot be undone.", False),
         ("get_account", "Delete reasons of an account.", False),
         ("card_replacement", "Orders a new card.", False),
         ("payment", "Makes a payment.", False),

@@ -85,6 +85,10 @@ _ENDS_AS_VERBS_ONLY = frozenset(
      "sunrise", "precise", "chocolate", "ultimate", "separate", "birthdate", "startdate", "enddate", "substrate",
      "graduate", "advocate", "magistrate", "surrogate", "concise", "immediate", "intermediate", "license", "update"}
 )  # fmt: skip
+_FOR_GOOD = re.compile(
+    r"(?i)\birreversibl|\birrevocabl|\bfor good\b|(?:not|n['\u2019]t) be (?:undone|reversed)\b"
+)
+"""What a description says of what cannot be had back."""
 _AGAIN = frozenset({"and", "or", "then"})
 """Another verb comes behind these: `find_and_delete`."""
 
@@ -102,7 +106,8 @@ def seems_to_destroy(ports: Ports) -> bool:
         return ports.is_destructive
     verbs, told = verbs_of(ports), described(ports.description[:_LONGEST])
     # `close_account`: "Deletes an account."
-    return not DESTROYING.isdisjoint(verbs) or (bool(verbs) and told.is_sure and told.change in DESTROYING)
+    says_so = (told.is_sure and told.change in DESTROYING) or _FOR_GOOD.search(ports.description[:_LONGEST])
+    return not DESTROYING.isdisjoint(verbs) or bool(verbs and says_so)
 
 
 def _name(ports: Ports) -> str:
