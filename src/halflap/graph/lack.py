@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["NOBODY", "REFUSED", "Lack", "lack_of", "lack_of_target"]
 
 _LAST = 100.0
-_TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
+_TO_ALL = "It would be done to all that are found. Say to which in `have`; `want` with a goal that says `all` means all of them."
 NOBODY = "No tool is known to return it."
 REFUSED = (
     "It is returned only by tools that are not called for it: `could_provide` says by which, and why not."

@@ -139,8 +139,7 @@ class Terms:
 
     def is_guarded(self, tool: str) -> bool:
         """Say whether a tool changes something, so that one has to say to what."""
-        ports = self.graph.tools[tool]
-        return seems_to_change(ports) or seems_to_destroy(ports)
+        return seems_to_change(self.graph.tools[tool])
 
     def to_choose(self, tool: str) -> set[int]:
         """Give the units of a tool that others have many values for, of which one has to be chosen."""
