@@ -100,6 +100,7 @@ PAGE, LIMIT = field("integer", "Which."), field("integer", "How many.")
         ("empty-output-schema", tool("get_it", None, {"type": "array"}), LEARNED),
         ("empty-output-schema", tool("get_it", None, record("result", result={})), LEARNED),
         ("invalid-schema", {**tool("get_it"), "inputSchema": {"properties": {}}}, Seen()),
+        ("invalid-schema", {**tool("get_it"), "inputSchema": {"type": ["object", "null"], "properties": {}}}, Seen()),
         ("name-characters", tool("get.it"), Seen()),
         ("paging-without-cursor", tool("list_it", record(page=PAGE, limit=LIMIT)), Seen()),
         ("cursor-not-given", tool("list_it", record(cursor=TEXT), record(notes=listed(TEXT))), Seen()),

@@ -357,7 +357,18 @@ def test_limits_are_told_and_can_be_moved() -> None:
 
 @pytest.mark.parametrize(
     "taken",
-    [{"properties": {}}, {"type": "array"}, {"type": "object", "properties": 5}, "text", True, None, []],
+    [
+        {"properties": {}},
+        {"type": "array"},
+        {"type": ["object"]},
+        {"type": ["object", "null"]},
+        {"type": ["array", "null"]},
+        {"type": "object", "properties": 5},
+        "text",
+        True,
+        None,
+        [],
+    ],
 )
 def test_an_input_schema_that_is_none_is_told(taken: Any) -> None:
     assert found("invalid-schema", {"name": "do_it", "description": "Do it.", "inputSchema": taken})

@@ -217,7 +217,7 @@ _TAIL = (
     ),
     "| `ignored` | The same without `gain`, with `ignoredBy` (`author` or `configuration`) and `reason`. |",
     "| `fixes` | For each rule, `severity`, `findings`, `tools`, and `gain`: by how much the server's score would rise at most. |",
-    "| `unjudged` | `rules` that could not judge so many `tools` `of` all, `why`, and what to `do` about it. |",
+    "| `unjudged` | `rules` that could not judge so many `tools` `of` all, `why`, and what to `do` about it: for want of results, or because a rule failed on them. |",
     "",
     (
         'With `--suggest` it is `{"suggestions": […]}`, each with `server`, `tool`, `originalName`, `observations`, `confidence`, and '
