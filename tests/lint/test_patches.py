@@ -105,12 +105,11 @@ PAGE, LIMIT = field("integer", "Which."), field("integer", "How many.")
         ("paging-without-cursor", tool("list_it", record(page=PAGE, limit=LIMIT)), Seen()),
         ("cursor-not-given", tool("list_it", record(cursor=TEXT), record(notes=listed(TEXT))), Seen()),
         ("paging-without-has-more", tool("list_it", record(cursor=TEXT), record(notes=listed(TEXT))), Seen()),
-        ("date-without-format", tool("do_it", record(due_date=field("string", "When."))), Seen()),
-        ("date-without-format", tool("do_it", record(date=listed(listed(field("string"))))), Seen()),
+        ("date-format-in-prose", tool("do_it", record(date=listed(listed(field("string", "As YYYY-MM-DD."), "Days."), "Days."))), Seen()),
         ("date-format-in-prose", tool("do_it", record(due_date=field("string", "As YYYY-MM-DD."))), Seen()),
         ("date-format-in-prose", tool("do_it", None, record(days=listed(record(date=field("string", "ISO date."))))), Seen()),
         ("enum-in-prose", tool("do_it", record(mode=field("string", "One of: fast, slow, auto."))), Seen()),
-        ("enum-in-prose", tool("do_it", record(modes=listed(field("string", "One of: fast, slow.")))), Seen()),
+        ("enum-in-prose", tool("do_it", record(modes=listed(field("string", "One of: fast, slow."), "How."))), Seen()),
         ("read-only-not-annotated", tool("get_it", annotations={"title": "It"}), Seen()),
         ("destructive-not-annotated", tool("delete_it", annotations={"readOnlyHint": False}), Seen()),
         ("annotation-contradicts-name", tool("delete_it", annotations={"readOnlyHint": True}), Seen()),
@@ -124,7 +123,7 @@ def test_every_patch_of_the_real_servers_mends_what_it_is_for() -> None:
     """One tool at a time: with others beside it, what is found of it may depend on them."""
     data = shared_data("live_tools.json").read_text()
     servers = lint(read_definitions(data, "live", "live")).servers
-    wanted = {"enum-in-prose", "date-format-in-prose", "date-without-format", "paging-without-cursor"}
+    wanted = {"enum-in-prose", "date-format-in-prose", "paging-without-cursor"}
     definitions = {
         one.name: {each.tool.name: each.definition for each in one.entries}
         for one in read_definitions(data, "live", "live")

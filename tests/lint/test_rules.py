@@ -32,13 +32,13 @@ def test_the_configuration_knows_the_same_rules_in_the_same_order() -> None:
     [
         ("One of: 'open', 'done' or 'all'.", ["open", "done", "all"]),
         ('Valid intervals: "1d", "5d", "1wk"', ["1d", "5d", "1wk"]),
-        ("Whether to list local branches ('local') or remote ones ('remote').", ["local", "remote"]),
         ("Either `asc` or `desc`.", ["asc", "desc"]),
         ("One of: fast, slow, auto.", ["fast", "slow", "auto"]),
         ("Must be one of fast, slow, auto", ["fast", "slow", "auto"]),
         ("Mode (fast|slow|auto)", ["fast", "slow", "auto"]),
         ("How to sort. One of: asc or desc (default: asc).", ["asc", "desc"]),
-        ("Do not leave it empty: one of 'asc', 'desc'.", ["asc", "desc"]),
+        ("Sort order (one of 'asc', 'desc')", ["asc", "desc"]),
+        ('The order. Defaults to "asc". Valid orders: "asc", "desc"', ["asc", "desc"]),
         ("One of 'asc' or 'desc', and defaults to 'asc'.", ["asc", "desc"]),
     ],
 )
@@ -50,6 +50,50 @@ def test_values_that_a_description_lists_can_be_an_enum(said: str, values: list[
 @pytest.mark.parametrize(
     "said",
     [
+        "Whether to list local branches ('local') or remote ones ('remote').",
+        "Do not leave it empty: one of 'asc', 'desc'.",
+        "Allowed values: 'a', 'b', 'c:<number>'",
+        "Possible values: 1-10, auto",
+        "One of 'a' or 'b' (case-insensitive)",
+        "Valid values are 'a' and 'b', optionally prefixed with '-'",
+        "one of 'json', 'csv' — or null for none",
+        "One of: a, b, null.",
+        "One of: a, b. Defaults to c.",
+        "Usually one of 'a', 'b'.",
+        "The order. Defaults to 'c'. One of: 'a', 'b'.",
+    ],
+)
+def test_where_a_description_says_more_than_the_values_nothing_is_to_be_put_into_the_schema(
+    said: str,
+) -> None:
+    (one,) = found("enum-in-prose", taking("mode", "string", said))
+    assert one.patch is None
+    assert "if that is so few" in one.fix
+
+
+@pytest.mark.parametrize(
+    ("more", "is_sure"),
+    [
+        ({"examples": ["z"]}, False),
+        ({"examples": ["fast", None]}, True),
+        ({"example": "z"}, False),
+        ({"maxLength": 3}, False),
+        ({"minLength": 5}, False),
+        ({"minLength": 1, "maxLength": 4}, True),
+        ({"format": "uri"}, False),
+    ],
+)
+def test_values_that_the_schema_does_not_allow_or_has_others_beside_are_no_enum(
+    more: Any, is_sure: bool
+) -> None:
+    (one,) = found("enum-in-prose", taking("mode", "string", "One of: fast, slow.", **more))
+    assert (one.patch is not None) is is_sure
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "At least one of 'a' or 'b'",
         "The key (e.g. 'Enter', 'a').",
         "One of the tables, such as 'orders' or 'customers'.",
         "Options include 'cafe', 'bar', etc.",

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from halflap.graph.words import words_of
-from halflap.lint.dates import format_told, is_date, kind_named
+from halflap.lint.dates import format_told, is_date, kind_named, without_denials
+from halflap.lint.plain_texts import plain_format
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import example, field, record, tool
 from halflap.lint.units import gives_unit, needs_unit, quantity_of, tells_units, unit_of
@@ -118,8 +119,8 @@ def _date_without_format(server: Server, _: Limits) -> Iterator[Found]:
                 one.name,
                 part.where,
                 f"{one.shown}: nothing says how the date {part.shown} is written.",
-                f"Add {_format(kind)} to {part.where} of {one.shown}, or say in its description how it is written.",
-                None if kind is None else part.patched_with(format=kind),
+                # A guess would have callers refused who write it as the server wants it.
+                f"Add {_format(kind)} to {part.where} of {one.shown}, if that is how it is written; else say in its description how.",
             )
 
 
@@ -128,12 +129,14 @@ def _date_format_in_prose(server: Server, _: Limits) -> Iterator[Found]:
         told = format_told(part, one.all_said_of(part))
         if told in {"date", "date-time", "iso"}:
             kind = None if told == "iso" else told
+            plain = plain_format(part, without_denials(one.description_of(part)))
+            sure = f"Add {_format(kind)} to {part.where} of {one.shown}."
             yield Found(
                 one.name,
                 part.where,
                 f"{one.shown}: that {part.shown} is written as ISO 8601 stands in its description alone.",
-                f"Add {_format(kind)} to {part.where} of {one.shown}.",
-                None if kind is None else part.patched_with(format=kind),
+                sure if plain == kind else f"{sure[:-1]}, if it is never written otherwise.",
+                part.patched_with(format=plain) if plain is not None and plain == kind else None,
             )
 
 
