@@ -31,6 +31,10 @@ from lint.making import found, paths, taking
         ("last_login", "When"),
         ("valid_until", "Of it."),
         ("since", "Only events after this date"),
+        ("checkIn", "Arrival date"),
+        ("dob", "Date of birth"),
+        ("departure", "Departure time"),
+        ("meeting_time", "When they meet"),
     ],
 )
 def test_a_date_needs_a_form(name: str, said: str) -> None:
@@ -44,6 +48,10 @@ def test_a_date_needs_a_form(name: str, said: str) -> None:
         ("date", "", {"pattern": "^\\d+$"}),
         ("date", "", {"enum": ["today", "tomorrow"]}),
         ("time", "", {}),
+        ("sort_by", "Sort by date", {}),
+        ("status", "Up to date", {}),
+        ("departure", "Where it starts", {}),
+        ("waiting_time", "How it is told", {}),
         ("timezone", "", {}),
         ("update", "", {}),
         ("candidate", "", {}),

@@ -272,7 +272,16 @@ def test_a_wrapper_is_no_field_and_its_name_is_in_the_path() -> None:
 
 
 @pytest.mark.parametrize(
-    "schema", [{}, {"type": "object"}, {"type": "array"}, record("result", result={"type": "object"})]
+    "schema",
+    [
+        {},
+        {"type": "object"},
+        {"type": "array"},
+        record("result", result={"type": "object"}),
+        {"anyOf": [{"type": "object"}, {"type": "null"}]},
+        record(data={"type": "array"}),
+        record(data={"type": "array", "items": {"type": "object"}}),
+    ],
 )
 def test_a_schema_that_names_nothing_is_empty(schema: Any) -> None:
     assert paths("empty-output-schema", tool("get_it", None, schema)) == ["output"]
@@ -280,10 +289,26 @@ def test_a_schema_that_names_nothing_is_empty(schema: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "schema", [{"type": "string"}, record("result", result={"type": "string"}), record(name=TEXT)]
+    "schema",
+    [
+        {"type": "string"},
+        record("result", result={"type": "string"}),
+        record(name=TEXT),
+        record(data=listed(TEXT)),
+        record(data=listed(record(name=TEXT))),
+        record(settings={"type": "object"}),
+        record(data={"type": "array"}, total=field("integer", "How many.")),
+    ],
 )
 def test_a_schema_that_names_a_type_or_a_field_is_none(schema: Any) -> None:
     assert paths("empty-output-schema", tool("get_it", None, schema)) == []
+
+
+def test_a_field_that_says_nothing_of_what_is_in_it_is_named() -> None:
+    (one,) = found("empty-output-schema", tool("get_it", None, record("result", result={})))
+    assert one.message == "The output schema of get_it says nothing of what is in `result`."
+    (one,) = found("empty-output-schema", tool("get_it", None, {"type": "object"}))
+    assert one.message == "The output schema of get_it names no field and no type."
 
 
 def test_every_breach_is_a_finding_of_its_own() -> None:
@@ -331,6 +356,15 @@ def test_the_envelope_is_missed_by_the_few() -> None:
         ("remove_background", set()),
         ("remove_noise_from_audio", set()),
         ("remove_background_job", {"destructive-not-annotated"}),
+        ("kill_switch_status", set()),
+        ("kill_process", {"destructive-not-annotated"}),
+        ("truncate_text", set()),
+        ("truncate_table", {"destructive-not-annotated"}),
+        ("delete_whitespace", set()),
+        ("drop_pin", set()),
+        ("drop_table", {"destructive-not-annotated"}),
+        ("reset_view", set()),
+        ("reset_view_data", {"destructive-not-annotated"}),
         ("list_deleted_notes", {"read-only-not-annotated"}),
         ("notes", set()),
     ],

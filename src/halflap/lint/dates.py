@@ -13,7 +13,7 @@ __all__ = ["format_told", "is_date", "kind_named", "without_denials"]
 
 _LONGEST = 1_000
 """Of a longer description, the rest is not read."""
-_DATES = frozenset({"date", "deadline", "birthday", "birthdate", "timestamp"})
+_DATES = frozenset({"date", "deadline", "birthday", "birthdate", "dob", "timestamp"})
 _RUN_TOGETHER = re.compile(
     r"(?:from|to|start|end|begin|birth|due|check(?:in|out)|depart(?:ure)?|arrival)date"
 )
@@ -53,6 +53,17 @@ _SAYS_DATE = re.compile(
     r"\bdates?\b(?! (?:range|format|field|column|type|string))(?<!up to date)(?<!out of date)|^when\b|日期",
     re.IGNORECASE,
 )
+_IS_DATE = re.compile(
+    r"(?:the |an? )?(?:(?!(?:and|by|convert|filter|format|group|of|or|order|out|parse|set|sort|to|up|use|with)\b)[\w-]+ ){0,2}date\W*$"
+    r"|(?:the )?date (?:of|when|on which|until|from|since)\b(?!.*\bformat\b)",
+    re.IGNORECASE,
+)
+"""A description that begins so is that of a date, whatever it is called."""
+_MEANT = frozenset(
+    ["arrival", "begin", "checkin", "checkout", "departure", "due", "end", "expiry", "finish", "start"]
+)
+_IS_TIME = re.compile(r"(?:the |an? )?(?:[\w-]+ ){0,2}time\W*$", re.IGNORECASE)
+_WHEN_IT_IS = re.compile(r"when\b(?!.*\bhow long\b)", re.IGNORECASE)
 _DATE_WORD = re.compile(r"\bdate\b|日期", re.IGNORECASE)
 _NO_INSTANT = frozenset({"format", "range", "type", "field", "zone", "column", "interval", "unit"})
 _ISO_DAY = re.compile(
@@ -108,12 +119,16 @@ def is_date(part: Part) -> bool:
 
 def _is_named_so(words: Words, described: str) -> bool:
     """Say whether a name is that of a date, though not whether that is a day or a moment."""
-    last, before = words[-1], words[-2:-1]
+    last, before, described = words[-1], words[-2:-1], described.strip()
+    if _IS_DATE.match(described) or (last in _MEANT and _IS_TIME.match(described)):
+        return True
+    if last == "time" and before:
+        return _WHEN_IT_IS.match(described) is not None
     if last == "on" and before:
         return before[0] in _DONE | {"start", "end", "begin"}
     if last in {"until", "till"} and before and before[0] in _UNTIL:
         return True
-    return last in _WHEN and _SAYS_DATE.search(described.strip()) is not None
+    return last in _WHEN and _SAYS_DATE.search(described) is not None
 
 
 def kind_named(part: Part) -> str | None:

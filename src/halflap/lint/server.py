@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halflap.graph.graph import Graph
 from halflap.graph.ports import ports_of
 from halflap.graph.words import words_in
+from halflap.lint.empty import held_open, is_open
 from halflap.lint.parts import parts_of
 from halflap.lint.told import sentences_about, told_of_parameters
 from halflap.schema import is_wrapped, parse_schema, visible
+from halflap.schema.types import read_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,6 +109,19 @@ class Entry:
     def declares_output(self) -> bool:
         """Whether it says anything of what it returns."""
         return self.schema.output_type is not None
+
+    @property
+    def open_fields(self) -> tuple[str, ...]:
+        """The fields that it declares, where they say no more than that something is in them."""
+        declared = None if self.tool.output_schema is None else read_type(self.tool.output_schema)
+        return () if declared is None else held_open(declared)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it has an output schema by which results may be anything."""
+        if self.tool.output_schema is None:
+            return False
+        return self.schema.output_type is None or is_open(self.schema.output_type) or bool(self.open_fields)
 
     @property
     def knows_fields(self) -> bool:
