@@ -147,6 +147,7 @@ SAID = [
     "Not one of 'a' or 'b'.",
     "As YYYY-MM-DD.",
     "ISO 8601 date and time.",
+    "Date (YYYY-MM-DD), or 'now'.",
     "In seconds.",
     "Where the cursor is on the screen.",
 ]
@@ -184,6 +185,8 @@ TURNED: list[dict[str, Any]] = [
     {"skip": PAGE, "take": LIMIT},
     {"cursor": TEXT},
     {"pagination": record(page=PAGE, limit=LIMIT)},
+    {"page": record(number=PAGE, size=LIMIT)},
+    {"continuation": field("string", "Of the answer before.")},
     {"options": record(cursor=TEXT)},
 ]
 LISTS: list[dict[str, Any]] = [
@@ -243,6 +246,7 @@ def linted(tools: list[Any], seen: Mapping[str, Seen]) -> tuple[float, list[tupl
 )
 @example([tool("list_users", record(**TURNED[0]), record(**LISTS[1]))], {})
 @example([tool("list_users", record(**TURNED[4]), record(**LISTS[0]))], {})
+@example([tool("list_users", record(**TURNED[5]), {"type": "array"})], {})
 @example([tool("list_users", record(**TURNED[1]))], {"list_users": learned(record(**LISTS[0]))})
 @example([tool(name) for name in ("a.b", "a b", "a/b", "ä", "ö", "a_b")], {})
 @example([tool("delete_user", annotations={"readOnlyHint": True})], {})

@@ -97,9 +97,13 @@ def _unit_differs(server: Server, _: Limits) -> Iterator[Found]:
                 yield Found(
                     one.name,
                     part.where,
-                    f"{part.shown} is in {unit} in {one.shown}, and in {best} in {example_tool}.",
-                    f"Give {part.where} of {one.shown} in {best}, as elsewhere, or another name: {other}.",
+                    f"{part.shown} is {_in(unit)} in {one.shown}, and {_in(best)} in {example_tool}.",
+                    f"Give {part.where} of {one.shown} {_in(best)}, as elsewhere, or another name: {other}.",
                 )
+
+
+def _in(unit: str) -> str:
+    return "as a fraction" if unit == "fraction" else f"in {unit}"
 
 
 def _by_name(server: Server) -> list[tuple[str, list[_Use]]]:
