@@ -159,7 +159,23 @@ def test_the_program_reads_a_pipe_and_tells_of_servers_that_cannot_be_asked(tmp_
     assert any(one["rule"] == "duplicate-name" for one in live.json["servers"][0]["findings"])
     assert set(live.json["servers"][0]["findings"][0]["gain"]) == {"tool", "server"}
     assert "Server 'gone' is not available" in live.err
-    assert "is listed twice" in live.err
+    assert live.err.count("is listed twice") == 1
+
+
+@pytest.mark.parametrize(
+    ("piped", "told"),
+    [
+        ("[]", "There are no tools in standard input, so nothing was looked at."),
+        (
+            '{"shop": {"tools": []}}',
+            "There are no tools in shop of standard input, so nothing was looked at.",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("place")
+def test_a_pipe_without_tools_is_told_as_that(piped: str, told: str) -> None:
+    done = CliRunner().invoke(app, ["lint", "--file", "-"], input=piped)
+    assert (done.exit_code, told in done.output) == (2, True), done.output
 
 
 def test_drafts_are_data_and_why_there_is_none_goes_beside_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,11 @@ BY_CURSOR = {"cursor-not-given", "paging-without-has-more"}
         (record(start=INDEX, count=MANY), BY_NUMBER),
         (record(pagination=record(page=INDEX, limit=MANY)), BY_NUMBER),
         (record(params=record(pagination=record(page=INDEX, limit=MANY))), BY_NUMBER),
+        (record(page=record(number=INDEX, size=MANY)), BY_NUMBER),
         (record(options=record(cursor=TEXT)), BY_CURSOR),
+        (record(page=record(token=TEXT)), BY_CURSOR),
+        (record(continuation=field("string", "Continuation token of the answer before")), BY_CURSOR),
+        (record(item=record(number=INDEX, size=MANY)), set()),
         (record(page=field("integer", "Which page of the PDF.")), set()),
         (record(start=INDEX), set()),
         (record(count=MANY), set()),
@@ -166,3 +170,31 @@ def test_where_the_result_has_no_plain_place_for_it_no_cursor_is_offered(gives: 
     (told,) = found("paging-without-cursor", one, seen={"list_it": seen})
     assert told.patch is None
     assert told.fix.startswith("Add a parameter `cursor` to list_it")
+
+
+BARE = [
+    {"type": "array"},
+    {"type": "array", "items": TEXT},
+    {"type": ["array", "null"], "items": TEXT},
+    record("result", result=listed(TEXT)),
+]
+
+
+@pytest.mark.parametrize("gives", BARE)
+def test_a_list_with_nothing_around_it_leads_nowhere_and_no_cursor_is_offered(gives: Any) -> None:
+    one = tool("list_orders", record(page=field("integer", "Page number")), gives)
+    assert rules(one) == BY_NUMBER
+    assert [each.patch for each in report_of(one).findings if each.rule in PAGING] == [None, None]
+    assert rules(tool("list_orders", record(cursor=TEXT), gives)) == BY_CURSOR
+
+
+def test_to_take_a_cursor_that_no_list_gives_raises_no_score() -> None:
+    by_number = report_of(tool("list_orders", record(page=field("integer", "Page number")), BARE[1])).score
+    by_cursor = report_of(tool("list_orders", record(cursor=TEXT), BARE[1])).score
+    both = report_of(
+        tool("list_orders", record(page=field("integer", "Page number"), cursor=TEXT), BARE[1])
+    ).score
+    assert by_number is not None
+    assert by_cursor is not None
+    assert both is not None
+    assert by_number > max(by_cursor, both)

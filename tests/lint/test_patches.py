@@ -100,16 +100,16 @@ PAGE, LIMIT = field("integer", "Which."), field("integer", "How many.")
         ("empty-output-schema", tool("get_it", None, {"type": "array"}), LEARNED),
         ("empty-output-schema", tool("get_it", None, record("result", result={})), LEARNED),
         ("invalid-schema", {**tool("get_it"), "inputSchema": {"properties": {}}}, Seen()),
+        ("invalid-schema", {**tool("get_it"), "inputSchema": {"type": ["object", "null"], "properties": {}}}, Seen()),
         ("name-characters", tool("get.it"), Seen()),
         ("paging-without-cursor", tool("list_it", record(page=PAGE, limit=LIMIT)), Seen()),
         ("cursor-not-given", tool("list_it", record(cursor=TEXT), record(notes=listed(TEXT))), Seen()),
         ("paging-without-has-more", tool("list_it", record(cursor=TEXT), record(notes=listed(TEXT))), Seen()),
-        ("date-without-format", tool("do_it", record(due_date=field("string", "When."))), Seen()),
-        ("date-without-format", tool("do_it", record(date=listed(listed(field("string"))))), Seen()),
+        ("date-format-in-prose", tool("do_it", record(date=listed(listed(field("string", "As YYYY-MM-DD."), "Days."), "Days."))), Seen()),
         ("date-format-in-prose", tool("do_it", record(due_date=field("string", "As YYYY-MM-DD."))), Seen()),
         ("date-format-in-prose", tool("do_it", None, record(days=listed(record(date=field("string", "ISO date."))))), Seen()),
         ("enum-in-prose", tool("do_it", record(mode=field("string", "One of: fast, slow, auto."))), Seen()),
-        ("enum-in-prose", tool("do_it", record(modes=listed(field("string", "One of: fast, slow.")))), Seen()),
+        ("enum-in-prose", tool("do_it", record(modes=listed(field("string", "One of: fast, slow."), "How."))), Seen()),
         ("read-only-not-annotated", tool("get_it", annotations={"title": "It"}), Seen()),
         ("destructive-not-annotated", tool("delete_it", annotations={"readOnlyHint": False}), Seen()),
         ("annotation-contradicts-name", tool("delete_it", annotations={"readOnlyHint": True}), Seen()),
@@ -123,7 +123,7 @@ def test_every_patch_of_the_real_servers_mends_what_it_is_for() -> None:
     """One tool at a time: with others beside it, what is found of it may depend on them."""
     data = shared_data("live_tools.json").read_text()
     servers = lint(read_definitions(data, "live", "live")).servers
-    wanted = {"enum-in-prose", "date-format-in-prose", "date-without-format", "paging-without-cursor"}
+    wanted = {"enum-in-prose", "date-format-in-prose", "paging-without-cursor"}
     definitions = {
         one.name: {each.tool.name: each.definition for each in one.entries}
         for one in read_definitions(data, "live", "live")
@@ -147,6 +147,7 @@ SAID = [
     "Not one of 'a' or 'b'.",
     "As YYYY-MM-DD.",
     "ISO 8601 date and time.",
+    "Date (YYYY-MM-DD), or 'now'.",
     "In seconds.",
     "Where the cursor is on the screen.",
 ]
@@ -184,6 +185,8 @@ TURNED: list[dict[str, Any]] = [
     {"skip": PAGE, "take": LIMIT},
     {"cursor": TEXT},
     {"pagination": record(page=PAGE, limit=LIMIT)},
+    {"page": record(number=PAGE, size=LIMIT)},
+    {"continuation": field("string", "Of the answer before.")},
     {"options": record(cursor=TEXT)},
 ]
 LISTS: list[dict[str, Any]] = [
@@ -243,6 +246,7 @@ def linted(tools: list[Any], seen: Mapping[str, Seen]) -> tuple[float, list[tupl
 )
 @example([tool("list_users", record(**TURNED[0]), record(**LISTS[1]))], {})
 @example([tool("list_users", record(**TURNED[4]), record(**LISTS[0]))], {})
+@example([tool("list_users", record(**TURNED[5]), {"type": "array"})], {})
 @example([tool("list_users", record(**TURNED[1]))], {"list_users": learned(record(**LISTS[0]))})
 @example([tool(name) for name in ("a.b", "a b", "a/b", "ä", "ö", "a_b")], {})
 @example([tool("delete_user", annotations={"readOnlyHint": True})], {})

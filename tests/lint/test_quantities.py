@@ -208,3 +208,65 @@ def test_pixels_go_without_saying_on_a_screen_and_not_on_a_slide() -> None:
     size = record(width=field("number", "How wide."))
     assert paths("number-without-unit", tool("take_screenshot", size)) == []
     assert paths("number-without-unit", tool("add_image_to_slide", size)) == ["input.width"]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("size", "in KB", "in bytes"),
+        ("tax_rate", "as a fraction, 0.15 = 15%", "in percent"),
+        ("share", "as a fraction", "in percent"),
+        ("latency_ms", "How long it took", "How long it took, in seconds"),
+        ("limit", "At most so much, in MB", "In bytes"),
+    ],
+)
+def test_a_unit_differs_whatever_the_number_is_called(name: str, first: str, second: str) -> None:
+    fields: list[dict[str, Any]] = [{name: field("number", said)} for said in (first, second)]
+    tools = [tool(f"get_{at}", None, record(**each)) for at, each in enumerate(fields)]
+    assert [(one.original_name, one.path) for one in found("unit-differs", *tools)] == [
+        ("get_1", f"output.{name}")
+    ]
+    (one,) = found("unit-differs", *reversed(tools))
+    assert one.original_name == ("get_1" if name == "latency_ms" else "get_0")
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("limit", "in bytes", "in seconds"),
+        ("limit", "in the last 30 days", "in seconds"),
+        ("timeout_ms", "In ms.", "How long; the default is 30 seconds."),
+        ("age", "In years.", "Years"),
+        ("price_cents", "Price in USD cents.", "What it costs."),
+        ("created_ms", "In unix time.", "When."),
+        ("count", "As of now.", "In all."),
+    ],
+)
+def test_numbers_that_measure_something_else_or_the_same_do_not_differ(
+    name: str, first: str, second: str
+) -> None:
+    fields: list[dict[str, Any]] = [{name: field("number", said)} for said in (first, second)]
+    tools = [tool(f"get_{at}", None, record(**each)) for at, each in enumerate(fields)]
+    assert found("unit-differs", *tools) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("interval", "In semitones"),
+        ("distance", "Cosine distance of the embeddings"),
+        ("height", "Block height of the chain"),
+        ("speed", "Factor, 1 is normal"),
+        ("balance", "How balanced the tree is"),
+        ("temperature", "Sampling temperature of the model"),
+    ],
+)
+def test_what_is_said_to_be_no_measure_needs_no_unit(name: str, said: str) -> None:
+    assert found("number-without-unit", taking(name, "number", said)) == []
+    assert found("number-without-unit", taking(name, "number", "Of it."))
+
+
+def test_of_numbers_that_measure_two_things_each_is_compared_with_its_own() -> None:
+    said = ["in bytes", "in seconds", "in ms", "in bytes"]
+    tools = [tool(f"get_{at}", None, record(limit=field("number", one))) for at, one in enumerate(said)]
+    assert [one.original_name for one in found("unit-differs", *tools)] == ["get_2"]

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["lint"]
 
 _LARGEST = 64 * 1024 * 1024
+_PIPED = "tools"
+"""What a server is called that comes through a pipe without a name."""
 _NO_TOOLS_TODO = "`halflap list` shows what servers list; a file has what `tools/list` answered."
 
 
@@ -92,6 +94,8 @@ def lint(
         report, read, unavailable = asyncio.run(_live(settings, servers or []))
     if report.servers and not unavailable and not any(one.tools for one in report.servers):
         whose = ", ".join(one_line(one.server, 80) for one in report.servers[:20])
+        if file is not None and str(file) == "-":
+            whose = "standard input" if whose == _PIPED else f"{whose} of standard input"
         raise UsageError(f"There are no tools in {whose}, so nothing was looked at. {_NO_TOOLS_TODO}")
     if not report.servers and not unavailable:
         raise UsageError(
@@ -113,10 +117,8 @@ def lint(
 async def _live(config: Config, servers: Sequence[str]) -> tuple[Report, Sequence[Server], Mapping[str, str]]:
     async with opened(config) as gateway:
         with working("Asking the servers for their tools"):
+            # What was noticed of their listings is logged as they come.
             linted = await gateway.lint(servers)
-        for name, warnings in linted.warnings.items():
-            for warning in warnings:
-                note(f"Note: server {name!r}: {one_line(warning)}")
         return linted.report, linted.servers, linted.unavailable
 
 
@@ -125,7 +127,7 @@ def _from_file(file: Path, wanted: Sequence[str], config: Config) -> tuple[Repor
     from halflap.lint import read_definitions  # noqa: PLC0415 -- as above
 
     source = "Standard input" if str(file) == "-" else str(file)
-    read = read_definitions(_text_of(file, source), "tools" if str(file) == "-" else file.stem, source)
+    read = read_definitions(_text_of(file, source), _PIPED if str(file) == "-" else file.stem, source)
     names = [one.name for one in read]
     for name in wanted:
         if name not in names:

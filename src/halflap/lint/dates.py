@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from halflap.graph.words import Words
     from halflap.lint.parts import Part
 
-__all__ = ["format_told", "is_date", "kind_named"]
+__all__ = ["format_told", "is_date", "kind_named", "without_denials"]
 
 _LONGEST = 1_000
 """Of a longer description, the rest is not read."""
-_DATES = frozenset({"date", "deadline", "birthday", "birthdate", "timestamp"})
+_DATES = frozenset({"date", "deadline", "birthday", "birthdate", "dob", "timestamp"})
 _RUN_TOGETHER = re.compile(
     r"(?:from|to|start|end|begin|birth|due|check(?:in|out)|depart(?:ure)?|arrival)date"
 )
@@ -40,12 +40,30 @@ _UNTIL = frozenset(
     ["active", "available", "blocked", "booked", "effective", "embargoed", "free", "good", "hidden", "locked", "muted", "open", "paused",
      "reserved", "snoozed", "suspended", "valid"]
 )  # fmt: skip
+_SOMEWHERE = frozenset(
+    ["aimed", "based", "directed", "hosted", "located", "placed", "positioned", "situated", "stationed"]
+)
+_PLACE = re.compile(
+    r"\b(?:address|coordinates?|location|place|position|site|uri|url|venue|where)\b", re.IGNORECASE
+)
+"""What is at a place, and not at a time: `located_at`."""
 _OTHERWISE = (("up", "to", "date"), ("out", "of", "date"))
 """What ends so and is no date."""
 _SAYS_DATE = re.compile(
     r"\bdates?\b(?! (?:range|format|field|column|type|string))(?<!up to date)(?<!out of date)|^when\b|日期",
     re.IGNORECASE,
 )
+_IS_DATE = re.compile(
+    r"(?:the |an? )?(?:(?!(?:and|by|convert|filter|format|group|of|or|order|out|parse|set|sort|to|up|use|with)\b)[\w-]+ ){0,2}date\W*$"
+    r"|(?:the )?date (?:of|when|on which|until|from|since)\b(?!.*\bformat\b)",
+    re.IGNORECASE,
+)
+"""A description that begins so is that of a date, whatever it is called."""
+_MEANT = frozenset(
+    ["arrival", "begin", "checkin", "checkout", "departure", "due", "end", "expiry", "finish", "start"]
+)
+_IS_TIME = re.compile(r"(?:the |an? )?(?:[\w-]+ ){0,2}time\W*$", re.IGNORECASE)
+_WHEN_IT_IS = re.compile(r"when\b(?!.*\bhow long\b)", re.IGNORECASE)
 _DATE_WORD = re.compile(r"\bdate\b|日期", re.IGNORECASE)
 _NO_INSTANT = frozenset({"format", "range", "type", "field", "zone", "column", "interval", "unit"})
 _ISO_DAY = re.compile(
@@ -54,7 +72,9 @@ _ISO_DAY = re.compile(
 _ISO_TIME = re.compile(r"\biso[ -]?8601|\biso\b|rfc[ -]?3339|y{4}-m{2}-d{2}['\"]?\s*t", re.IGNORECASE)
 _TOLD = re.compile(
     r"y{2,4}\W?m{1,2}|m{2}\W?d{2}|d{2}\W?m{2}|h{2}\W?m{2}|\biso\b|\biso[ -]?8601|\brfc[ -]?\d|\bunix|\bepoch\b|\d{4}\W\d{1,2}|\d{8}|\d{1,2}:\d{2}|年|格式|strftime|"
-    r"\b(?:milli)?seconds since\b|\bin (?:milli)?seconds\b",
+    r"\b(?:milli)?seconds since\b|\bin (?:milli)?seconds\b|"
+    # A day that can be no month shows which is which.
+    r"(?<!\d)(?:1[3-9]|2\d|3[01])[./-]\d{1,2}[./-]\d{2,4}|(?<!\d)\d{1,2}[./-](?:1[3-9]|2\d|3[01])[./-]\d{2,4}",
     re.IGNORECASE,
 )
 _NOT_SO = re.compile(
@@ -99,12 +119,16 @@ def is_date(part: Part) -> bool:
 
 def _is_named_so(words: Words, described: str) -> bool:
     """Say whether a name is that of a date, though not whether that is a day or a moment."""
-    last, before = words[-1], words[-2:-1]
+    last, before, described = words[-1], words[-2:-1], described.strip()
+    if _IS_DATE.match(described) or (last in _MEANT and _IS_TIME.match(described)):
+        return True
+    if last == "time" and before:
+        return _WHEN_IT_IS.match(described) is not None
     if last == "on" and before:
         return before[0] in _DONE | {"start", "end", "begin"}
     if last in {"until", "till"} and before and before[0] in _UNTIL:
         return True
-    return last in _WHEN and _SAYS_DATE.search(described.strip()) is not None
+    return last in _WHEN and _SAYS_DATE.search(described) is not None
 
 
 def kind_named(part: Part) -> str | None:
@@ -116,7 +140,11 @@ def kind_named(part: Part) -> str | None:
     if last in _DATES or _RUN_TOGETHER.fullmatch(last) or words[:2] == ("date", "of"):
         return "date-time" if last in {"timestamp", "deadline"} else "date"
     if last == "at":
-        is_moment = bool(before) and before[0].endswith(("ed", "e", "t", "n", "s"))
+        said = part.description[:_LONGEST]
+        is_place = _PLACE.search(said) is not None or before == ("look",)
+        is_moment = bool(before) and before[0].endswith(("ed", "e", "t", "n", "s")) and not is_place
+        if before and before[0] in _SOMEWHERE:
+            is_moment = is_moment and _SAYS_DATE.search(said.strip()) is not None
     elif last == "time":
         is_moment = bool(before) and before[0] in _TIMES
     else:
@@ -130,7 +158,7 @@ def format_told(part: Part, described: str) -> str | None:
     `iso` is that it is one of the two, and not which; `other` another form that is told, several, or any; None, that
     nothing is.
     """
-    described = _NOT_SO.sub(" ", described[:_LONGEST])
+    described = without_denials(described)
     if any(part.said.get(word) for word in ("format", "pattern", "const")):
         return "schema"
     if _FREE.search(described) or _NO_DAY.search(described) or _OTHER_FORM.search(described):
@@ -140,6 +168,11 @@ def format_told(part: Part, described: str) -> str | None:
     if _ISO_TIME.search(described):
         return _iso(part, described)
     return "other" if _TOLD.search(described) else None
+
+
+def without_denials(described: str) -> str:
+    """Leave out the forms that a date is said not to have: `not DD/MM/YYYY`."""
+    return _NOT_SO.sub(" ", described[:_LONGEST])
 
 
 def _iso(part: Part, described: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.config import LintConfig
@@ -11,16 +13,20 @@ from halflap.lint.rule import SEVERITIES, Limits
 from halflap.lint.rules import RULES
 from halflap.lint.score import share_of
 from halflap.lint.server import with_graph
+from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from halflap.lint.report import ServerReport
-    from halflap.lint.rule import Rule
-    from halflap.lint.server import Server
+    from halflap.lint.rule import Found, Rule
+    from halflap.lint.server import Entry, Server
 
 __all__ = ["lint"]
 
+logger = logging.getLogger(__name__)
+_LONGEST = 160
+_REPORT = "That is a mistake in Halflap: please report it with their definitions. All else was judged."
 _HOW_TO_SEE = "Call them through Halflap, or read their logs with `halflap backfill`."
 
 
@@ -41,8 +47,9 @@ def _report(server: Server, rules: Sequence[Rule], config: LintConfig) -> Server
     own = {one.name: tuple(author_ignores(one)) for one in server.entries}
     findings: list[Finding] = []
     ignored: list[Finding] = []
+    failed: list[Unjudged] = []
     for rule in sorted(rules, key=lambda rule: SEVERITIES.index(severities[rule.id])):
-        for found in rule.check(server, limits):
+        for found in _found(rule, server, limits, failed):
             why = why_ignored(rule.id, found, own[found.tool], config.ignore)
             by, reason = why or ("", "")
             one = Finding(
@@ -61,8 +68,49 @@ def _report(server: Server, rules: Sequence[Rule], config: LintConfig) -> Server
             (ignored if by else findings).append(one)
     costs = {rule.id: share_of(severities[rule.id], rule.weight) for rule in rules}
     names = {one.name: one.tool.original_name for one in server.entries}
-    unjudged = list(_unjudged(server, rules))
+    unjudged = [*_unread(server, rules), *failed, *_unjudged(server, rules)]
     return make_report(server.name, names, findings, ignored=ignored, unjudged=unjudged, costs=costs)
+
+
+def _found(rule: Rule, server: Server, limits: Limits, failed: list[Unjudged]) -> list[Found]:
+    """Apply a rule; where it fails, to the tools alone that it does not fail on, and say which those are not."""
+    try:
+        return list(rule.check(server, limits))
+    except Exception as error:
+        # Whoever wrote one definition would have all others go unjudged.
+        logger.exception("server %r: the rule %s failed", server.name, rule.id)
+        why = visible(f"{type(error).__name__}: {error}", _LONGEST)
+    left = [one for one in server.entries if _holds(rule, server, one, limits)]
+    found: list[Found] = []
+    try:
+        found += rule.check(replace(server, entries=tuple(left)), limits) if left else ()
+    except Exception:
+        # It fails on what they are together.
+        logger.exception(
+            "server %r: the rule %s failed on tools that it holds for one by one", server.name, rule.id
+        )
+        left = []
+    held = {one.name for one in left}
+    without = [one.shown for one in server.entries if one.name not in held]
+    told = f"the rule failed on them ({', '.join(without[:3])}{', …' if len(without) > 3 else ''}): {why}."  # noqa: PLR2004 -- to be found
+    failed.append(Unjudged((rule.id,), len(without), len(server.entries), told, _REPORT))
+    return found
+
+
+def _holds(rule: Rule, server: Server, one: Entry, limits: Limits) -> bool:
+    try:
+        list(rule.check(replace(server, entries=(one,)), limits))
+    except Exception:  # noqa: BLE001 -- logged where it failed first
+        return False
+    return True
+
+
+def _unread(server: Server, rules: Sequence[Rule]) -> Iterator[Unjudged]:
+    if server.unread:
+        count = len(server.unread)
+        shown = ", ".join(visible(one.tool, _LONGEST) for one in server.unread[:3])
+        why = f"they could not be read ({shown}{', …' if count > 3 else ''}): {visible(server.unread[0].why, _LONGEST)}."  # noqa: PLR2004 -- as above
+        yield Unjudged(tuple(rule.id for rule in rules), count, count + len(server.entries), why, _REPORT)
 
 
 def _unjudged(server: Server, rules: Sequence[Rule]) -> Iterator[Unjudged]:

@@ -213,11 +213,11 @@ _TAIL = (
         "`server`), and `patch`, where that is known. `path` is `input` or `output` for a schema, `input.…` or `output.…` for the schema of "
         "a field in it (`['…']` for a name of other characters, `[]` for a list's items, `{}` for a map's values), and empty for the tool's "
         "definition; `patch` is a JSON merge patch (RFC 7386) of what is there. Each patch by itself, and all of them, raise the score or "
-        "leave it as it is. Of two tools of one name, the second has a `tool` with a suffix. |"
+        "leave it as it is; an enum or a form is patched only where a description says nothing else, and what else the schema says agrees. Of two tools of one name, the second has a `tool` with a suffix. |"
     ),
     "| `ignored` | The same without `gain`, with `ignoredBy` (`author` or `configuration`) and `reason`. |",
     "| `fixes` | For each rule, `severity`, `findings`, `tools`, and `gain`: by how much the server's score would rise at most. |",
-    "| `unjudged` | `rules` that could not judge so many `tools` `of` all, `why`, and what to `do` about it. |",
+    "| `unjudged` | `rules` that could not judge so many `tools` `of` all, `why`, and what to `do` about it: for want of results, or because a rule failed on them. |",
     "",
     (
         'With `--suggest` it is `{"suggestions": […]}`, each with `server`, `tool`, `originalName`, `observations`, `confidence`, and '

@@ -15,17 +15,20 @@ if TYPE_CHECKING:
     from halflap.lint.parts import Part
     from halflap.lint.server import Entry
 
-__all__ = ["cursor_of", "gives_cursor", "giving", "says_more", "taking", "turned_by"]
+__all__ = ["cursor_of", "gives_cursor", "giving", "is_bare_list", "says_more", "taking", "turned_by"]
 
 Fields = dict[str, Any]
 
 _CURSORS = frozenset(
     ["cursor", "page token", "next token", "next page token", "next cursor", "continuation token", "page cursor", "marker",
      "start cursor", "scroll id", "starting after", "next page cursor", "end cursor", "next marker", "next page id",
-     "next start cursor", "next continuation token", "next"]
+     "next start cursor", "next continuation token", "next", "continuation", "next continuation", "continuation id"]
 )  # fmt: skip
-_OTHER_CURSORS = frozenset({"cursor", "marker", "next"})
-"""What such a name says, too: where one is on a screen, or on a map."""
+_OTHER_CURSORS = frozenset({"continuation", "cursor", "marker", "next"})
+"""What such a name says, too: where one is on a screen, or on a map; the rest of a text."""
+_OF_PAGES = frozenset({"page", "paging", "pagination"})
+_WITHIN_PAGES = {"number": "page number", "index": "page index", "size": "page size", "token": "page token"}
+"""What is meant within these: `page: {number, size}`."""
 _PAGES = ("page", "page number", "page index")
 _OFFSETS = (*_PAGES, "offset", "skip", "start index", "page offset")
 _UNSURE_OFFSETS = ("from", "start")
@@ -117,12 +120,25 @@ def _is_money(part: Part) -> bool:
     return part.words == ("total",) and (told or bool(part.unit) or "currency" in part.beside)
 
 
+def is_bare_list(one: Entry) -> bool:
+    """Say whether results are known to be lists and nothing around them: what leads on can stand nowhere."""
+    kind = one.schema.output_type or one.seen.type
+    if kind is not None:
+        return all(each.kind == "array" for each in (kind.members or (kind,)) if each.kind != "null")
+    schema = one.tool.output_schema
+    return isinstance(schema, dict) and schema.get("type") == "array"
+
+
 def _beside_each_other(one: Entry) -> Iterator[Mapping[str, Part]]:
     """Give the parameters by name, the outermost first, then those of each object that is one: `pagination: {page, limit}`."""
     groups: dict[Any, dict[str, Part]] = {}
     for part in one.inputs:
         if len(part.path) <= _DEEPEST and all(step.kind == "key" for step in part.path):
-            groups.setdefault(part.path[:-1], {}).setdefault(phrase(part.words), part)
+            around = part.path[-2].key if len(part.path) > 1 else ""
+            name = phrase(part.words)
+            if around and phrase(words_of(around)) in _OF_PAGES:
+                name = _WITHIN_PAGES.get(name, name)
+            groups.setdefault(part.path[:-1], {}).setdefault(name, part)
     yield from groups.values()
 
 
@@ -152,7 +168,7 @@ def _leads_on(one: Entry, part: Part, beside: Mapping[str, Part]) -> bool:
 
 def _returns_list(one: Entry) -> bool:
     """Say whether a tool returns many things: by what is known of its results, else by its name."""
-    if any(part.is_list or EACH in part.path for part in one.outputs):
+    if is_bare_list(one) or any(part.is_list or EACH in part.path for part in one.outputs):
         return True
     kind = one.schema.output_type or one.seen.type
     if kind is not None and any(each.kind == "array" for each in (kind.members or (kind,))):

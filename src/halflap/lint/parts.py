@@ -36,7 +36,9 @@ _MOST_VALUES = 100
 _LONGEST_NAME = 60
 _LONGEST_PLACE = 300
 _CHOICES = ("allOf", "anyOf", "oneOf")
-_KEPT = ("format", "pattern", "const", "contentEncoding", "minimum", "maximum", "default")
+_KEPT = (
+    "format", "pattern", "const", "contentEncoding", "minimum", "maximum", "default", "example",
+    "examples", "minLength", "maxLength")  # fmt: skip
 _UNIT_KEYS = ("x-unit", "x-halflap-unit", "x-units", "unit", "units")
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import logging
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.graph import Graph
 from halflap.graph.ports import ports_of
 from halflap.graph.words import words_in
+from halflap.lint.empty import held_open, is_open
 from halflap.lint.parts import parts_of
 from halflap.lint.told import sentences_about, told_of_parameters
 from halflap.schema import is_wrapped, parse_schema, visible
+from halflap.schema.types import read_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +24,20 @@ if TYPE_CHECKING:
     from halflap.schema import ToolSchema, Type
     from halflap.values import Tool
 
-__all__ = ["UNSEEN", "Breach", "Entry", "Seen", "Server", "read_server", "read_tool", "with_graph"]
+__all__ = [
+    "UNSEEN",
+    "Breach",
+    "Entry",
+    "Joined",
+    "Seen",
+    "Server",
+    "Unread",
+    "read_server",
+    "read_tool",
+    "with_graph",
+]
+
+logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
 _LONGEST_READ = 20_000
@@ -95,6 +111,19 @@ class Entry:
         return self.schema.output_type is not None
 
     @property
+    def open_fields(self) -> tuple[str, ...]:
+        """The fields that it declares, where they say no more than that something is in them."""
+        declared = None if self.tool.output_schema is None else read_type(self.tool.output_schema)
+        return () if declared is None else held_open(declared)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it has an output schema by which results may be anything."""
+        if self.tool.output_schema is None:
+            return False
+        return self.schema.output_type is None or is_open(self.schema.output_type) or bool(self.open_fields)
+
+    @property
     def knows_fields(self) -> bool:
         """Whether it is known which fields its results have: in a text there may be anything."""
         kind = self.schema.output_type or self.seen.type
@@ -141,16 +170,48 @@ class Entry:
         return f"{self.description_of(part)} {sentences_about(self.tool.description, part.words)}".strip()
 
 
+class Unread(NamedTuple):
+    """A tool that could not be read, and why."""
+
+    tool: str
+    why: str
+
+
+class Joined:
+    """The graph of all tools, made when it is first asked for: who does not ask is not held up if it cannot be made."""
+
+    def __init__(self, servers: Sequence[Server]) -> None:
+        self._servers = servers
+        self._made: Graph | Exception | None = None
+
+    @property
+    def graph(self) -> Graph:
+        if self._made is None:
+            try:
+                self._made = Graph(one.ports for server in self._servers for one in server.entries)
+            except Exception as error:  # noqa: BLE001 -- raised below, each time, without making it again
+                self._made = error
+        if isinstance(self._made, Exception):
+            raise self._made
+        return self._made
+
+
 @dataclass(frozen=True)
 class Server:
     """The tools of one server, and the graph of them and of everybody else's."""
 
     name: str
     entries: tuple[Entry, ...]
-    graph: Graph = field(default_factory=Graph, repr=False)
-    """Of all servers at hand."""
+    joined: Joined = field(default_factory=lambda: Joined(()), repr=False)
     duplicates: tuple[str, ...] = ()
     """Names that were listed more than once."""
+    unread: tuple[Unread, ...] = ()
+    """Tools that are not among the entries."""
+
+    @property
+    def graph(self) -> Graph:
+        """What feeds what, of all servers at hand."""
+        return self.joined.graph
 
     @cached_property
     def by_name(self) -> dict[str, Entry]:
@@ -187,14 +248,21 @@ def read_server(
     definitions: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Server:
     """Read all tools of a server; `seen` and `definitions` are by the tools' names in the catalogue."""
-    entries = tuple(
-        read_tool(tool, (seen or {}).get(tool.name, UNSEEN), (definitions or {}).get(tool.name))
-        for tool in tools
-    )
-    return Server(name, entries, duplicates=tuple(duplicates))
+    entries: list[Entry] = []
+    unread: list[Unread] = []
+    for tool in tools:
+        try:
+            entries.append(
+                read_tool(tool, (seen or {}).get(tool.name, UNSEEN), (definitions or {}).get(tool.name))
+            )
+        except Exception as error:
+            # One definition that nobody thought of says nothing of the others.
+            logger.exception("server %r: tool %r could not be read", name, tool.original_name)
+            unread.append(Unread(tool.original_name, f"{type(error).__name__}: {error}"))
+    return Server(name, tuple(entries), duplicates=tuple(duplicates), unread=tuple(unread))
 
 
 def with_graph(servers: Sequence[Server]) -> list[Server]:
     """Let each server know of all others: what feeds what is worked out over all of them."""
-    graph = Graph(one.ports for server in servers for one in server.entries)
-    return [Server(one.name, one.entries, graph, one.duplicates) for one in servers]
+    joined = Joined(servers)
+    return [replace(one, joined=joined) for one in servers]

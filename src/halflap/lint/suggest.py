@@ -81,7 +81,7 @@ def drafts_of(server: Server) -> Iterator[Draft]:
     """Draft what each tool lacks that declares nothing of its results; of several of one name, the first can be called."""
     names: set[str] = set()
     for one in server.entries:
-        if not one.declares_output and one.tool.original_name not in names:
+        if (not one.declares_output or one.says_nothing) and one.tool.original_name not in names:
             yield _draft(server, one)
         names.add(one.tool.original_name)
 

@@ -11,7 +11,7 @@ from halflap.lint.measures import named_unit, one_unit, units_in
 if TYPE_CHECKING:
     from halflap.lint.parts import Part
 
-__all__ = ["gives_unit", "needs_unit", "quantity_of", "tells_units", "unit_of"]
+__all__ = ["gives_unit", "needs_unit", "quantity_of", "tells_units", "told_unit", "unit_of"]
 
 
 def _set(text: str) -> frozenset[str]:
@@ -77,6 +77,7 @@ _LONGEST = 2_000
 """Of a longer description, the rest is not read."""
 _LONGEST_UNIT = 60
 _UNIT_WORDS = frozenset({"unit", "units", "uom"})
+_NO_MEASURES = frozenset({"count", "angle"})
 _MONEYS = frozenset({"currency", "asset"})
 _PHYSICAL = frozenset({"length", "mass", "temperature", "speed", "physics"})
 """What `units` tells all at once: metric, or imperial."""
@@ -87,6 +88,26 @@ _NO_UNIT = re.compile(
     re.IGNORECASE,
 )
 """By these, a number is a count, or has no unit."""
+_WITHOUT = {
+    "balance": r"\bbalanced\b|\bstereo\b|\bleft\b.*\bright\b|\bwhite balance\b",
+    "distance": r"\b(?:cosine|edit|embeddings?|euclidean|hamming|jaccard|levenshtein|manhattan|similarity|vectors?)\b|\bhops?\b",
+    "height": r"\bblock(?:chain)? height\b|\bof the (?:block|chain|tree)\b",
+    "speed": r"\bfactor\b|\bmultiplier\b|\b1(?:\.0)?x?\s*(?:is|=|means|for)\s*(?:the\s+)?(?:normal|default|original|usual)\b",
+    "temperature": r"\bsampling\b|\brandom|\bcreativ|\bdetermin|\bsoftmax\b|\bllm\b|\b(?:language )?model\b",
+}
+"""What is said of these where they are something that has no unit."""
+_NO_UNIT_FOR = {word: re.compile(text, re.IGNORECASE) for word, text in _WITHOUT.items()}
+_IN_SOME = re.compile(
+    r"(?:^\W*|[,(]\s*)in (?!(?:cases|places|practice|words|others|years|ways|terms)\b)[a-z]{3,}s\b\W*$",
+    re.IGNORECASE,
+)
+"""A unit of which nobody here has heard is one: `In semitones.`"""
+_PHRASE = re.compile(
+    r"\b(?:in|as(?: an?)?)\s+(?!\d|(?:the|this|that|these|those|each|every|any|one|our|your|its)\b)[^\s.,;:()]+(?:\s+[^\s.,;:()]+)?"
+    r"|^\W*\S+(?:\s+\S+)?\W*$",
+    re.IGNORECASE,
+)
+"""Where a text tells a unit and nothing else: `in KB`, `as a fraction`, or all of it."""
 _CURRENCY = re.compile(r"currenc", re.IGNORECASE)
 _ABOUT = {
     "instant": {"time"},
@@ -144,6 +165,10 @@ def needs_unit(part: Part, described: str, dimension: str) -> bool:
     described = described[:_LONGEST]
     if (dimension == "money" and _CURRENCY.search(described)) or _NO_UNIT.search(described):
         return False
+    if _IN_SOME.search(part.description[:_LONGEST]):
+        return False
+    if any(word in _NO_UNIT_FOR and _NO_UNIT_FOR[word].search(described) for word in part.words):
+        return False
     wanted = {dimension, *_ABOUT.get(dimension, ())}
     return not any(about in wanted for about, _ in units_in(described))
 
@@ -180,10 +205,23 @@ def unit_of(part: Part, described: str, dimension: str | None) -> str | None:
     if part.unit:
         declared = " ".join(part.unit[:_LONGEST_UNIT].split())
         return one_unit(units_in(declared), declared)
-    named = named_unit(part.name)
+    named, told = named_unit(part.name), told_unit(described)
     if named is not None:
-        return named[1]
+        # `latency_ms`, in seconds: what is said of it is what was meant last.
+        return told[1] if told is not None and told[0] == named[0] else named[1]
     if dimension is None:
-        return None
+        return None if told is None else told[1]
     wanted = {dimension, *_ABOUT.get(dimension, ())} - {"count"}
-    return one_unit(frozenset(one for one in units_in(described[:_LONGEST]) if one[0] in wanted))
+    one = one_unit(frozenset(one for one in units_in(described[:_LONGEST]) if one[0] in wanted))
+    return told[1] if one is None and told is not None and told[0] in wanted else one
+
+
+def told_unit(described: str) -> tuple[str, str] | None:
+    """Give the one unit that a text tells where nothing but a unit can stand, and what that measures."""
+    phrases = " ; ".join(_PHRASE.findall(described[:_LONGEST]))
+    told = (
+        [one for one in units_in(phrases) if one[0] not in _NO_MEASURES and one[1] != "unix"]
+        if phrases
+        else []
+    )
+    return told[0] if len(told) == 1 else None

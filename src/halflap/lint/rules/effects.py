@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
@@ -76,6 +77,15 @@ _TAKEN_OUT = frozenset(
     ["accents", "background", "backgrounds", "diacritics", "emojis", "html", "markdown", "noise", "outliers", "punctuation", "silence",
      "stopwords", "vocals", "watermark", "watermarks", "whitespace"]
 )  # fmt: skip
+_HARMLESS = {
+    "delete": frozenset({"accents", "diacritics", "punctuation", "stopwords", "whitespace"}),
+    "drop": frozenset({"pin", "pins", "marker", "shadow"}),
+    "reset": frozenset({"camera", "view", "viewport", "zoom", "filters", "highlight"}),
+    "clear": frozenset({"filters", "highlight", "highlights", "selection"}),
+    "truncate": frozenset({"decimal", "number", "prompt", "sentence", "string", "text", "words"}),
+    "trim": frozenset({"string", "text", "whitespace"}),
+}
+"""What nothing is lost by: a pin is dropped on a map, and a view is reset."""
 _OF_WHAT = frozenset({"", "from", "of", "in"})
 """`remove_background` gives another picture; `remove_background_job` ends something."""
 _LONGEST = 2_000
@@ -129,7 +139,11 @@ def _destroys(one: Entry) -> bool:
     if not seems_to_destroy(one.ports):
         return False
     words = pieces_of(one.tool.original_name)
+    if ("kill", "switch") in pairwise(words) and words[-1] in _READING_LAST:
+        return one.ports.is_destructive
     for before, word, behind in zip(words, words[1:], [*words[2:], ""], strict=False):
+        if word in _HARMLESS.get(before, ()) and behind in _OF_WHAT:
+            return one.ports.is_destructive
         if before in _TAKES_OUT and word in _TAKEN_OUT and behind in _OF_WHAT:
             return one.ports.is_destructive
     return True

@@ -103,7 +103,16 @@ def _invalid_schema(server: Server, _: Limits) -> Iterator[Found]:
                     f"The `{key}` of {one.shown} cannot be used: {visible(compiled, _LONGEST)}",
                     f"Correct the `{key}` of {one.shown}: it has to be JSON Schema 2020-12, or of the draft that its `$schema` names.",
                 )
-            elif key == "inputSchema" and schema.get("type") not in {None, "object"}:
+            elif key == "inputSchema" and _may_be_object(schema.get("type")):
+                yield Found(
+                    one.name,
+                    "input",
+                    f"The type of the `inputSchema` of {one.shown} is a list.",
+                    f'Set `"type": "object"` in the `inputSchema` of {one.shown}: the protocol has no other, and clients refuse the '
+                    "tool.",
+                    {"type": "object"},
+                )
+            elif key == "inputSchema" and schema.get("type", "object") != "object":
                 yield Found(
                     one.name,
                     "input",
@@ -119,6 +128,11 @@ def _invalid_schema(server: Server, _: Limits) -> Iterator[Found]:
                     "without.",
                     {"type": "object"},
                 )
+
+
+def _may_be_object(kind: object) -> bool:
+    """Say whether a type is a list that has `object` in it: arguments are an object whatever else it allows."""
+    return isinstance(kind, list) and "object" in kind
 
 
 _ID = record("order_id", order_id=TEXT)

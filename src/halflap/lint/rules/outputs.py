@@ -37,13 +37,17 @@ def _no_output_schema(server: Server, _: Limits) -> Iterator[Found]:
 
 def _empty_output_schema(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
-        if one.tool.output_schema is not None and not one.declares_output:
+        if one.says_nothing:
             drafted = drafted_schema(one)
+            fields = ", ".join(f"`{name}`" for name in one.open_fields)
             yield Found(
                 one.name,
                 "output",
-                f"The output schema of {one.shown} names no field and no type.",
-                f"Name the fields in the `outputSchema` of {one.shown}, under `properties`. {_draft(one, drafted)}",
+                f"The output schema of {one.shown} says nothing of what is in {fields}."
+                if fields
+                else f"The output schema of {one.shown} names no field and no type.",
+                f"Name the fields {'in ' + fields + ' ' if fields else ''}in the `outputSchema` of {one.shown}, under `properties`. "
+                f"{_draft(one, drafted)}",
                 None if drafted is None else patch_to(one.tool.output_schema, drafted.schema),
             )
 
@@ -93,7 +97,7 @@ RULES = (
     Rule(
         "empty-output-schema",
         "warning",
-        "An output schema names no field: `{}`, a bare object, `{result: any}`.",
+        "An output schema says nothing: `{}`, a bare object or null, `{result: any}`, `{data: […]}`.",
         "It looks like a promise, and says no more than none: no field can be handed on.",
         "Name the fields under `properties`, or say the type of what is returned.",
         _empty_output_schema,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.lint.pages import cursor_of, gives_cursor, giving, says_more, taking, turned_by
+from halflap.lint.pages import cursor_of, gives_cursor, giving, is_bare_list, says_more, taking, turned_by
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import TEXT, example, field, listed, record, tool
 
@@ -24,7 +24,7 @@ def _paging_without_cursor(server: Server, _: Limits) -> Iterator[Found]:
         taken = taking(one, part, cursor=_CURSOR)
         patch, path = taken, "input"
         missing = _leading_on(one)
-        if one.knows_fields and missing and taken is not None:
+        if _knows_result(one) and missing and taken is not None:
             # To take what no result has would be worse than to take none.
             given = giving(one, **missing)
             patch, path = (
@@ -39,6 +39,11 @@ def _paging_without_cursor(server: Server, _: Limits) -> Iterator[Found]:
             patch,
             about=part.where,
         )
+
+
+def _knows_result(one: Entry) -> bool:
+    """Say whether it is known what is in a result beside the items: nothing is, where it is no more than a list."""
+    return one.knows_fields or is_bare_list(one)
 
 
 def _leading_on(one: Entry) -> dict[str, Any]:
@@ -56,7 +61,7 @@ def _next_of(parameter: str) -> dict[str, Any]:
 def _cursor_not_given(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
         part = cursor_of(one)
-        if part is not None and one.knows_fields and not gives_cursor(one):
+        if part is not None and _knows_result(one) and not gives_cursor(one):
             yield Found(
                 one.name,
                 "output",
@@ -70,7 +75,7 @@ def _cursor_not_given(server: Server, _: Limits) -> Iterator[Found]:
 def _paging_without_has_more(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
         part = turned_by(one) or cursor_of(one)
-        if part is None or not one.knows_fields or not one.outputs or says_more(one):
+        if part is None or not (one.outputs or is_bare_list(one)) or says_more(one):
             continue
         yield Found(
             one.name,

@@ -6,10 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from halflap.graph.words import words_of
-from halflap.lint.dates import format_told, is_date, kind_named
+from halflap.lint.dates import format_told, is_date, kind_named, without_denials
+from halflap.lint.measures import named_unit, units_in
+from halflap.lint.plain_texts import plain_format
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import example, field, record, tool
-from halflap.lint.units import gives_unit, needs_unit, quantity_of, tells_units, unit_of
+from halflap.lint.units import gives_unit, needs_unit, quantity_of, tells_units, told_unit, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
+_Use = tuple["Entry", "Part", str]
+"""A number of a tool, and the unit that it is in."""
 _SAY = {
     "money": "which currency, and whether in its smallest part (`USD cents`)",
     "time": "seconds, milliseconds or another",
@@ -75,35 +79,63 @@ def _untold(uses: list[tuple[Entry, Part, str]]) -> Iterator[tuple[Entry, Part, 
 
 
 def _unit_differs(server: Server, _: Limits) -> Iterator[Found]:
-    units: dict[str, list[tuple[Entry, Part, str]]] = {}
-    measured = {(one.name, part.where): dimension for one, part, dimension, _ in _measured(server)}
-    for one in server.entries:
-        for part in one.parts:
-            # What declares a unit measures something, whatever it is called.
-            dimension = measured.get((one.name, part.where))
-            if dimension is None and not (part.unit and part.kinds & {"number", "integer"}):
-                continue
-            unit = unit_of(part, one.all_said_of(part), dimension)
-            if unit is not None:
-                units.setdefault(part.name, []).append((one, part, unit))
-    for name, told in units.items():
+    for name, told in _by_name(server):
         uses = _with_currency(told)
         counts = Counter(unit for _, _, unit in uses)
         if len(counts) == 1:
             continue
-        best = max(counts, key=lambda unit: (counts[unit], -[one for _, _, one in uses].index(unit)))
+        named = named_unit(name)
+        order = [unit for _, _, unit in uses]
+        best = max(
+            counts,
+            key=lambda unit: (named is not None and unit == named[1], counts[unit], -order.index(unit)),
+        )
         example_tool = next(one.shown for one, _, unit in uses if unit == best)
         for one, part, unit in uses:
             if unit != best:
+                other = f"`{name}_{unit.replace(' ', '_')}`" if named is None else f"one that says {unit}"
                 yield Found(
                     one.name,
                     part.where,
-                    f"{part.shown} is in {unit} in {one.shown}, and in {best} in {example_tool}.",
-                    f"Give {part.where} of {one.shown} in {best}, as elsewhere, or another name: `{name}_{unit.replace(' ', '_')}`.",
+                    f"{part.shown} is {_in(unit)} in {one.shown}, and {_in(best)} in {example_tool}.",
+                    f"Give {part.where} of {one.shown} {_in(best)}, as elsewhere, or another name: {other}.",
                 )
 
 
-def _with_currency(uses: list[tuple[Entry, Part, str]]) -> list[tuple[Entry, Part, str]]:
+def _in(unit: str) -> str:
+    return "as a fraction" if unit == "fraction" else f"in {unit}"
+
+
+def _by_name(server: Server) -> list[tuple[str, list[_Use]]]:
+    """Give the numbers of one name whose unit is told, and which measure the same."""
+    units: dict[str, list[_Use]] = {}
+    others: dict[tuple[str, str], list[_Use]] = {}
+    measured = {(one.name, part.where): dimension for one, part, dimension, _ in _measured(server)}
+    for one in server.entries:
+        for part in one.parts:
+            dimension = measured.get((one.name, part.where))
+            # What declares a unit measures something, whatever it is called.
+            if dimension is not None or (part.unit and part.kinds & {"number", "integer"}):
+                unit = unit_of(part, one.all_said_of(part), dimension)
+                if unit is not None:
+                    units.setdefault(part.name, []).append((one, part, unit))
+            elif part.kinds & {"number", "integer"} and not part.values:
+                described = one.description_of(part)
+                about, unit = named_unit(part.name) or told_unit(described), unit_of(part, described, None)
+                if about is not None and unit is not None:
+                    others.setdefault((part.name, about[0]), []).append((one, part, unit))
+    alone: list[tuple[str, list[_Use]]] = []
+    for (name, measure), uses in others.items():
+        # A `limit` in bytes and one in seconds are two things; a `size` is one, wherever it is known to be measured.
+        known = units.get(name, [])
+        if any(dimension == measure for _, _, unit in known for dimension, _ in units_in(unit)):
+            known += uses
+        else:
+            alone.append((name, uses))
+    return [*units.items(), *alone]
+
+
+def _with_currency(uses: list[_Use]) -> list[_Use]:
     """Take `cents` for those of the only currency that is named: one says less than the other, and nothing else."""
     of = {unit for _, _, unit in uses if unit.endswith(" cents")}
     whole = next(iter(of)) if len(of) == 1 else "cents"
@@ -118,8 +150,8 @@ def _date_without_format(server: Server, _: Limits) -> Iterator[Found]:
                 one.name,
                 part.where,
                 f"{one.shown}: nothing says how the date {part.shown} is written.",
-                f"Add {_format(kind)} to {part.where} of {one.shown}, or say in its description how it is written.",
-                None if kind is None else part.patched_with(format=kind),
+                # A guess would have callers refused who write it as the server wants it.
+                f"Add {_format(kind)} to {part.where} of {one.shown}, if that is how it is written; else say in its description how.",
             )
 
 
@@ -128,12 +160,14 @@ def _date_format_in_prose(server: Server, _: Limits) -> Iterator[Found]:
         told = format_told(part, one.all_said_of(part))
         if told in {"date", "date-time", "iso"}:
             kind = None if told == "iso" else told
+            plain = plain_format(part, without_denials(one.description_of(part)))
+            sure = f"Add {_format(kind)} to {part.where} of {one.shown}."
             yield Found(
                 one.name,
                 part.where,
                 f"{one.shown}: that {part.shown} is written as ISO 8601 stands in its description alone.",
-                f"Add {_format(kind)} to {part.where} of {one.shown}.",
-                None if kind is None else part.patched_with(format=kind),
+                sure if plain == kind else f"{sure[:-1]}, if it is never written otherwise.",
+                part.patched_with(format=plain) if plain is not None and plain == kind else None,
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.lint.plain_texts import plain_values
 from halflap.lint.rule import Found, Limits, Rule, counted
 from halflap.lint.sample import TEXT, example, field, listed, record, tool
 from halflap.schema import visible
@@ -64,7 +65,7 @@ _OPEN = re.compile(
 )
 """By these, a text says that there are other values."""
 _SEVERAL = re.compile(
-    r"\bone or more\b|\bmultiple\b|\bseveral\b|\bany (?:of|combination)\b|\bcombin(?:e|ed|ation)"
+    r"\b(?:at least one|one or more)\b|\bmultiple\b|\bseveral\b|\bany (?:of|combination)\b|\bcombin(?:e|ed|ation)"
     r"|\b(?:comma|space|pipe|semicolon)[- ](?:separated|delimited)|\bseparated by\b",
     re.IGNORECASE,
 )
@@ -158,13 +159,19 @@ def _enum_in_prose(server: Server, _: Limits) -> Iterator[Found]:
             given = default if isinstance(default, list) else [default]
             # What is given without being asked has to be among them.
             if values and all(each is None or each in values for each in given):
-                shown = ", ".join(f'"{value}"' for value in values)
+                shown = visible(", ".join(f'"{value}"' for value in values), 300)
+                plain = () if part.said.get("format") else plain_values(part, described)
+                listed = f'Add `"enum": [{shown}]` to {part.where} of {one.shown}.'
+                unsure = (
+                    f"List all that {part.where} of {one.shown} may be under `enum`, if that is so few: its description has {shown}, and "
+                    "says more than that."
+                )
                 yield Found(
                     one.name,
                     part.where,
                     f"{one.shown}: the values of {part.shown} are listed in its description alone.",
-                    f'Add `"enum": [{visible(shown, 300)}]` to {part.where} of {one.shown}.',
-                    part.patched_with(enum=[*values, None] if part.takes_null else list(values)),
+                    listed if plain else unsure,
+                    part.patched_with(enum=[*plain, *([None] if part.takes_null else [])]) if plain else None,
                 )
 
 
