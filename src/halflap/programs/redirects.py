@@ -1,4 +1,4 @@
-"""Keeps a language model's address from leading elsewhere: LiteLLM's client would follow, and take a key along."""
+"""Keeps a language model's address from leading elsewhere: LiteLLM's client would follow, and take a key along. Imports what DSPy brings."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ def _guard() -> None:
         raise httpx.TooManyRedirects("the address leads elsewhere", request=request)
 
     build.asks_first = True  # type: ignore[attr-defined]
-    httpx._client.BaseClient._build_redirect_request = build  # type: ignore[assignment,method-assign]  # noqa: SLF001
+    httpx._client.BaseClient._build_redirect_request = build  # noqa: SLF001
