@@ -304,8 +304,12 @@ class Counted(Step):
 
 
 def _definitions(tools: Sequence[tuple[str, str, Any]]) -> str:
-    """Write tools as a client puts them before a model."""
-    return "\n".join(
-        json.dumps({"name": name, "description": told, "inputSchema": takes}, ensure_ascii=False)
+    """Write tools as a client puts them before a model, as doctor does."""
+    return "".join(
+        json.dumps(
+            {"name": name, "description": told, "input_schema": takes},
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
         for name, told, takes in tools
     )
