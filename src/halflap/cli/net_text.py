@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from halflap.workflows.soundness import Soundness
     from halflap.workflows.validation import Validation
 
-__all__ = ["comparison", "footprint_lines", "score_lines", "soundness_lines", "width"]
+__all__ = ["comparison", "footprint_lines", "optimized_lines", "score_lines", "soundness_lines", "width"]
 
 _MOST = 30
 """So many activities are shown as a matrix; of more, each with those that it has to do with."""
@@ -150,9 +150,37 @@ def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
     for name, value in told["pattern_scores"].items():
         yield f"  pattern {name}  {_number(value)}"
     for one in told["recommendations"]:
-        where = _names(one["tasks"]) if one.get("tasks") else ""
-        yield f"- {f'{where}: ' if where else ''}{one_line(one['message'], 2_000)}"
+        yield f"- {one_line(one['change'], 2_000)}"
+        yield f"    {one_line(one['why'], 2_000)}"
     yield from (f"Not known: {one_line(why, 2_000)}" for why in told["inconclusive_because"])
+
+
+def optimized_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    """Tell what was done to a workflow, step by step, and what came of it."""
+    if not told["changed"]:
+        yield "Nothing better was found: it stays as it is."
+    for number, one in enumerate(told["transformations"], 1):
+        gains = ", ".join(
+            f"{name.removeprefix('expected_')} {'+' if (name == 'total_score') == (gain > 0) else '-'}{abs(gain):.4g}"
+            for name, gain in one["gain"].items()
+            if gain
+        )
+        keeps = "" if one["keeps_traces"] else "; the traces change"
+        yield f"{number}. {one_line(one['description'], 2_000)} ({gains or 'no gain by itself'}{keeps})"
+    before, after = told["metrics"]["before"], told["metrics"]["after"]
+    for name, value in before.items():
+        if value is not None and value != after[name]:
+            yield f"{name}: {_number(value)} → {_number(after[name])}"
+    verdict = told["validation"]
+    agree = verdict["footprint_compatibility"]
+    same = {True: "the same traces", False: "other traces", None: "traces that could not be compared"}
+    shared = "" if agree is None else f", {agree:.3f} of the footprint agrees"
+    yield f"It has {same[verdict['behavioral_equivalence']]}{shared}."
+    others = len(told["pareto_front"]) - 1
+    if others > 0:
+        yield f"{others} more {'is' if others == 1 else 'are'} better in something; --json has them."
+    yield f"Looked for by {told['engine']}, seed {told['seed']}, {told['evaluations']} measured."
+    yield from (f"Note: {one_line(one, 2_000)}" for one in told["notes"])
 
 
 def _number(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from halflap.cli.improving import optimize_workflow, score_workflow
 from halflap.cli.net_text import comparison, footprint_lines, soundness_lines, width
 from halflap.cli.nets import (
     FileArgument,
@@ -158,6 +159,10 @@ def compare(
         print_lines(comparison(found))
     if not found.passed:
         raise typer.Exit(1)
+
+
+workflow.command(name="score")(score_workflow)
+workflow.command(name="optimize")(optimize_workflow)
 
 
 @workflow.command()

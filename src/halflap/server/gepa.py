@@ -94,6 +94,68 @@ _VERDICT: Mapping[str, Mapping[str, Any]] = {
     **_CONCLUSIVE,
 }
 
+_SCORES: Mapping[str, Mapping[str, Any]] = {
+    "total_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "All in one number"},
+    "pattern_scores": {
+        "type": "object",
+        "additionalProperties": _SHARE,
+        "description": "Of the patterns that were named; null where there is no place for one",
+    },
+    "dimension_scores": {
+        "type": "object",
+        "properties": dict.fromkeys(("performance", "maintainability", "compliance"), _SHARE),
+        "description": "Null where it is not known",
+    },
+    "weights": {
+        "type": "object",
+        "additionalProperties": _WEIGHT,
+        "description": "What counted how much, summing to 1",
+    },
+    "raw": {"type": "object", "description": "What each was counted from"},
+    "recommendations": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"dimension": _TEXT, "tasks": _TEXTS, "change": _TEXT, "why": _TEXT},
+        },
+        "description": "What would make it better, and of which tasks",
+    },
+    **_CONCLUSIVE,
+}
+_BETTER: Mapping[str, Mapping[str, Any]] = {
+    "optimized_workflow": {"type": "object", "description": "The workflow; as it was, if nothing is better"},
+    "optimization_target": {"enum": ["performance", "behavioral", "balanced"], "description": "As asked for"},
+    "changed": {"type": "boolean", "description": "Whether anything was"},
+    "transformations": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "transformation": _TEXT,
+                "description": _TEXT,
+                "keeps_traces": {"type": "boolean"},
+                "gain": {"type": "object"},
+            },
+        },
+        "description": "What was done at each step, and what it gained",
+    },
+    "metrics": {
+        "type": "object",
+        "properties": {"before": {"type": "object"}, "after": {"type": "object"}},
+        "description": "Times, costs, sizes and scores before and after",
+    },
+    "pareto_front": {
+        "type": "array",
+        "items": {"type": "object"},
+        "description": "Workflows of which none is better in everything",
+    },
+    "engine": {"enum": ["gepa", "beam"], "description": "What looked for it"},
+    "seed": {"type": "integer", "description": "The same gives the same answer"},
+    "evaluations": {"type": "integer", "description": "How many workflows were measured"},
+    "validation": {"type": "object", "description": "What gepa_validate_footprint says of it"},
+    "notes": {**_TEXTS, "description": "What a reader should know"},
+}
+
 
 def gepa_family(gateway: Gateway) -> list[FrontTool]:
     """Give the tools of the family, bound to a gateway."""
@@ -121,6 +183,30 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
 
     return [
         tool(
+            "optimize",
+            "gepa_optimize_workflow",
+            "Optimise a workflow",
+            _OPTIMIZE,
+            takes={
+                "type": "object",
+                "required": ["workflow_spec", "optimization_target"],
+                "properties": {
+                    "workflow_spec": {"type": "object", "description": f"Workflow specification: {_NET}"},
+                    "optimization_target": {
+                        "type": "string",
+                        "enum": ["performance", "behavioral", "balanced"],
+                        "description": "Primary optimization objective: behavioral keeps the traces as they are, performance takes every change that data, rules and constraints permit, balanced those that keep most of the footprint",
+                    },
+                    "constraints": {
+                        "type": "object",
+                        "description": "Optional constraints: max_cost, max_parallel, keep_order (true, or pairs of tasks), fixed (tasks)",
+                    },
+                    "reference_patterns": _PATTERNS,
+                },
+            },
+            gives=_BETTER,
+        ),
+        tool(
             "validate",
             "gepa_validate_footprint",
             "Compare two workflows",
@@ -139,6 +225,28 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
                 },
             },
             gives=_VERDICT,
+        ),
+        tool(
+            "score",
+            "gepa_score_workflow",
+            "Score a workflow",
+            _SCORE,
+            takes={
+                "type": "object",
+                "required": ["workflow", "reference_patterns"],
+                "properties": {
+                    "workflow": {"type": "object", "description": f"A workflow: {_NET}"},
+                    "reference_patterns": _PATTERNS,
+                    "scoring_weights": {
+                        "type": "object",
+                        "description": "What counts how much; by default performance 0.4, maintainability 0.3, compliance 0.3. They are made to sum to 1",
+                        "properties": dict.fromkeys(
+                            ("performance", "maintainability", "compliance"), _WEIGHT
+                        ),
+                    },
+                },
+            },
+            gives=_SCORES,
         ),
     ]
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from rapidfuzz import fuzz, process
 
 from halflap.errors import WorkflowError
+from halflap.workflows.constraints import read_constraints
 from halflap.workflows.form import read_specification
+from halflap.workflows.optimize import TARGETS, optimize
+from halflap.workflows.score import read_patterns, read_weights, score
 from halflap.workflows.validate import validate_footprint
 from halflap.workflows.validation import Mode
 from halflap.workflows.yawl import read_yawl
@@ -101,7 +104,44 @@ def _validate(given: Mapping[str, Any]) -> dict[str, Any]:
     return validate_footprint(original, optimized, mode).response()
 
 
-JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {"validate": _validate}
+def _score(given: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = _Arguments(given, ("workflow", "reference_patterns", "scoring_weights"))
+    net = arguments.workflow("workflow")
+    patterns = given.get("reference_patterns")
+    if patterns is None:
+        arguments.problems.append(("", "Parameter 'reference_patterns' is required"))
+    else:
+        read_patterns(patterns, arguments.problems)
+    weights = given.get("scoring_weights")
+    read_weights(weights, arguments.problems)
+    arguments.check()
+    assert net is not None
+    assert patterns is not None
+    return score(net, patterns, weights).response()
+
+
+def _optimize(given: Mapping[str, Any]) -> dict[str, Any]:
+    known = ("workflow_spec", "optimization_target", "constraints", "reference_patterns")
+    arguments = _Arguments(given, known)
+    net = arguments.workflow("workflow_spec")
+    target = arguments.choice("optimization_target", TARGETS)
+    constraints = given.get("constraints")
+    # Which tasks there are is not known of a workflow that could not be read.
+    if net is not None:
+        read_constraints(constraints, net, arguments.problems)
+    patterns = given.get("reference_patterns")
+    patterns = () if patterns is None else patterns
+    read_patterns(patterns, arguments.problems)
+    arguments.check()
+    assert net is not None
+    return optimize(net, target, constraints, patterns).response()
+
+
+JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "optimize": _optimize,
+    "score": _score,
+    "validate": _validate,
+}
 """By name."""
 
 
