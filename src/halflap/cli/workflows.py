@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.improving import optimize_workflow, score_workflow
+from halflap.cli.net_running import run_workflow
 from halflap.cli.net_text import comparison, footprint_lines, soundness_lines, width
 from halflap.cli.nets import (
     FileArgument,
@@ -163,6 +164,7 @@ def compare(
 
 workflow.command(name="score")(score_workflow)
 workflow.command(name="optimize")(optimize_workflow)
+workflow.command(name="run")(run_workflow)
 
 
 @workflow.command()
