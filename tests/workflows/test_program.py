@@ -128,7 +128,7 @@ def test_many_tasks_one_after_the_other_are_not_too_deep() -> None:
     assert len(Played(workflow).trace) == 1_500
 
 
-@given(st.text(min_size=1).filter(lambda text: text not in {"i", "o"}), st.text())
+@given(st.text(min_size=1).filter(lambda text: text.strip() == text and text not in {"i", "o"}), st.text())
 def test_names_of_tasks_and_values_stay_names_and_values(name: str, value: str) -> None:
     workflow = net(task(name, what=value), flows="")
     workflow["flows"] = [{"from": "i", "to": name}, {"from": name, "to": "o"}]

@@ -105,18 +105,23 @@ def run_workflow(
         net, given = journal.net, journal.arguments
     if journal is not None:
         note(f"Run {journal.run}")
-    ended = False
     try:
         execution = asyncio.run(_run(settings, net, given, journal, yes=yes))
-        ended = execution.ok
-    finally:
-        if journal is not None:
-            journal.close(forget=ended)
-            if not ended:
-                note(f"What was done is kept. Go on with it: halflap workflow run --resume {journal.run}")
+    except BaseException:
+        _leave(journal, is_over=False)
+        raise
     _tell(execution, journal, as_json=as_json)
-    if not ended:
+    _leave(journal, is_over=execution.ok)
+    if not execution.ok:
         raise typer.Exit(1)
+
+
+def _leave(journal: Journal | None, *, is_over: bool) -> None:
+    if journal is None:
+        return
+    journal.close(forget=is_over)
+    if not is_over:
+        note(f"What was done is kept. Go on with it: halflap workflow run --resume {journal.run}")
 
 
 def _asked(

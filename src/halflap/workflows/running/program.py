@@ -88,6 +88,15 @@ def _mark(task):
         _marked[place] += 1
 
 
+def _plain(value):
+    try:
+        json.dumps(value)
+    except TypeError:
+        # A picture, say, which JSON has not.
+        return str(value)
+    return value
+
+
 async def _go(task):
     if _failed:
         return
@@ -103,18 +112,11 @@ async def _go(task):
             _keep(task, value)
         _trace.append(task)
         _mark(task)
-    except Exception:
+    except Exception as error:
         # What is under way is done to its end; nothing more is begun.
-        _failed.append(task)
-        raise
-    await _together(_ready() if not _failed else [])
-
-
-async def _together(tasks):
-    ends = await asyncio.gather(*[_go(task) for task in tasks], return_exceptions=True)
-    for end in ends:
-        if isinstance(end, BaseException):
-            raise end
+        _failed.append(error)
+    if not _failed:
+        await asyncio.gather(*[_go(one) for one in _ready()])
 """.strip()
 
 
@@ -163,7 +165,9 @@ class _Program:
             assign("_limits", literal(limits)),
             *(assign(name, ast.Dict([], [])) for name in ("_chosen", "_done")),
             *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_trace")),
-            *ast.parse("await _together(_ready())").body,
+            *ast.parse(
+                "await asyncio.gather(*[_go(one) for one in _ready()])\nif _failed:\n    raise _failed[0]"
+            ).body,
             *self._end(),
         ]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
@@ -213,7 +217,7 @@ class _Program:
             "if [place for place, count in _marked.items() if count] != [_output]:\n"
             "    raise ValueError('It did not come to its end: ' + json.dumps(_marked))\n"
             "print(json.dumps({'trace': _trace, 'results': "
-            "{task: _data[task] for task in _calls if task in _data}}, default=str, ensure_ascii=False))"
+            "{task: _plain(_data[task]) for task in _calls if task in _data}}, ensure_ascii=False))"
         ).body
 
 

@@ -9,6 +9,7 @@ from halflap.workflows.predicates import names, parse
 from halflap.workflows.running.values import references, sources
 from halflap.workflows.soundness import soundness
 from halflap.workflows.study import Study
+from halflap.workflows.suggested import EACH, PAGES, SOME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,6 +29,9 @@ _BEYOND = {
     "creationMode": "multiple instances",
     "miDataInput": "multiple instances",
     "miDataOutput": "multiple instances",
+    EACH: "calls for each of many",
+    PAGES: "a call for every page",
+    SOME: "a choice among items",
     "predicate": "a predicate in a language that is not understood",
 }
 
@@ -88,7 +92,10 @@ def _choices(net: Net) -> Iterator[tuple[str, str]]:
 def _kept(net: Net) -> Iterator[tuple[str, str]]:
     for one in net.kept:
         if one.name in _BEYOND:
-            yield one.at, f"It has {_BEYOND[one.name]}, which can't be run. Take <{one.name}> out of `kept`."
+            then = f"Do without it, and take <{one.name}> out of `kept`."
+            if one.name in {EACH, PAGES, SOME}:
+                then = "The program that `halflap suggest --program` prints does it."
+            yield one.at, f"It has {_BEYOND[one.name]}, which can't be run. {then}"
 
 
 def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
