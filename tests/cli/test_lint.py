@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +39,7 @@ def test_of_many_findings_three_are_shown_and_how_to_see_all() -> None:
     short = text_of(*tools)
     assert short.count("does not declare what it returns") == 3
     assert "and 6 more, in get_3, get_4, get_5 and 3 other tools; --all" in " ".join(short.split())
+    assert "and 4 more, in get_3, get_4, get_5 and 1 other tool;" in " ".join(text_of(*tools[:7]).split())
     long = text_of(*tools, everything=True)
     assert long.count("does not declare what it returns") == 9
     assert long.count("Add `outputSchema` to get_") == 9
@@ -83,6 +85,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "several.json").write_text(
         json.dumps({name: {"tools": tools} for name, tools in TOOLS.items()})
     )
+    (tmp_path / "empty.json").write_text("[]")
+    (tmp_path / "none.json").write_text('{"tools": []}')
+    (tmp_path / "partly.json").write_text(json.dumps({"none": {"tools": []}, "clean": {"tools": [CLEAN]}}))
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe")
     (tmp_path / "strict.yaml").write_text(
         json.dumps({"lint": {"fail_on": "warning", "off": ["name-characters"]}})
@@ -113,6 +118,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--file nowhere.json", 2, "nowhere.json cannot be read: No such file or directory."),
         ("--file .", 2, "cannot be read: Is a directory."),
         ("--file binary.json --json", 2, "is not UTF-8: byte 1"),
+        ("--file empty.json", 2, "There are no tools in empty, so nothing was looked at."),
+        ("--file none.json --json", 2, "There are no tools in none, so nothing was looked at."),
+        ("--file partly.json none", 2, "There are no tools in none, so nothing was looked at."),
+        ("--file partly.json", 0, "none: it has no tools."),
         ("--file clean.json --suggest", 2, "--suggest and --file exclude each other"),
         ("--file clean.json --fail-on fatal", 2, "fatal"),
         ("", 2, "No server is configured and enabled, so nothing was looked at."),
@@ -161,5 +170,9 @@ def test_drafts_are_data_and_why_there_is_none_goes_beside_it(capsys: pytest.Cap
     assert shown.out.startswith("# mcp__shop__a: from 4 results, confidence 0.50\n\nclass A(TypedDict):")
     assert json.loads(shown.out.partition("\n{")[2].join(["{", ""])) == {"outputSchema": schema}
     assert shown.err == "mcp__shop__b: Nothing was learned.\n"
+    show_drafts([replace(good, left_out="1 result", unnamed=("the result → rows",))])
+    shown = capsys.readouterr()
+    assert "\n# Left out: 1 result\n# Add the names of further keys" in shown.out
+    assert "in the result → rows." in shown.out
     show_drafts([])
     assert capsys.readouterr().err == "Every tool declares what it returns.\n"

@@ -3,6 +3,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from clients.homes import TIME
 from halflap.cli.hiding import hidden
 
@@ -18,6 +20,8 @@ SECRETIVE = {
             "OPENAI_KEY": "sk-SECRETOPENAI1234567890",
             "OPENAPI_MCP_HEADERS": '{"Authorization": "Bearer ntn_SECRETHDR", "Notion-Version": "2022"}',
             "SLACK_BOT": "xoxb-SECRETSLACK-123",
+            "DSN": "https://SECRETDSN@sentry.shown.io/1",
+            "FEED": "https://SECRETFEED:x-oauth-basic@feed.shown.io/${env:FEED}",
         },
     },
     "b": {"url": "https://h.example.com/mcp?api_key=SECRETQUERY&x=1"},
@@ -37,13 +41,25 @@ def test_no_secret_is_shown_by_either_command(person: Home) -> None:
     person.write(".cursor/mcp.json", {"mcpServers": SECRETIVE})
     shown = person.run("init", "--print")
     assert re.findall(r"SECRET\w+", shown.out + shown.err) == []
-    for plain in ("node x.js", "8080", "text/shown", "2022-shown", "h.example.com", "img"):
+    for plain in (
+        "node x.js",
+        "8080",
+        "text/shown",
+        "2022-shown",
+        "h.example.com",
+        "img",
+        "@sentry.shown.io/1",
+        "@feed.shown.io/",
+    ):
         assert plain in shown.out
     person.run("init", "--yes")
     for more in ((), ("--move",)):
         shown = person.run("install", "cursor", "--print", *more)
         assert re.findall(r"SECRET\w+", shown.out + shown.err) == []
     assert "node x.js" in shown.out
+    person.run("install", "cursor", "--move", "--yes")
+    shown = person.run("install", "cursor", "--undo", "--print")
+    assert re.findall(r"SECRET\w+", shown.out + shown.err) == []
 
 
 def test_what_the_configuration_had_is_not_shown_either(person: Home) -> None:
@@ -73,6 +89,21 @@ def test_a_variable_stays_whole_and_its_default_is_shown_unless_it_may_be_a_secr
 +  # it reads ${PROJ_TOKEN:-none}, and ${PROJ_TOKEN:-hunter4hunter4}
 """
     assert hidden(text, ()) == text.replace("hunter4hunter4", "[redacted]")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://key99@h.io/1 key99", "https://[redacted]@h.io/1 key99"),
+        ('"https:\\/\\/key99@h.io"', '"https:\\/\\/[redacted]@h.io"'),
+        ("https://${env:USER}@h.io ${A}", "https://${env:USER}@h.io ${A}"),
+        ("https://me:${PW}@h.io", "https://[redacted]:${PW}@h.io"),
+        ("https://h.io/@scope/x https://h.io?a=b@c", "https://h.io/@scope/x https://h.io?a=b@c"),
+        ('"https://h.io", "me@h.io"', '"https://h.io", "me@h.io"'),
+    ],
+)
+def test_of_an_address_the_user_is_hidden_and_not_the_host(text: str, expected: str) -> None:
+    assert hidden(text, ()) == expected
 
 
 def test_lines_and_tabs_are_written_as_people_write_them(person: Home) -> None:

@@ -175,7 +175,7 @@ def test_tools_that_cannot_be_switched_off_keep_their_server_from_starting(perso
     )
     done = person.run("init", "--yes")
     assert loaded(person).servers[0].disabled
-    assert "add them to `tools.block`" in done.err
+    assert "add mcp__a__delete to `tools.block`" in done.err
 
 
 def test_what_vs_code_asks_for_becomes_a_variable(person: Home) -> None:

@@ -35,6 +35,34 @@ def test_what_is_of_no_kind_that_can_be_used_is_named_to_the_item(
     assert f"Kept out: `odd` of Cursor, ~/.cursor/mcp.json: {said}" in done.err
 
 
+def test_half_a_letter_in_a_name_keeps_that_server_out_and_no_other(person: Home) -> None:
+    servers = {"good": TIME, "s\ud800": {"command": "tac"}, "odd": {**TIME, "env": {"K\udc00": "x"}}}
+    done = taken_in(person, **servers)
+    assert [server.name for server in load_config(person.config, project=False).servers] == ["good"]
+    half = "holds half a surrogate pair, which is no character."
+    assert f"Kept out: `s\\ud800` of Cursor, ~/.cursor/mcp.json: its name {half}" in done.err
+    assert f"Kept out: `odd` of Cursor, ~/.cursor/mcp.json: the key `K\\udc00` {half}" in done.err
+    assert len(taken_in(person, "--json", **servers).json["kept_out"]) == 2
+
+
+def test_half_a_letter_in_the_name_of_a_tool_is_no_trouble(person: Home) -> None:
+    done = taken_in(person, a={**TIME, "disabledTools": ["q\ud800"]})
+    assert done.code == 0
+    assert load_config(person.config, project=False).tools.block == ("mcp__a__q_",)
+
+
+def test_a_long_name_is_cut_and_one_that_is_empty_is_told_in_words(person: Home) -> None:
+    done = taken_in(person, **{"x" * 200: TIME, "": {"command": "one"}, " ": {}})
+    assert "x" * 65 not in done.err
+    assert f"Note: `{'x' * 59}…` of Cursor, ~/.cursor/mcp.json comes in as `xxx" in done.err
+    assert (
+        "Note: a server without a name of Cursor, ~/.cursor/mcp.json comes in as `server-cursor`: it needs a name."
+        in done.err
+    )
+    assert "Kept out: a server without a name of Cursor, ~/.cursor/mcp.json: " in done.err
+    assert "``" not in done.err
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8765/mcp", "https://gate.example.com/team"])
 def test_halflap_behind_a_url_is_kept_out_and_named_unless_it_is_another(person: Home, url: str) -> None:
     done = taken_in(person, halflap={"url": url})

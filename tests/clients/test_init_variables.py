@@ -62,8 +62,53 @@ def test_a_variable_that_is_not_set_is_nothing_and_that_is_said(person: Home) ->
     done = person.run("init", "--yes")
     assert not loaded()["a"].disabled
     assert dict(loaded()["a"].env) == {"A": "", "B": "b"}
-    assert "(not set here: NOT_SET_ANYWHERE)" in done.err
-    assert "(not set here: NOT_SET_ANYWHERE)" in person.config.read_text()
+    said = "it reads the variable NOT_SET_ANYWHERE (not set here): to be set"
+    assert said in done.err
+    assert said in person.config.read_text()
+
+
+def test_of_several_variables_those_that_are_not_set_are_named(
+    person: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SET", "set")
+    person.write(".cursor/mcp.json", {"mcpServers": {"a": {**TIME, "env": {"A": "${env:SET}${env:UNSET}"}}}})
+    done = person.run("init", "--yes")
+    assert "it reads the variables SET, UNSET (not set here: UNSET): to be set" in done.err
+
+
+@pytest.mark.parametrize(
+    ("file", "client", "text", "named"),
+    [
+        (".cursor/mcp.json", "Cursor", "${PROJ_TOKEN:-hush}", "${PROJ_TOKEN:-…}"),
+        (".cursor/mcp.json", "Cursor", "${A}", "${A}"),
+        (".config/Claude/claude_desktop_config.json", "Claude Desktop", "${A}", "${A}"),
+        (".claude.json", "Claude Code", "${env:A}", "${env:A}"),
+    ],
+)
+def test_a_variable_that_the_client_does_not_expand_stays_text_and_that_is_said(
+    person: Home, file: str, client: str, text: str, named: str
+) -> None:
+    person.write(file, {"mcpServers": {"a": {"command": "cat", "args": [text, text]}}})
+    done = person.run("init", "--yes")
+    assert loaded()["a"].args == (text, text)
+    assert not loaded()["a"].disabled
+    assert done.err.count(f"`a`: `{named}` is text to {client}, which does not expand it") == 1
+    assert "nothing like" not in done.err
+
+
+@pytest.mark.parametrize("text", ["${file}", "${command:x}", "${cwd}"])
+def test_what_only_an_editor_knows_keeps_the_server_from_starting(person: Home, text: str) -> None:
+    person.write(".config/Code/User/mcp.json", {"servers": {"a": {**TIME, "args": [text]}}})
+    done = person.run("init", "--yes")
+    assert loaded()["a"].disabled
+    assert f"Halflap has nothing like `{text}`: put a value in its place" in done.err
+
+
+def test_a_default_behind_a_variable_of_an_editor_is_told_to_be_none_of_its_own(person: Home) -> None:
+    person.write(".cursor/mcp.json", {"mcpServers": {"a": {**TIME, "args": ["${env:X:-hush}"]}}})
+    done = person.run("init", "--yes")
+    assert loaded()["a"].disabled
+    assert "Cursor knows no defaults, as in `${env:X:-…}`: put a value in its place" in done.err
 
 
 def test_a_default_of_the_clients_own_stays(person: Home) -> None:

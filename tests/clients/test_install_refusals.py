@@ -144,3 +144,15 @@ def test_a_note_that_cannot_be_read_is_said(person: Home) -> None:
     done = person.run("install", "cursor", "--undo", "--yes")
     assert done.code == 1
     assert "cannot be read" in done.err
+
+
+def test_half_a_letter_in_an_entry_of_halflaps_stays_as_it_is(
+    person: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured(person)
+    monkeypatch.setenv("HALFLAP_DATA_DIR", str(person.folder / "data"))
+    own = '{"command": "halflap", "args": ["serve"], "env": {"A": "\\ud800"}}'
+    path = person.write(".cursor/mcp.json", f'{{"mcpServers": {{"halflap": {own}}}}}')
+    assert person.run("install", "cursor", "--yes").code == 0
+    env = json.loads(path.read_bytes())["mcpServers"]["halflap"]["env"]
+    assert env == {"A": "\ud800", "HALFLAP_DATA_DIR": str(person.folder / "data")}

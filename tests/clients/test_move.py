@@ -248,3 +248,23 @@ def test_many_servers_go_out_of_a_large_file_and_come_back_in_one_pass(
     person.run("install", "claude-code", "--undo", "--yes", "--json")
     assert path.read_text() == json.dumps(value) + " "
     assert looked_at < len(names) / 2
+
+
+def test_undoing_after_another_change_brings_names_back_as_they_were_spelled(person: Home) -> None:
+    text = '{"mcpServers":{"a":{"command":"cat"},"\\u00e9b":{"command":"tac"},"x\\/y":{"command":"rev"}}}'
+    path = person.write(".cursor/mcp.json", text)
+    person.run("init", "--yes")
+    person.run("install", "cursor", "--move", "--yes")
+    assert left(person) == ["halflap"]
+    path.write_text(path.read_text() + "\n")
+    person.run("install", "cursor", "--undo", "--yes")
+    assert path.read_text() == text + "\n"
+
+
+def test_undoing_where_the_servers_are_gone_keeps_the_spelling_too(person: Home) -> None:
+    path = person.write(".cursor/mcp.json", '{"mcpServers":{"\\u00e9b":{"command":"tac"}}}')
+    person.run("init", "--yes")
+    person.run("install", "cursor", "--move", "--yes")
+    path.write_text("{}")
+    person.run("install", "cursor", "--undo", "--yes")
+    assert '"\\u00e9b"' in path.read_text()

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from clients.homes import TIME
 from clients.test_install import configured
-from halflap.cli.wrapping import tell
+from halflap.cli.output import note
 
 if TYPE_CHECKING:
     import pytest
@@ -28,7 +28,7 @@ def told(monkeypatch: pytest.MonkeyPatch, text: str, columns: int = 60) -> list[
     monkeypatch.setenv("COLUMNS", str(columns))
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    tell(text)
+    note(text)
     return terminal.getvalue().splitlines()
 
 
@@ -51,7 +51,7 @@ def test_a_word_that_is_wider_than_the_terminal_stays_whole(monkeypatch: pytest.
 
 
 def test_away_from_a_terminal_what_is_said_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    tell("word " * 100 + "end")
+    note("word " * 100 + "end")
     assert capsys.readouterr().err == "word " * 100 + "end\n"
 
 

@@ -58,8 +58,8 @@ def test_where_it_cannot_be_blocked_the_server_is_not_started(person: Home, entr
     person.write(".config/halflap/config.yaml", "tools:\n  pin: hold\n")
     done, config = taken_in(person, **entries)
     assert config.servers[0].disabled
-    assert "add them to `tools.block`" in done.err
-    assert "add them to `tools.block`" in person.config.read_text()
+    assert "add mcp__time__convert_time to `tools.block`" in done.err
+    assert "add mcp__time__convert_time to `tools.block`" in person.config.read_text()
 
 
 def test_a_tool_that_is_on_in_a_server_that_halflap_has_is_said_until_it_is_blocked(person: Home) -> None:

@@ -41,7 +41,7 @@ def test_both_of_one_name_go_out_and_come_back(person: Home, first: str) -> None
     path.write_text(path.read_text() + " ")
     done = person.run("install", "cursor", "--undo", "--yes", "--json")
     assert done.json["restored"] == ["a", "z"]
-    assert path.read_text() == TWICE + " "
+    assert path.read_text() == text + " "
 
 
 def test_a_name_that_is_there_again_is_left_though_it_stood_there_twice(person: Home) -> None:

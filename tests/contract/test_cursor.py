@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from halflap.contract import Cursors, ErrorCode, InvalidQuery, Page
 
@@ -145,6 +146,14 @@ for query in ({"tags": tags}, Model(tags=tags), Struct(tags), Plain([Plain(tags)
         for seed in "12"
     }
     assert len(printed) == 1
+
+
+@pytest.mark.parametrize("hidden", [SecretStr, lambda one: {"of": [SecretStr(one)]}], ids=["bare", "inside"])
+def test_a_secret_tells_queries_apart_and_is_not_in_the_cursor(hidden: Callable[[str], Any]) -> None:
+    cursors = Cursors(KEY)
+    cursor = cursor_of(cursors, hidden("alice"))
+    assert cursors.page(ITEMS, cursor=cursor, size=10, query=hidden("alice")).results[0] == "item 10"
+    assert "not made here for this query" in refused(cursors, cursor, hidden("bob"))
 
 
 def test_a_cursor_of_offsets_is_none_of_keys() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -144,6 +145,21 @@ def test_a_null_is_a_value_and_what_is_missing_is_none() -> None:
     assert asyncio.run(call({})).structured["success"]
     call = tool_with("missing", dict[str, int], holds=lambda _: False, value={"there": 1})
     assert asyncio.run(call({})).structured["success"]
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("$", lambda data: data["lines"].append("x") is None),
+        ("lines", lambda lines: lines.pop() is not None),
+        ("lines[]", lambda line: line.pop("cents") > 0),
+    ],
+    ids=["$", "lines", "lines[]"],
+)
+def test_what_a_rule_does_to_what_it_gets_is_not_sent(path: str, rule: Any) -> None:
+    answer = asyncio.run(tool_with(path, holds=rule, value=Customer("C1", 5, [Line(1), Line(2)]))({}))
+    assert answer.structured["data"]["lines"] == [{"cents": 1}, {"cents": 2}]
+    assert json.loads(answer.text) == answer.structured
 
 
 def test_every_value_of_a_map_is_looked_at() -> None:

@@ -5,10 +5,11 @@ import typing
 from collections.abc import Callable  # noqa: TC003 -- pydantic reads it
 from dataclasses import InitVar, dataclass, field
 from datetime import UTC, date, datetime
-from enum import Flag, StrEnum
+from enum import Enum, Flag, IntEnum, StrEnum
 from typing import Annotated, Any, Generic, TypeVar
 
 import jsonschema_rs
+import msgspec
 import pytest
 import typing_extensions
 from pydantic import BaseModel, Field
@@ -225,6 +226,57 @@ def test_what_only_makes_a_value_is_not_in_it_and_several_flags_are_one() -> Non
     value = encoder_of(Made)(Made(1, Right.READ | Right.WRITE))
     assert value == {"rights": 3}
     assert jsonschema_rs.is_valid(schema, value)
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Mixed(Enum):
+    ONE = 1
+    TWO = "two"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (dict[Level, int], {Level.LOW: 1}),
+        (dict[Mixed, int], {Mixed.ONE: 1, Mixed.TWO: 2}),
+        (dict[Right, int], {Right.READ: 1}),
+    ],
+    ids=str,
+)
+def test_keys_of_any_kind_are_texts(kind: Any, value: Any) -> None:
+    assert jsonschema_rs.is_valid(output_schema(kind), encoder_of(kind)(value))
+
+
+class Pairs(msgspec.Struct):
+    by: dict[tuple[int, int], int]
+
+
+@pytest.mark.parametrize(
+    "kind", [dict[tuple[str, str], int], list[dict[frozenset[str], int]], Pairs, list[Pairs]], ids=str
+)
+def test_keys_that_json_cannot_hold_are_refused(kind: Any) -> None:
+    with pytest.raises(TypeError, match="JSON has only texts for keys"):
+        output_schema(kind)
+
+
+class Crate(msgspec.Struct):
+    size: int
+
+
+@dataclass
+class Holding:
+    crate: Crate
+
+
+def test_a_struct_in_a_dataclass_is_told_where_it_may_stand() -> None:
+    with pytest.raises(
+        TypeError, match=r"no JSON Schema of Holding: .*A Struct of msgspec may stand by itself"
+    ):
+        output_schema(Holding)
 
 
 def test_a_type_without_a_schema_is_told_with_what_to_do() -> None:

@@ -5,6 +5,7 @@ import json
 import logging
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -387,3 +388,35 @@ def test_the_log_is_under_the_contract_s_name(caplog: pytest.LogCaptureFixture) 
     with caplog.at_level(logging.ERROR, "halflap.contract"):
         error_for(RuntimeError("x"))
     assert [record.name for record in caplog.records] == ["halflap.contract"]
+
+
+@dataclass
+class Priced:
+    total: Annotated[Decimal, Field(ge=0)]
+    since: Annotated[timedelta, Field(gt=timedelta(0))]
+
+
+class Held(BaseModel):
+    total: Annotated[Decimal, Field(ge=0)]
+
+
+def test_bounds_that_nothing_would_hold_are_told_when_a_tool_is_defined(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def plain() -> Priced:
+        raise NotImplementedError
+
+    def model() -> list[Held]:
+        raise NotImplementedError
+
+    tool_of(model, CONTRACT)
+    assert not caplog.records
+    tool_of(plain, CONTRACT)
+    assert [one.args for one in caplog.records] == [("plain", "`since`"), ("plain", "`total`")]
+    assert "say them as an invariant" in caplog.text
+
+
+@pytest.mark.parametrize("codes", [str, ["A"], Priced])
+def test_codes_are_an_enum(codes: Any) -> None:
+    with pytest.raises(TypeError, match="`codes` is a StrEnum"):
+        Contract(source="crm", codes=codes)

@@ -52,17 +52,23 @@ def test_what_is_on_record_is_judged_by(run: Run) -> None:
             assert found["results-break-schema"] == {("get_order", "output.total")}
             assert found["error-as-text"] == {("track_order", ""), ("find_order", "")}
             assert found["number-without-unit"] == {("find_order", "output.orders[].shipping_cost")}
-            assert found["duplicate-name"] == {("track_order", "")}
+            assert [
+                one.original_name for one in after.report.servers[0].findings if one.rule == "duplicate-name"
+            ] == [
+                "track_order",
+                "track_order",
+            ]
+            assert "Track it again." in {one.tool.description for one in after.servers[0].entries}
             assert ("print_order", "") not in found["no-output-schema"]
             (server,) = after.report.servers
             why = {one.why: one.tools for one in server.unjudged if "id-not-produced" in one.rules}
             assert why["they return texts, in which there may be anything."] == 1
-            assert sum(why.values()) == 2  # The other one was never called.
+            assert sum(why.values()) == 3  # The others were never called.
             assert [(one.rule, one.reason) for one in server.ignored] == [
                 ("no-output-schema", "It is paper.")
             ]
             drafts = {one.original_name: one for one in drafts_of(after.servers[0])}
-            assert drafts["find_order"].observations == 5
+            assert drafts["find_order"].observations == 4  # Beside the one that told of an error.
             assert not drafts["find_order"].is_wrapped
             assert "“Error: no such order”" in drafts["find_order"].left_out
             assert "class FindOrderResult(TypedDict)" in drafts["find_order"].python

@@ -1,4 +1,4 @@
-"""Numbers and dates: which need a unit or a form, and which never did."""
+"""Numbers: which need a unit, and which never did."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ MEASURED: list[tuple[str, str, str, dict[str, Any]]] = [
     ("latency", "number", "Latency in the last hour.", {}),
     ("weight", "number", "The weight of a thing.", {}),
     ("distance", "number", "I'm not sure how far.", {}),
+    ("amount_due", "number", "How much.", {}),
+    ("interval", "number", "Time between.", {}),
+    ("market_cap", "number", "Capitalisation.", {}),
+    ("timeout", "number", "How long.", {"currency": TEXT}),
+    ("timeout", "number", "How long.", {"weight_unit": TEXT}),
 ]
 CLEAR: list[tuple[str, str, str, dict[str, Any]]] = [
     ("amount", "number", "In USD.", {}),
@@ -67,6 +72,14 @@ CLEAR: list[tuple[str, str, str, dict[str, Any]]] = [
     ("price", "integer", "The price, in loyalty points.", {}),
     ("duration", "integer", "Duration in days.", {}),
     ("latency_s", "number", "", {}),
+    ("amount", "integer", "How many apples there are.", {}),
+    ("weight", "number", "Weight of the edge in the graph, without dimension.", {}),
+    ("weight", "number", "As a fraction, from 0 to 1.", {}),
+    ("distance", "number", "Normalized.", {}),
+    ("weight", "number", "", {"weight_unit": TEXT}),
+    ("temperature", "number", "", {"temperatureUnit": TEXT}),
+    ("duration", "number", "", {"time_unit": TEXT}),
+    ("confidence_interval", "number", "", {}),
 ]
 
 
@@ -80,6 +93,38 @@ def test_a_number_with_a_unit_or_without_need_of_one_is_left_alone(
     name: str, kind: str, said: str, beside: Any
 ) -> None:
     assert paths("number-without-unit", taking(name, kind, said, beside)) == []
+
+
+WEATHER = {
+    name: field("number", "How it is.")
+    for name in ("temperature", "wind_speed", "distance", "revenue", "timeout", "file_size")
+}
+PHYSICAL = {"temperature", "wind_speed", "distance"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "told"),
+    [
+        ("units", "Which.", PHYSICAL),
+        ("unit", "Metric or imperial.", PHYSICAL),
+        ("unit", "Which.", set()),
+        ("unit", "Seconds or minutes.", {"timeout"}),
+        ("currency", "Which.", {"revenue"}),
+        ("temperature_unit", "Which.", {"temperature"}),
+    ],
+)
+def test_one_unit_is_not_that_of_everything_beside_it(name: str, said: str, told: set[str]) -> None:
+    fields: dict[str, Any] = {**WEATHER, name: field("string", said)}
+    lacking = {
+        path.rpartition(".")[2]
+        for path in paths("number-without-unit", tool("get_it", None, record(**fields)))
+    }
+    assert lacking == WEATHER.keys() - told
+
+
+def test_a_number_that_may_be_null_needs_a_unit_too() -> None:
+    due = {"type": ["number", "null"], "description": "How much."}
+    assert paths("number-without-unit", tool("get_it", None, record(amount_due=due))) == ["output.amount_due"]
 
 
 def test_the_unit_may_be_a_keyword_of_the_schema() -> None:
@@ -163,52 +208,3 @@ def test_pixels_go_without_saying_on_a_screen_and_not_on_a_slide() -> None:
     size = record(width=field("number", "How wide."))
     assert paths("number-without-unit", tool("take_screenshot", size)) == []
     assert paths("number-without-unit", tool("add_image_to_slide", size)) == ["input.width"]
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("date", ""),
-        ("start_date", "The first day."),
-        ("created_at", "When."),
-        ("departureTime", ""),
-        ("fromdate", ""),
-        ("date_from", "From when."),
-        ("start_date", "The first isolated day."),
-        ("start_date", "The start date in human resources."),
-    ],
-)
-def test_a_date_needs_a_form(name: str, said: str) -> None:
-    assert paths("date-without-format", taking(name, "string", said)) == [f"input.{name}"]
-
-
-@pytest.mark.parametrize(
-    ("name", "said", "more"),
-    [
-        ("date", "", {"format": "date"}),
-        ("date", "", {"pattern": "^\\d+$"}),
-        ("date", "", {"enum": ["today", "tomorrow"]}),
-        ("time", "", {}),
-        ("timezone", "", {}),
-        ("update", "", {}),
-        ("candidate", "", {}),
-        ("date_format", "", {}),
-        ("since", "", {}),
-        ("look_at", "", {"type": "object"}),
-        ("start_time", "In 24-hour format (HH:MM).", {}),
-        ("after_date", "Natural language, such as '2 days ago'.", {}),
-    ],
-)
-def test_what_is_no_date_or_has_a_form_is_left_alone(name: str, said: str, more: Any) -> None:
-    fields: dict[str, Any] = {name: {**field("string", said), **more}}
-    assert paths("date-without-format", tool("do_it", record(**fields))) == []
-    assert paths("date-format-in-prose", tool("do_it", record(**fields))) == []
-
-
-@pytest.mark.parametrize(
-    ("said", "form"),
-    [("As YYYY-MM-DD.", "date"), ("ISO 8601 timestamp.", "date-time"), ("日期 格式为 yyyy-MM-dd", "date")],
-)
-def test_a_form_that_is_told_in_words_can_be_a_keyword(said: str, form: str) -> None:
-    (one,) = found("date-format-in-prose", taking("start_date", "string", said))
-    assert one.patch == {"format": form}

@@ -38,6 +38,8 @@ def test_the_configuration_knows_the_same_rules_in_the_same_order() -> None:
         ("Must be one of fast, slow, auto", ["fast", "slow", "auto"]),
         ("Mode (fast|slow|auto)", ["fast", "slow", "auto"]),
         ("How to sort. One of: asc or desc (default: asc).", ["asc", "desc"]),
+        ("Do not leave it empty: one of 'asc', 'desc'.", ["asc", "desc"]),
+        ("One of 'asc' or 'desc', and defaults to 'asc'.", ["asc", "desc"]),
     ],
 )
 def test_values_that_a_description_lists_can_be_an_enum(said: str, values: list[str]) -> None:
@@ -58,10 +60,26 @@ def test_values_that_a_description_lists_can_be_an_enum(said: str, values: list[
         "One of our shops.",
         "The value (string|null).",
         "One of: orders, customers, etc.",
+        "Not one of 'a' or 'b'.",
+        "Must not be one of: admin, root.",
+        "Anything except one of 'a', 'b'.",
+        "Can't be either 'a' or 'b'.",
+        "Possible values: 'a', 'b', or any URL",
+        "One of 'a' or 'b' (short) or a name of your own.",
+        "One of: fast, slow (or a number).",
+        "One of: 'a', 'b'. Other values are taken as they are.",
+        "Comma-separated, possible values: 'a', 'b'.",
+        "One or more of these. Options: a, b, c.",
     ],
 )
 def test_examples_of_values_are_no_list_of_them(said: str) -> None:
     assert found("enum-in-prose", taking("mode", "string", said)) == []
+
+
+def test_a_default_that_is_not_among_the_values_says_that_they_are_not_all() -> None:
+    said = "One of: fast, slow."
+    assert found("enum-in-prose", taking("mode", "string", said, default="fast"))
+    assert not found("enum-in-prose", taking("mode", "string", said, default="auto"))
 
 
 def test_a_parameter_that_may_be_null_may_be_so_after_the_enum() -> None:
@@ -111,6 +129,15 @@ def test_an_id_alone_is_that_of_what_the_tool_is_about() -> None:
     tools = [tool("getStory", record(id=IDENTIFIED)), tool("getComments", record(storyId=IDENTIFIED))]
     assert paths("entity-named-two-ways", *tools) == ["input.id"]
     assert paths("entity-named-two-ways", tool("getUser", record(id=IDENTIFIED)), tools[1]) == []
+
+
+def test_no_id_is_to_be_renamed_to_one_that_stands_beside_it() -> None:
+    tools = [
+        tool("get_user", record(id=IDENTIFIED, user_id=IDENTIFIED)),
+        tool("list_orders", record(user_id=IDENTIFIED)),
+    ]
+    assert paths("entity-named-two-ways", *tools) == []
+    assert paths("entity-named-two-ways", tool("get_user", record(id=IDENTIFIED)), tools[1]) == ["input.id"]
 
 
 @pytest.mark.parametrize("other", ["user_ids", "user_name", "owner_id"])
@@ -249,38 +276,6 @@ def test_the_envelope_is_missed_by_the_few() -> None:
 
 
 @pytest.mark.parametrize(
-    ("takes", "rules"),
-    [
-        (
-            record(page=field("integer", "Which."), limit=field("integer", "How many.")),
-            {"paging-without-cursor"},
-        ),
-        (
-            record(offset=field("integer", "Which."), pageSize=field("integer", "How many.")),
-            {"paging-without-cursor"},
-        ),
-        (record(offset=field("integer", "The first byte.")), set()),
-        (record(limit=field("integer", "How many.")), set()),
-        (record(page=TEXT, limit=field("integer", "How many.")), set()),
-        (record(cursor=TEXT, page=field("integer", "Which."), limit=field("integer", "How many.")), set()),
-    ],
-)
-def test_only_what_goes_through_a_list_by_number_is_paged(takes: Any, rules: set[str]) -> None:
-    paging = {one.rule for one in report_of(tool("list_notes", takes)).findings if "cursor" in one.rule}
-    assert paging == rules
-
-
-def test_a_page_in_an_envelope_or_under_pagination_is_seen() -> None:
-    page = record(
-        results=listed(TEXT), pagination=record(has_more=field("boolean", "Whether."), next_cursor=TEXT)
-    )
-    envelope = record("success", success=field("boolean", "Whether."), data=page)
-    for gives in (page, envelope):
-        rules = {one.rule for one in report_of(tool("list_notes", record(cursor=TEXT), gives)).findings}
-        assert not rules & {"cursor-not-given", "paging-without-has-more"}
-
-
-@pytest.mark.parametrize(
     ("name", "rules"),
     [
         ("get_note", {"read-only-not-annotated"}),
@@ -289,6 +284,9 @@ def test_a_page_in_an_envelope_or_under_pagination_is_seen() -> None:
         ("create_note", set()),
         ("get_or_create_note", set()),
         ("delete_note", {"destructive-not-annotated"}),
+        ("remove_background", set()),
+        ("remove_noise_from_audio", set()),
+        ("remove_background_job", {"destructive-not-annotated"}),
         ("list_deleted_notes", {"read-only-not-annotated"}),
         ("notes", set()),
     ],
@@ -338,11 +336,6 @@ def test_a_tool_that_can_change_something_is_not_to_be_annotated_as_one_that_rea
 ) -> None:
     one = {**tool("get_logs", record(**takes)), "description": said}
     assert bool(found("read-only-not-annotated", one)) is is_found
-
-
-def test_the_characters_that_are_refused_are_shown_as_such() -> None:
-    (one,) = found("name-characters", tool("a.b c"))
-    assert one.message == "The name a.b c has characters that clients refuse: `.` a space."
 
 
 def test_limits_are_told_and_can_be_moved() -> None:

@@ -9,7 +9,7 @@ from halflap.config import LintConfig
 from halflap.lint import RULES, Breach, Seen
 from halflap.lint.report import Finding, make_report
 from halflap.lint.sample import TEXT, field, listed, record, tool
-from halflap.lint.score import share_of
+from halflap.lint.score import WORSE_THAN_NONE, share_of
 from lint.making import report_of
 
 TOOLS = {"a": "a", "b": "b", "c": "c"}
@@ -112,3 +112,32 @@ def test_another_severity_counts_otherwise() -> None:
     ]
     assert scores == sorted(scores, key=lambda one: -(one or 0))
     assert len(set(scores)) == 3
+
+
+UNDESCRIBED = tool(
+    "list_orders",
+    None,
+    record(
+        orders=listed(record(price=field("number"), created_at=field("string"), order_id=field("string")))
+    ),
+)
+
+
+def test_each_of_many_findings_in_a_result_is_worth_something() -> None:
+    report = report_of(UNDESCRIBED, *(tool(f"get_{at}") for at in range(99)))
+    of_result = [gain for one, gain in zip(report.findings, report.gains, strict=True) if one.is_of_result]
+    assert len(of_result) > 4
+    assert all(of_tool > 0.05 and of_server > 0 for of_tool, of_server in of_result)
+    assert all(one.gain > 0 for one in report.fixes)
+
+
+def test_what_is_found_in_results_costs_less_than_to_declare_none_however_much_it_is() -> None:
+    everything = [
+        Finding(rule.id, "error", "s", "a", "output.a", "It is wrong.", "Mend it.")
+        for rule in RULES
+        for _ in range(20)
+        if rule.id not in WORSE_THAN_NONE
+    ]
+    costs = dict.fromkeys(COSTS, 0.25)
+    report = make_report("s", {"a": "a"}, everything, ignored=(), unjudged=(), costs=costs)
+    assert report.tools["a"] > 80

@@ -7,7 +7,7 @@ import pytest
 
 from halflap.learn import infer, render
 from halflap.lint import Seen, drafts_of, server_of
-from halflap.lint.sample import record, tool
+from halflap.lint.sample import TEXT, record, tool
 from halflap.schema import Type, compile_or_say
 from halflap.schema.stub import write_types
 from halflap.schema.types import read_type
@@ -52,6 +52,9 @@ def test_errors_told_as_text_are_left_out_and_that_is_said() -> None:
     assert one.schema["type"] == "object"
     assert one.left_out.startswith("1 result that told of an error as text (“Error: no such order”)")
     assert one.to_json()["leftOut"] == one.left_out
+    assert one.observations == 6
+    more = draft(*[ORDER] * 2, *["Error: no such order"] * 2, **failed, observed_texts=2)
+    assert (more.observations, more.left_out[:9]) == (2, "2 results")
     mixed = draft(*[ORDER] * 6, "Error: no such order", "No orders yet.", **failed, texts=1)
     assert mixed.is_wrapped
     assert not mixed.left_out
@@ -107,3 +110,15 @@ def test_keys_that_are_no_names_are_kept() -> None:
     names: dict[str, Any] = {}
     exec(draft({"first name": 1, "class": {"x y": 2}}, {"first name": 1, "class": {"x y": 2}}).python, names)
     assert set(names["GetOrderResult"].__annotations__) == {"first name", "class"}
+
+
+def test_keys_that_look_like_data_are_not_kept_and_that_is_said() -> None:
+    one = draft(*[{"name": "a", 'q"uote': 2, "rows": [{"id": 1, "ada@example.com": 5}]}] * 4)
+    assert one.unnamed == ("the result", "the result → rows")
+    assert one.to_json()["unnamed"] == list(one.unnamed)
+    assert draft(*[{"ada@example.com": 5, "bob@example.com": 6}] * 4).unnamed == ()
+
+
+def test_of_several_tools_of_one_name_the_one_that_can_be_called_is_drafted() -> None:
+    twice = server_of("shop", [tool("get_order"), tool("get_order", record(text=TEXT))])
+    assert [one.tool for one in drafts_of(twice)] == ["mcp__shop__get_order"]

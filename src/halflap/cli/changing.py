@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from halflap.cli.breaking import broken
 from halflap.cli.hiding import hidden
-from halflap.cli.output import data_console, visible
-from halflap.cli.wrapping import broken, tell
+from halflap.cli.output import data_console, note, visible
 from halflap.clients import jsontext
 from halflap.errors import ConfirmationNeededError, HalflapError
 
@@ -80,7 +80,7 @@ def show_difference(path: Path, before: str | None, after: str | None, secrets: 
         for part in broken(cut, console.width, lead) if is_wrapped else [cut]:
             console.print(part, style=_COLOURS.get(cut[:1], ""), soft_wrap=True)
     if MARK in shown and MARK not in whole:
-        tell(f"What looks secret is shown as {MARK}; in the file it stands as it is.")
+        note(f"What looks secret is shown as {MARK}; in the file it stands as it is.")
 
 
 def _to_be_seen(path: Path, before: str | None, after: str | None) -> str:
@@ -99,7 +99,7 @@ def _to_be_seen(path: Path, before: str | None, after: str | None) -> str:
         # It is no JSON.
         return whole
     less = ", and without its comments" if has_comments else ""
-    tell(f"The file has long lines: it is shown laid out{less}. It is written as it is.")
+    note(f"The file has long lines: it is shown laid out{less}. It is written as it is.")
     return laid_out
 
 
@@ -129,8 +129,8 @@ def may_write(question: str, *, yes: bool) -> None:
         sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()
     except KeyboardInterrupt:
-        tell("\nNothing was written.")
+        note("\nNothing was written.")
         raise
     if answer not in {"y", "yes"}:
-        tell("Nothing was written.")
+        note("Nothing was written.")
         raise typer.Exit(1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["hidden", "secrets_of", "servers_of_text"]
 
-_NOTHING = "default|none|null|nil|unset|missing|empty|true|false|change[-_]?me"
+_NOTHING = "…|default|none|null|nil|unset|missing|empty|true|false|change[-_]?me"
 _REFERENCE = re.compile(rf"\$?\$\{{(?:[a-z]+:)?[\w./-]*(?::-(?:{_NOTHING})?)?\}}")
 """What stands for a value and is none; one with a default of its own may hold a secret."""
 _HIDDEN_DEFAULT = re.compile(r"(\$\{\w+:)(?=\[redacted\]\})")
@@ -29,6 +29,9 @@ _SHORT_OPTIONS = frozenset({"-p", "-P", "-k", "-K", "-t", "-T", "-a"})
 _NO_PASSWORD = re.compile(r"-|[\d:.,]+\Z|[./~]|.*/")
 _SHORTEST = 4
 """What is shorter would be taken out of words all over the place."""
+_USER = re.compile(r"(?<=:)(//|\\/\\/)((?:\$?\$\{[^}\s\"']{0,200}\}|[^\s/?#@\"'<>\\])++)(?=@)")
+"""The user of a URL, which often is a token, with the password; slashes may be escaped, as JSON has it."""
+_USER_PART = re.compile(rf"(?P<variable>{_REFERENCE.pattern})|(?:(?!{_REFERENCE.pattern})[^:])+")
 _SHELL_VALUE = re.compile(r"[^\s;&|\"']+")
 
 
@@ -62,7 +65,7 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
     redactor = Redactor(secrets)
     references = [(match.start(), match[0]) for match in _REFERENCE.finditer(text)]
     if not references:
-        return _with_variables(redactor.text(text), text)
+        return _without_users(_with_variables(redactor.text(text), text), MARK)
     bare = _REFERENCE.sub("", text)
     parts, at, taken = [], 0, 0
     # Where each piece that was left stands in the text without references, those are put back.
@@ -81,7 +84,16 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
                 done = place - begin
         parts.append(piece[done:])
         at = begin + len(piece)
-    return _with_variables("".join(parts), text)
+    return _without_users(_with_variables("".join(parts), text), MARK)
+
+
+def _without_users(text: str, mark: str) -> str:
+    """Hide the user of each URL, but for variables."""
+
+    def without(found: re.Match[str]) -> str:
+        return found[1] + _USER_PART.sub(lambda part: part["variable"] or mark, found[2])
+
+    return _USER.sub(without, text)
 
 
 def _with_variables(shown: str, text: str) -> str:

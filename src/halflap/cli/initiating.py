@@ -12,14 +12,13 @@ import typer
 
 from halflap.cli.changing import may_write, show_difference
 from halflap.cli.hiding import secrets_of
-from halflap.cli.output import ConfigOption, JsonOption, one_line, print_json, reported
-from halflap.cli.wrapping import tell
+from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
 from halflap.clients import (
     Additions,
     arrange,
     back_up,
     backups,
-    digest_of,
+    digests_of,
     gather,
     has_its_name,
     imported,
@@ -110,7 +109,7 @@ def init(
     _tell(plan, scope)
     is_there = there.root is not None
     if not plan.additions.servers and (asked is None or not is_there):
-        tell(
+        note(
             f"Nothing is new: {target} stays as it is."
             if is_there
             else "None of these servers can be taken in: nothing was written."
@@ -172,33 +171,33 @@ def _gathered(target: Path, scope: Scope, *, with_project: bool) -> Gathered:
 
 def _tell_found(gathered: Gathered, scope: Scope, *, left_out: bool) -> None:
     for problem in gathered.unreadable:
-        tell(f"Left out: {problem.removesuffix(' Nothing was written.')} None of its servers is taken in.")
+        note(f"Left out: {problem.removesuffix(' Nothing was written.')} None of its servers is taken in.")
     for problem in gathered.repeated:
-        tell(f"Note: {problem}")
+        note(f"Note: {problem}")
     counts = Counter(found.place.said(scope.home) for found in gathered.servers)
     for where, count in counts.items():
-        tell(f"Found {'1 server' if count == 1 else f'{count} servers'}: {where}")
+        note(f"Found {'1 server' if count == 1 else f'{count} servers'}: {where}")
     for place in gathered.looked_at:
         if not any(found.place.file == place.file for found in gathered.servers):
-            tell(f"Found no server: {place.said(scope.home)}")
+            note(f"Found no server: {place.said(scope.home)}")
     if left_out:
-        tell("This folder's own files were not looked at: with --yes, that takes --project too.")
+        note("This folder's own files were not looked at: with --yes, that takes --project too.")
 
 
 def _tell(plan: Import, scope: Scope) -> None:
     for found in plan.kept_out:
-        tell(f"Kept out: `{one_line(found.name)}` of {found.place.said(scope.home)}: {found.refused}")
+        note(f"Kept out: {found.label} of {found.place.said(scope.home)}: {found.refused}")
     for found in plan.earlier:
-        tell(
-            f"Left as you have it: `{one_line(found.name)}` of {found.place.said(scope.home)} was taken in before, and "
+        note(
+            f"Left as you have it: {found.label} of {found.place.said(scope.home)} was taken in before, and "
             "changed or taken out since. (--again takes it in once more.)"
         )
     for text in plan.notes:
-        tell(f"Note: {text}")
+        note(f"Note: {text}")
     new = [taken.found for taken in plan.taken if taken.new]
     about = sorted({key for found in new for key in found.about_client})
     if about:
-        tell(f"Not taken along, being about the client alone: {', '.join(about)}.")
+        note(f"Not taken along, being about the client alone: {', '.join(about)}.")
 
 
 def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: bool, shown: bool) -> bool:
@@ -213,22 +212,22 @@ def _write(target: Path, there: Written, plan: Import, *, yes: bool, only_show: 
         show_difference(target, text, after, secrets_of(every))
     named = [name for name, values in secrets.items() if values]
     if named:
-        tell(
+        note(
             f"Secrets stand in the clear in: {', '.join(map(one_line, named))}. They are kept, in a file for you alone; "
             "better is a variable: write ${NAME} in their place, and set NAME."
         )
     if only_show:
-        tell("Nothing was written.")
+        note("Nothing was written.")
         return False
     may_write(f"Write {target}?", yes=yes)
     if before.data is not None:
         kept = back_up(before, backups(user_data_dir()), target.name)
-        tell(f"What was there is kept in {kept}.")
+        note(f"What was there is kept in {kept}.")
     mode = before.mode & 0o700 if named else before.mode
     replace_file(replace(before, mode=mode), after.encode())
-    remember_imported(user_data_dir(), target, [digest_of(taken.found) for taken in plan.taken])
-    tell(f"Written: {target}")
-    tell(
+    remember_imported(user_data_dir(), target, [one for taken in plan.taken for one in digests_of(taken)])
+    note(f"Written: {target}")
+    note(
         "Next: `halflap doctor` says how the servers are; `halflap install CLIENT` puts Halflap into a client."
     )
     return True

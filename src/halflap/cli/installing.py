@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.changing import may_write, show_difference
-from halflap.cli.hiding import secrets_of, servers_of_text
-from halflap.cli.output import ConfigOption, JsonOption, one_line, print_json, reported
-from halflap.cli.wrapping import tell
+from halflap.cli.hiding import hidden, secrets_of, servers_of_text
+from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
 from halflap.clients import (
     CLIENTS,
     INSTALLABLE,
@@ -139,15 +138,15 @@ def _change(
     planned = change(before)
     text = None if before.data is None else before.text
     for line in planned.notes:
-        tell(line)
+        note(line)
     if planned.text == text:
-        tell(f"Nothing to do: {place.file} is as it should be.")
+        note(f"Nothing to do: {place.file} is as it should be.")
         return {**planned.report, "written": False}
     if shown:
         servers = (*servers_of_text(text), *servers_of_text(planned.text))
         show_difference(place.file, text, planned.text, secrets_of(servers))
     if only_show:
-        tell("Nothing was written.")
+        note("Nothing was written.")
         return {**planned.report, "written": False}
     may_write(f"Write {place.file}?", yes=yes)
     said = set(planned.notes)
@@ -157,7 +156,7 @@ def _change(
         planned = change(now)
         for line in planned.notes:
             if line not in said:
-                tell(line)
+                note(line)
         said.update(planned.notes)
         try:
             _make(place, now, planned)
@@ -165,7 +164,7 @@ def _change(
         except ClientFileError:
             if left == 0 or read_file(place.file).data == now.data:
                 raise
-    tell(planned.said)
+    note(planned.said)
     return {**planned.report, "written": True}
 
 
@@ -189,7 +188,7 @@ def _make(place: Place, now: FileText, planned: _Change) -> None:
     if receipt is None:
         keep_receipt(data_dir, place.file, None)
     if kept is not None:
-        tell(f"What was there is kept in {kept}.")
+        note(f"What was there is kept in {kept}.")
 
 
 class _Install:
@@ -207,17 +206,17 @@ class _Install:
                 raise UsageError(
                     "Halflap's configuration has no server, so none can be moved. First: halflap init"
                 )
-            tell(
+            note(
                 "Note: Halflap's configuration has no server yet. `halflap init` takes in those of your clients."
             )
         command = own_command(sys.executable, config, self.scope.home)
         self.entry = entry_for(place.client.slug, command, own_variables(os.environ))
         if place.folder is not None:
-            tell(
+            note(
                 f"Note: {place.file} is often shared with others; the path of Halflap in it is this machine's."
             )
         if is_passing(sys.executable):
-            tell(
+            note(
                 "Note: Halflap runs from a cache here, which may be emptied. Install it first, as with pipx."
             )
 
@@ -269,7 +268,7 @@ class _Install:
             if one.reason is None:
                 moves.append((one.found.place.keys, one.found.name))
             else:
-                notes.append(f"`{one_line(one.found.name)}`{one.found.place.detail} stays: {one.reason}.")
+                notes.append(f"{one.found.label}{one.found.place.detail} stays: {one.reason}.")
         unknown = set(self.also) - {one.found.name for one in choices}
         if unknown:
             raise UsageError(
@@ -287,7 +286,7 @@ class _Install:
             if one.client.slug == self.slug and one.folder == self.place.folder and one != self.place
         ]
         return [
-            f"`{one_line(found.name)}` stays: it is in {found.place.file.name}, which is not changed. Take it out "
+            f"{found.label} stays: it is in {found.place.file.name}, which is not changed. Take it out "
             "there yourself, if Halflap has it."
             for found in gather(others, self.scope).servers
             if not has_its_name(found.name, found.entry)
@@ -321,9 +320,7 @@ def _twice(name: str) -> str:
 
 
 def _lost(one: Moved) -> str:
-    from halflap.calls import Redactor  # noqa: PLC0415 -- much is loaded with it
-
-    comments = ", ".join(f"`{one_line(Redactor().text(comment))[:_LONGEST_COMMENT]}`" for comment in one.lost)
+    comments = ", ".join(f"`{one_line(hidden(comment, ()))[:_LONGEST_COMMENT]}`" for comment in one.lost)
     count, go = ("1 comment", "goes") if len(one.lost) == 1 else (f"{len(one.lost)} comments", "go")
     return (
         f"Note: {count} within `{one_line(one.name)}` {go} with it: {comments}. The copy has them, and --undo brings "

@@ -21,6 +21,8 @@ __all__ = ["show_drafts", "show_report"]
 _MOST = 3
 """So many findings of a rule are shown, without `--all`."""
 _MOST_FIXES = 3
+_LEAST_GAIN = 0.05
+"""Less would be shown as nothing."""
 _BAR = 20
 _NARROW = 60
 _LONGEST = 600
@@ -94,14 +96,14 @@ def _said(one: Finding) -> str:
 def _names(tools: Sequence[str]) -> str:
     listed = [one_line(name, 80) for name in sorted(set(tools))]
     return ", ".join(listed[:_MOST]) + (
-        f" and {len(listed) - _MOST} other tools" if len(listed) > _MOST else ""
+        f" and {_count(len(listed) - _MOST, 'other tool')}" if len(listed) > _MOST else ""
     )
 
 
 def _fixes(server: ServerReport, console: Console) -> None:
     from rich.text import Text  # noqa: PLC0415 -- as above
 
-    best = [one for one in server.fixes[:_MOST_FIXES] if one.gain > 0]
+    best = [one for one in server.fixes[:_MOST_FIXES] if one.gain >= _LEAST_GAIN]
     if best:
         told = ", ".join(f"{one.rule} in {_count(one.tools, 'tool')} up to +{one.gain:.1f}" for one in best)
         _line(console, Text(f"The score would rise most by mending: {told}.", "green"), 2)
@@ -148,6 +150,9 @@ def _draft(one: Draft) -> Iterator[str]:
         yield "# Its results are no objects: return them under `result`, as the protocol wants an object."
     if one.left_out:
         yield f"# Left out: {one_line(one.left_out, 400)}"
+    if one.unnamed:
+        where = one_line(", ".join(one.unnamed), 400)
+        yield f"# Add the names of further keys: of those that look like data, only the values were learned, in {where}."
     yield ""
     yield one.python
     yield ""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["lint"]
 
 _LARGEST = 64 * 1024 * 1024
+_NO_TOOLS_TODO = "`halflap list` shows what servers list; a file has what `tools/list` answered."
 
 
 class FailOn(StrEnum):
@@ -89,6 +90,9 @@ def lint(
         report, read = _from_file(file, servers or [], settings)
     else:
         report, read, unavailable = asyncio.run(_live(settings, servers or []))
+    if report.servers and not unavailable and not any(one.tools for one in report.servers):
+        whose = ", ".join(one_line(one.server, 80) for one in report.servers[:20])
+        raise UsageError(f"There are no tools in {whose}, so nothing was looked at. {_NO_TOOLS_TODO}")
     if not report.servers and not unavailable:
         raise UsageError(
             f"No server is configured and enabled, so nothing was looked at. {NO_SERVER_TODO} A file of definitions can be "

@@ -189,7 +189,7 @@ def note(text: str) -> None:
     """Say something to the person, where it does not get into the data; on a terminal, broken at words."""
     told = _cleaned(text)
     if sys.stderr.isatty():
-        from halflap.cli.wrapping import broken_at  # noqa: PLC0415 -- only a terminal needs it
+        from halflap.cli.breaking import broken_at  # noqa: PLC0415 -- only a terminal needs it
 
         told = broken_at(told)
     sys.stderr.write(told + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from halflap.cli.output import data_console, harmless, note
+from halflap.cli.output import data_console, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,37 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["broken", "broken_at", "print_lines", "say", "tell"]
-
-tell = note
+__all__ = ["print_lines", "say"]
 
 _NARROWEST = 10
 _DEEPER = 2
-
-
-def broken_at(text: str) -> str:
-    """Break the lines of a text at words, where they are longer than the terminal is wide."""
-    from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
-
-    width = Console(stderr=True).width
-    return "\n".join(part for line in text.split("\n") for part in broken(line, width))
-
-
-def broken(line: str, width: int, lead: int = 0) -> list[str]:
-    """Break a line at spaces, further lines indented behind the `lead`; a longer word stays whole, to be copied."""
-    from rich.cells import cell_len  # noqa: PLC0415 -- as above
-
-    if cell_len(line) <= width:
-        return [line]
-    indent = " " * min(lead + _DEEPER, width // 2)
-    first, *words = line[lead:].split(" ")
-    lines = [line[:lead] + first]
-    for word in words:
-        if cell_len(lines[-1]) + 1 + cell_len(word) <= width:
-            lines[-1] += f" {word}"
-        elif word:
-            lines.append(indent + word)
-    return lines
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -4,7 +4,7 @@ from halflap.clients.command import is_passing, own_command, own_variables
 from halflap.clients.configtext import Addition, Additions
 from halflap.clients.configtext import added as with_additions
 from halflap.clients.files import FileText, back_up, delete, read_file, replace_file
-from halflap.clients.importing import Import, Taken, arrange, digest_of, same_server
+from halflap.clients.importing import Import, Taken, arrange, digests_of, same_server
 from halflap.clients.installing import Installed, Moved, entry_for, install, own_entries, uninstall
 from halflap.clients.moving import Choice, choose
 from halflap.clients.places import CLIENTS, INSTALLABLE, Client, Place, place_of, places
@@ -43,7 +43,7 @@ __all__ = [
     "backups",
     "choose",
     "delete",
-    "digest_of",
+    "digests_of",
     "entry_for",
     "gather",
     "has_its_name",

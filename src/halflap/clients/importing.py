@@ -8,11 +8,12 @@ from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
 
-from halflap.clients.blocking import name_of, still_on
+from halflap.clients.blocking import held_still, name_of, still_on
 from halflap.clients.configtext import Addition, Additions
 from halflap.clients.translate import read_entry
 from halflap.config import ToolsConfig
 from halflap.config.expand import expand
+from halflap.config.nodes import shown
 from halflap.values import OWN, canonical
 
 if TYPE_CHECKING:
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.config.expand import Scope
 
-__all__ = ["Import", "Taken", "arrange", "digest_of", "same_server"]
+__all__ = ["Import", "Taken", "arrange", "digest_of", "digests_of", "same_server"]
 
 _LONGEST_NAME = 64
+_WHOLE = ""
+"""The server itself, among the names of its tools that are off."""
 _NOT_BLOCKED = "disabled: some of its tools are switched off there"
 
 
@@ -54,6 +57,17 @@ def digest_of(found: Found) -> str:
     """Tell a client's server from every other, by its name and all that it says; reveals nothing of it."""
     entry = {key: value for key, value in found.entry.items() if key != "disabled"}
     return sha256(canonical([found.name, entry]).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def digests_of(taken: Taken) -> list[str]:
+    """Give what is noted of a server: itself and, if it came in now, what of it was off in the client by then."""
+    found = taken.found
+    off = [*([_WHOLE] if found.off else []), *found.blocked, *found.held.values()] if taken.new else []
+    return [digest_of(found), *(_digest_off(found, what) for what in off)]
+
+
+def _digest_off(found: Found, what: str) -> str:
+    return sha256(canonical([digest_of(found), what]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def same_server(one: ServerConfig, other: ServerConfig, scope: Scope) -> bool:
@@ -96,14 +110,14 @@ def arrange(
 
     `tools` is what the configuration says of tools; None if it says nothing, so that something can be added.
     """
-    work = _Arrangement(dict(existing), scope, home, tools)
+    work = _Arrangement(dict(existing), scope, home, tools, imported)
     earlier, kept_out = [], []
     for one in found:
         server, _ = read_entry(one.entry) if one.refused is None else (None, "")
         if server is None:
             kept_out.append(one)
-        elif (name := work.name_of(server)) is not None:
-            work.keep(name, one, known=digest_of(one) in imported)
+        elif (name := work.name_of(server, one.name)) is not None:
+            work.keep(name, one)
         elif not work.is_among_new(one, server):
             if digest_of(one) in imported:
                 earlier.append(one)
@@ -117,12 +131,18 @@ def arrange(
 
 class _Arrangement:
     def __init__(
-        self, existing: dict[str, ServerConfig], scope: Scope, home: Path, tools: ToolsConfig | None
+        self,
+        existing: dict[str, ServerConfig],
+        scope: Scope,
+        home: Path,
+        tools: ToolsConfig | None,
+        imported: Collection[str],
     ) -> None:
         self.existing = existing
         self.scope = scope
         self.home = home
         self.tools = tools
+        self.imported = imported
         self.new: dict[str, ServerConfig] = {}
         self.first: dict[str, Found] = {}
         """Of each new one, what it was when it was found first."""
@@ -131,21 +151,41 @@ class _Arrangement:
         self.blocked: list[str] = []
         self.notes: list[str] = []
 
-    def name_of(self, server: ServerConfig) -> str | None:
+    def name_of(self, server: ServerConfig, preferred: str) -> str | None:
         """Look for the same server in the configuration, under any name."""
         every = self.existing.items()
-        return next((name for name, other in every if same_server(server, other, self.scope)), None)
+        names = [name for name, other in every if same_server(server, other, self.scope)]
+        return preferred if preferred in names else next(iter(names), None)
 
-    def keep(self, name: str, one: Found, *, known: bool) -> None:
-        """Leave one that the configuration has; `known` came in before, and what is off was decided since."""
+    def keep(self, name: str, one: Found) -> None:
+        """Leave one that the configuration has; what is off in the client and on here is said."""
         self.taken.append(Taken(one, name))
-        on = [] if known else still_on(name, one.blocked, self.tools or ToolsConfig())
-        if on and not self.existing[name].disabled:
+        if self.existing[name].disabled:
+            return
+        settings, where = self.tools or ToolsConfig(), one.place.said(self.home)
+        if one.off:
+            if not self._is_decided(one, _WHOLE):
+                self.notes.append(
+                    f"`{name}` is on in Halflap, and switched off in {where}. To have it off: write `disabled: true` "
+                    "into it."
+                )
+            return
+        for said in held_still(one.held, settings):
+            if not self._is_decided(one, said):
+                self.notes.append(f"`{name}` is on in Halflap. In {where}, {said}.")
+        on = [tool for tool in one.blocked if not self._is_decided(one, tool)]
+        on = still_on(name, on, settings)
+        if on:
+            names = ", ".join(name_of(name, tool) for tool in on)
+            how = f"`tools.block`, {names}" if settings.allow is None else _not_allowed(names)
             self.notes.append(
-                f"`{name}` is there already, with {', '.join(on)}, which {_are(on)} switched off in "
-                f"{one.place.said(self.home)}. To have {_them(on)} off: `tools.block`, "
-                f"{', '.join(name_of(name, tool) for tool in on)}."
+                f"`{name}` is there already, with {_list(on)}, which {_are(on)} switched off in {where}. "
+                f"To have {_them(on)} off: {how}."
             )
+
+    def _is_decided(self, one: Found, what: str) -> bool:
+        """Say whether it came in with that off, so that it is on now because the person wants it."""
+        return _digest_off(one, what) in self.imported
 
     def is_among_new(self, one: Found, server: ServerConfig) -> bool:
         """Look for the same server among the new ones, under this name; it is one then."""
@@ -174,14 +214,14 @@ class _Arrangement:
             tools = [tool for tool in first.blocked if tool in more]
             self.blocked += [name_of(name, tool) for tool in tools]
             self.notes.append(
-                f"`{name}`: {', '.join(tools)} {_are(tools)} blocked: switched off in one client, and on in another."
+                f"`{name}`: {_list(tools)} {_are(tools)} blocked: switched off in one client, and on in another."
             )
         self.first[name] = first
-        if first.blocked and self.tools is not None:
+        if self.tools is not None and (on := still_on(name, first.blocked, self.tools)):
             entry["disabled"] = True
             comments = [comment for comment in comments if not comment.startswith(_NOT_BLOCKED)]
             self.notes = [text for text in self.notes if not text.startswith(f"`{name}`: {_NOT_BLOCKED}")]
-            comments.append(_not_blocked(first.blocked))
+            comments.append(_not_blocked(name, on, self.tools))
             self.notes += _said_of(name, comments[-1:])
         self.additions[name] = replace(addition, entry=entry, comments=tuple(comments))
         self.taken.append(Taken(one, name, new=True))
@@ -189,13 +229,14 @@ class _Arrangement:
     def take(self, one: Found, server: ServerConfig) -> None:
         name = self._free_name(one)
         if name != one.name:
-            why = "that name is taken by another" if self._is_valid(one.name) else "that name is none here"
-            self.notes.append(f"`{one.name}` of {one.place.said(self.home)} comes in as `{name}`: {why}.")
+            self.notes.append(
+                f"{one.label} of {one.place.said(self.home)} comes in as `{name}`: {self._why_not(one.name)}."
+            )
         self.first[name] = one
         if one.blocked and self.tools is None:
             self.blocked += [name_of(name, tool) for tool in one.blocked]
-        elif one.blocked:
-            one = one.disable(_not_blocked(one.blocked))
+        elif self.tools is not None and (on := still_on(name, one.blocked, self.tools)):
+            one = one.disable(_not_blocked(name, on, self.tools))
         comments = (f"from {one.place.said(self.home)}", *one.remarks)
         self.notes += _said_of(name, one.remarks)
         self.additions[name] = Addition(name, one.entry, comments)
@@ -215,6 +256,11 @@ class _Arrangement:
                 break
         return name
 
+    def _why_not(self, name: str) -> str:
+        if not name.strip():
+            return "it needs a name"
+        return "that name is taken by another" if self._is_valid(name) else "that name cannot be used here"
+
     @staticmethod
     def _is_valid(name: str) -> bool:
         return (
@@ -229,8 +275,19 @@ def _said_of(name: str, remarks: Iterable[str]) -> list[str]:
     return [f"`{name}`: {remark.rstrip('.')}." for remark in remarks]
 
 
-def _not_blocked(tools: Sequence[str]) -> str:
-    return f"{_NOT_BLOCKED} ({', '.join(tools)}): add them to `tools.block`, then take `disabled` out"
+def _not_blocked(name: str, tools: Sequence[str], settings: ToolsConfig) -> str:
+    names = ", ".join(name_of(name, tool) for tool in tools)
+    # Both together are a mistake of the configuration.
+    how = f"add {names} to `tools.block`" if settings.allow is None else _not_allowed(names)
+    return f"{_NOT_BLOCKED} ({_list(tools)}): {how}, then take `disabled` out"
+
+
+def _not_allowed(names: str) -> str:
+    return f"see that nothing in `tools.allow` stands for {names}"
+
+
+def _list(tools: Sequence[str]) -> str:
+    return ", ".join(map(shown, tools))
 
 
 def _are(tools: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
-from halflap.clients.jsonblocks import Block, Document, block_at, comments_in, same_line, trivia
+from halflap.clients.jsonblocks import Block, Document, block_at, comments_in, key_at, same_line, trivia
 from halflap.clients.translate import is_itself
 from halflap.errors import ClientFileError
 
@@ -34,6 +34,8 @@ class Moved:
     """The comment before it, which stayed."""
     lost: tuple[str, ...] = ()
     """The comments within it, which went with it."""
+    spelled: str = ""
+    """Its name to the letter, in quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Installed:
                 str(one["tail"]),
                 str(one.get("lead", "")),
                 _texts(one.get("lost", ())),
+                str(one.get("spelled", "")),
             )
             for one in value["moved"]
         )
@@ -179,6 +182,7 @@ def _moved(text: str, block: Block, at: int, where: tuple[str, ...]) -> Moved:
         text[behind : same_line(text, behind)],
         lead,
         tuple(comments_in(text, member.start, member.end)),
+        key_at(text, member),
     )
 
 
@@ -260,7 +264,7 @@ def _all_put_back(text: str, moved: Sequence[Moved], notes: list[str]) -> str:
         at = block.end + 1
     text = "".join([*pieces, text[at:]])
     for one in (one for group in groups.values() for one in group):
-        text = jsontext.insert(text, one.keys, one.name, jsontext.parse(one.raw), verbatim=one.raw)
+        text = jsontext.insert(text, one.keys, one.name, None, verbatim=one.raw, spelled=one.spelled)
     return text
 
 
@@ -283,6 +287,7 @@ def _put_back(inner: str, one: Moved, layout: jsontext.Layout) -> str:
         None,
         index=index,
         verbatim=one.raw,
+        spelled=one.spelled,
         before=one.tail,
         behind=one.lead,
         layout=layout,

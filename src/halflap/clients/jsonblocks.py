@@ -21,6 +21,7 @@ __all__ = [
     "Member",
     "block_at",
     "comments_in",
+    "key_at",
     "same_line",
     "trivia",
 ]
@@ -148,6 +149,11 @@ def same_line(text: str, at: int) -> int:
     """Go past the comments on the rest of a line: they belong to what stands before them."""
     match = _SAME_LINE.match(text, at)
     return match.end() if match else at
+
+
+def key_at(text: str, member: Member) -> str:
+    """Give a member's key to the letter, in its quotes."""
+    return _matched(_STRING, text, member.start)[0]
 
 
 def block_at(text: str, start: int) -> Block:

@@ -17,7 +17,7 @@ from halflap.clients.jsonblocks import (
     trivia,
 )
 from halflap.config.jsonc import read_jsonc
-from halflap.config.nodes import Problems, plain, with_repeated
+from halflap.config.nodes import Problems, broken_text, plain, with_repeated
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -90,17 +90,19 @@ def insert(
     *,
     index: int | None = None,
     verbatim: str | None = None,
+    spelled: str = "",
 ) -> str:
     """Add a member to the object at a path, at the end or at an index; objects that are missing are made.
 
-    `verbatim` is its value to the letter.
+    `verbatim` is its value to the letter, and `spelled` its key.
     """
     missing = []
     outer = list(path)
     while (block := find(text, outer)) is None and outer:
         missing.append(outer.pop())
     if missing and verbatim is not None:
-        return insert(insert(text, path[:-1], path[-1], {}), path, key, value, verbatim=verbatim)
+        text = insert(text, path[:-1], path[-1], {})
+        return insert(text, path, key, value, verbatim=verbatim, spelled=spelled)
     if missing:
         made: Any = {key: value}
         for name in missing[:-1]:
@@ -108,7 +110,7 @@ def insert(
         return insert(text, outer, missing[-1], made)
     if block is None:
         return _into_nothing(text, key, value, verbatim)
-    return insert_into(text, block, key, value, index=index, verbatim=verbatim)
+    return insert_into(text, block, key, value, index=index, verbatim=verbatim, spelled=spelled)
 
 
 def insert_into(
@@ -119,6 +121,7 @@ def insert_into(
     *,
     index: int | None = None,
     verbatim: str | None = None,
+    spelled: str = "",
     before: str = "",
     behind: str = "",
     layout: Layout | None = None,
@@ -129,7 +132,7 @@ def insert_into(
     text that is the object alone, cut out of a larger one, has the `layout` of that.
     """
     style = _Style(text, block, layout)
-    member = f"{_key(key)}{style.colon}{style.written(value) if verbatim is None else verbatim}"
+    member = f"{spelled or _key(key)}{style.colon}{style.written(value) if verbatim is None else verbatim}"
     count = len(block.members)
     at = count if index is None else min(index, count)
     before_it = block.members[at - 1] if at else None
@@ -175,7 +178,7 @@ def _into_nothing(text: str, key: str, value: Any, verbatim: str | None) -> str:
     """Make an object in a file with nothing in it, or with comments alone."""
     newline = "\r\n" if "\r\n" in text else "\n"
     before = text if not text.strip(SPACES) or text.endswith("\n") else text + newline
-    body = json.dumps({key: value}, indent=2, ensure_ascii=False)
+    body = _json({key: value}, indent=2)
     if verbatim is not None:
         body = f"{{\n  {_key(key)}: {verbatim}\n}}"
     return before + body.replace("\n", newline) + newline
@@ -350,9 +353,9 @@ class _Style:
 
     def written(self, value: Any) -> str:
         if self.lines:
-            shown = json.dumps(value, indent=self.unit, ensure_ascii=False)
+            shown = _json(value, indent=self.unit)
             return shown.replace("\n", self.newline + self.indent)
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":") if self.tight else (", ", ": "))
+        return _json(value, separators=(",", ":") if self.tight else (", ", ": "))
 
     def before_first(self, anchor: int) -> str:
         if self.lines or self._after_line_comment(anchor):
@@ -377,4 +380,10 @@ class _Style:
 
 
 def _key(key: str) -> str:
-    return json.dumps(key, ensure_ascii=False)
+    return _json(key)
+
+
+def _json(value: Any, **form: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, **form)
+    # Half a letter can only be written by its number.
+    return json.dumps(value, **form) if broken_text(text) else text

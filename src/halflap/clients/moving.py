@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from halflap.clients.blocking import still_on
+from halflap.clients.blocking import held_still, still_on
 from halflap.clients.importing import same_server
 from halflap.clients.translate import read_entry
 
@@ -57,6 +57,9 @@ def _is_off(one: Found, same: list[ServerConfig], tools: ToolsConfig) -> str | N
         return "in Halflap's configuration it is disabled"
     if one.off:
         return "it is switched off in the client, and on in Halflap"
+    held = held_still(one.held, tools)
+    if held:
+        return held[0]
     on = min((still_on(other.name, one.blocked, tools) for other in same), key=len)
     if on:
         return (

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
+from halflap.clients.blocking import names_in
 from halflap.clients.files import read_file
 from halflap.clients.jsonblocks import Document
 from halflap.clients.translate import Found, starts_itself, translate
+from halflap.config.nodes import shown
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -80,12 +82,20 @@ def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
     if place.client.slug != "claude-code" or place.folder is not None:
         return []
     own = _mapping(value.get("mcpServers"))
-    return [
-        f"`{name}` is switched off in the project {folder} alone; in Halflap it is on everywhere."
-        for folder, project in _mapping(value.get("projects")).items()
-        for name in _names(_mapping(project).get("disabledMcpServers"))
-        if name in own and name not in _mapping(_mapping(project).get("mcpServers"))
-    ]
+    said = []
+    for folder, project in _mapping(value.get("projects")).items():
+        names, odd = names_in(_mapping(project).get("disabledMcpServers"))
+        said += [
+            f"`{shown(name)}` is switched off in the project {folder} alone; in Halflap it is on everywhere."
+            for name in names
+            if name in own and name not in _mapping(_mapping(project).get("mcpServers"))
+        ]
+        if odd and own:
+            said.append(
+                f"`disabledMcpServers` of the project {folder} {odd}. If servers of your own are off there alone: in "
+                "Halflap they are on everywhere."
+            )
+    return said
 
 
 def _repeated(place: Place, value: Mapping[str, Any], text: str) -> list[str]:
@@ -110,7 +120,7 @@ def _repeated_in(place: Place, document: Document) -> list[str]:
         line = text.count("\n", 0, member.start) + 1
         if member.key in lines:
             found.append(
-                f"{place.file}: line {line}: the server `{member.key}` stands here twice; the first is on line "
+                f"{place.file}: line {line}: the server `{shown(member.key)}` stands here twice; the first is on line "
                 f"{lines[member.key]}. Only the last counts, as in the client: give one another name."
             )
         lines[member.key] = line
@@ -137,11 +147,11 @@ def servers_in(
     """
     found: list[Found] = []
     for one, raw, inputs in _objects(place, value):
-        off = _switched_off(one, settings or value)
+        off, held = _switched_off(one, settings or value)
         is_gone = one.folder is not None and not one.folder.is_dir()
         for name, entry in raw.items():
             if not starts_itself(entry):
-                server = translate(name, entry, one, scope, inputs=inputs, disabled=name in off)
+                server = translate(name, entry, one, scope, inputs=inputs, disabled=name in off, held=held)
                 found.append(server.disable(_GONE) if is_gone and not server.refused else server)
     return found
 
@@ -169,17 +179,14 @@ def _objects(place: Place, value: Mapping[str, Any]) -> Iterator[tuple[Place, Ma
                 )
 
 
-def _switched_off(place: Place, settings: Mapping[str, Any]) -> frozenset[str]:
-    """Give the servers that Claude Code has switched off for a project."""
+def _switched_off(place: Place, settings: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """Give the servers that Claude Code has switched off for a project, and what is odd about saying so, by its key."""
     if place.client.slug != "claude-code" or place.folder is None:
-        return frozenset()
+        return [], {}
     project = _mapping(_mapping(settings.get("projects")).get(str(place.folder)))
     key = "disabledMcpjsonServers" if place.file.name == ".mcp.json" else "disabledMcpServers"
-    return frozenset(_names(project.get(key)))
-
-
-def _names(value: Any) -> list[str]:
-    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+    names, odd = names_in(project.get(key))
+    return names, {key: f"`{key}` of its project {odd}"} if odd else {}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

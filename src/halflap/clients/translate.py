@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halflap.clients.blocking import ALLOWING, BLOCKING, kind_of, names_in, odd_switches
 from halflap.config.document import document_of
 from halflap.config.expand import expand
 from halflap.config.itself import is_halflap
-from halflap.config.nodes import Problems, shown
+from halflap.config.nodes import Problems, broken_text, shown
 from halflap.config.servers import ALIASES, FOREIGN_KEYS, WITHOUT_EFFECT, ServerReader
 
 if TYPE_CHECKING:
@@ -23,13 +24,12 @@ __all__ = ["Found", "has_its_name", "is_itself", "may_be_itself", "read_entry", 
 
 _WRITTEN = ("type", "command", "args", "env", "envFile", "cwd", "url", "headers")
 _FOR_COMMANDS = ("command", "args", "env", "envFile", "cwd")
-_BLOCKING = ("disabledTools", "excludeTools")
-_ALLOWING = ("enabledTools", "includeTools", "tools")
 _SIGNING_IN = ("auth", "oauth", "headersHelper")
 _SANDBOX = ("sandbox", "sandboxEnabled")
 _CONFINED = "and Halflap does not confine servers"
 _PIECE = re.compile(r"\$\{([^}]*)\}|\$\{")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_OF_HALFLAP = re.compile(r"(?P<name>(?:env:)?[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-.*)?\Z", re.DOTALL)
 _NOT_EMPTY = ("command", "cwd", "envFile", "url")
 """Keys that must say something once their variables are expanded."""
 _IN_A_LINE = re.compile(r"(?:^|[\s/\\\"'=])halflap(?:\.exe)?[\"']?(?:\s+-\S+)*\s+serve\b", re.IGNORECASE)
@@ -37,6 +37,12 @@ _IN_A_LINE = re.compile(r"(?:^|[\s/\\\"'=])halflap(?:\.exe)?[\"']?(?:\s+-\S+)*\s
 _HERE = re.compile(r"https?://(?:127\.[\d.]+|localhost|\[::1\])(?::\d+)?/mcp/?\Z", re.IGNORECASE)
 _SAME = frozenset({"userHome", "pathSeparator", "/"})
 _FOLDERS = frozenset({"workspaceFolder", "workspaceFolderBasename"})
+_OF_EDITORS = re.compile(
+    r"(?:column|line)Number|cwd|defaultBuildTask|execPath|selectedText|relativeFile(?:Dirname)?"
+    r"|file(?:Basename(?:NoExtension)?|Dirname(?:Basename)?|Extname|WorkspaceFolder(?:Basename)?)?"
+)
+"""What VS Code has beside those."""
+_ON_AGAIN = "take `disabled` out if it is to be on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +63,15 @@ class Found:
     """Why it is kept out."""
     off: bool = False
     """The person switched it off in the client."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """What else says that it, or a part of it, is not on in the client, by its key."""
     sign_in: str = ""
     """The key by which the client signs in to it, which Halflap does not."""
+
+    @property
+    def label(self) -> str:
+        """What it is called where it is told of."""
+        return f"`{shown(self.name)}`" if self.name.strip() else "a server without a name"
 
     @property
     def disabled(self) -> bool:
@@ -103,12 +116,23 @@ def may_be_itself(entry: Mapping[str, Any]) -> bool:
 
 
 def translate(
-    name: str, raw: Any, place: Place, scope: Scope, *, inputs: Any = None, disabled: bool = False
+    name: str,
+    raw: Any,
+    place: Place,
+    scope: Scope,
+    *,
+    inputs: Any = None,
+    disabled: bool = False,
+    held: Mapping[str, str] | None = None,
 ) -> Found:
-    """Give a client's server as it would be written; `disabled` is what the client says elsewhere."""
+    """Give a client's server as it would be written; `disabled` and `held` are what the client says elsewhere."""
+    if broken_text(name):
+        return Found(name, place, refused="its name holds half a surrogate pair, which is no character.")
     if not isinstance(raw, Mapping):
         return Found(name, place, refused="its entry is no object")
     work = _Translation(place, scope, inputs if isinstance(inputs, list) else [])
+    for key, said in {**(held or {}), **odd_switches(raw)}.items():
+        work.hold(key, said, _ON_AGAIN)
     try:
         entry = work.entry(raw)
     except _Refusal as refusal:
@@ -120,7 +144,7 @@ def translate(
     found = Found(
         name, place, entry, tuple(work.remarks), tuple(work.about_client), tuple(work.blocked), off=off
     )
-    found = replace(found, sign_in=next((key for key in _SIGNING_IN if raw.get(key)), ""))
+    found = replace(found, held=work.held, sign_in=next((key for key in _SIGNING_IN if raw.get(key)), ""))
     if work.lacking and not off:
         found = found.disable(f"disabled: {'; '.join(dict.fromkeys(work.lacking))}")
     elif work.lacking:
@@ -159,8 +183,14 @@ class _Translation:
     lacking: list[str] = field(default_factory=list)
     """Why it would not start, or not as it was."""
     blocked: list[str] = field(default_factory=list)
+    held: dict[str, str] = field(default_factory=dict)
     needed: list[str] = field(default_factory=list)
     """The variables that have to be set for it to be as it was."""
+
+    def hold(self, key: str, said: str, advice: str) -> None:
+        """Have it not start, since something of it is not on in the client."""
+        self.held[key] = said
+        self.lacking.append(f"{said}: {advice}")
 
     def settle_variables(self, entry: dict[str, Any]) -> None:
         """Have no variable that is missing later keep the whole configuration from being read, and name them."""
@@ -174,7 +204,8 @@ class _Translation:
         names = list(dict.fromkeys(self.needed))
         missing = [name for name in names if not self.scope.environ.get(name)]
         which = "variable" if len(names) == 1 else "variables"
-        also = f" (not set here: {', '.join(missing)})" if missing else ""
+        also = f": {', '.join(missing)}" if missing != names else ""
+        also = f" (not set here{also})" if missing else ""
         self.remarks.append(
             f"it reads the {which} {', '.join(names)}{also}: to be set where the client starts Halflap"
         )
@@ -233,12 +264,12 @@ class _Translation:
         if isinstance(value, bool | int | float) and key in {"args", "env", "headers"}:
             return str(value).lower() if isinstance(value, bool) else str(value)
         where = f"`{key}`, {within[0]}," if within else f"`{key}`"
-        raise _Refusal(f"{where} is {_kind(value)}; it must be a string")
+        raise _Refusal(f"{where} is {kind_of(value)}; it must be a string")
 
     def _text(self, text: str) -> str:
         """Write a text so that each `${…}` in it means here what it means there."""
         if self.place.client.variables == "none":
-            return _literal(text)
+            return _PIECE.sub(lambda match: "$${" if match[1] is None else self._as_text(match[1]), text)
         done = _PIECE.sub(self._piece, text)
         # The variable of an input was told of already, with what it is for.
         _, flaws = ("", []) if "${input:" in text else expand(done, self.scope)
@@ -252,6 +283,8 @@ class _Translation:
             return "$${"
         if self.place.client.variables == "shell":
             # Of Claude Code: `${VAR}` and `${VAR:-default}`, as here.
+            if body.startswith("env:"):
+                return self._as_text(body)
             return (
                 self._variable(body) if _VARIABLE.match(body) and body not in _SAME | _FOLDERS else match[0]
             )
@@ -267,9 +300,27 @@ class _Translation:
             return self._variable(body.removeprefix("env:"))
         if body.startswith("input:"):
             return self._input(body.removeprefix("input:"))
-        if ":" in body:
-            # Left as it is, for the person to see what has to be replaced.
+        known = _OF_HALFLAP.match(body)
+        # Both are left as they are, for the person to see what has to be replaced.
+        if _OF_EDITORS.fullmatch(body) or (known is None and ":" in body):
             self.lacking.append(f"Halflap has nothing like `${{{shown(body)}}}`: put a value in its place")
+        elif known is not None and body.startswith("env:"):
+            self.lacking.append(
+                f"{self.place.client.label} knows no defaults, as in {_without_default(known)}: put a value in its place"
+            )
+        else:
+            return self._as_text(body)
+        return f"$${{{body}}}"
+
+    def _as_text(self, body: str) -> str:
+        """Leave what the client does not expand as it is; say so where Halflap would, for it may be meant."""
+        known = _OF_HALFLAP.match(body)
+        if known is not None:
+            said = (
+                f"{_without_default(known)} is text to {self.place.client.label}, which does not expand it, and so it "
+                "is here, written with `$${`. If the variable is meant, write it with `${`"
+            )
+            self.remarks += [said] if said not in self.remarks else []
         return f"$${{{body}}}"
 
     def _variable(self, name: str) -> str:
@@ -297,14 +348,22 @@ class _Translation:
         return f"${{{variable}:-}}"
 
     def _other(self, key: str, value: Any) -> None:
-        if key in _BLOCKING:
-            names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+        if key in BLOCKING:
+            names, odd = names_in(value)
             self.blocked += names
-        elif key in _ALLOWING:
-            if value:
-                self.lacking.append(
-                    f"only some of its tools are on (`{key}`): name them in `tools.allow`, then take `disabled` out"
+            if odd:
+                self.hold(
+                    key, f"`{key}` {odd}", "name what is to be off in `tools.block`, then take `disabled` out"
                 )
+        elif key in ALLOWING:
+            odd = names_in(value)[1] or ("" if isinstance(value, list) else "is no list of names")
+            some = (
+                f"only some of its tools are on (`{key}`)"
+                if value
+                else f"none of its tools is on (`{key}` is empty)"
+            )
+            said = f"`{key}` {odd}" if odd else some
+            self.hold(key, said, "name what is to be on in `tools.allow`, then take `disabled` out")
         elif key in _SANDBOX:
             if value and not any(_CONFINED in reason for reason in self.lacking):
                 self.lacking.append(
@@ -318,9 +377,9 @@ class _Translation:
             self.remarks.append(f"`{shown(key)}` is left out: Halflap knows no such key")
 
 
-def _kind(value: Any) -> str:
-    kinds = {bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
-    return kinds.get(type(value), "null")
+def _without_default(variable: re.Match[str]) -> str:
+    """Name a variable; its default may be a secret."""
+    return f"`${{{variable['name']}{':-…' if variable['default'] else ''}}}`"
 
 
 def _literal(text: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from halflap.config.jsonc import read_jsonc
-from halflap.config.nodes import DEEPEST, MOST_NODES, Node, Problems, broken_text
+from halflap.config.nodes import DEEPEST, MOST_NODES, Node, Problems, broken_text, shown
 
 __all__ = ["LARGEST_FILE", "document", "document_of", "file_bytes"]
 
@@ -121,10 +121,16 @@ class _Python:
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> Node:
         members: dict[str, Node] = {}
         for key, member in value.items():
-            if isinstance(key, str) and not broken_text(key):
-                members[key] = self.convert(member, depth + 1)
-            else:
+            if not isinstance(key, str):
                 self.problems.add(None, f"a key must be a string, not of type {type(key).__name__}.")
+            elif broken_text(key):
+                self.problems.add(
+                    None,
+                    f"the key `{shown(key)}` holds half a surrogate pair, which is no character.",
+                    code="config-syntax",
+                )
+            else:
+                members[key] = self.convert(member, depth + 1)
         return Node(members)
 
     def _refuse_once(self, message: str) -> None:

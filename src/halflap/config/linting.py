@@ -102,6 +102,10 @@ def _known_rule(name: str, line: int | None, where: str, problems: Problems) -> 
     return False
 
 
+def _is_empty(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleKind(Kind):
     """The id of a rule."""
@@ -167,11 +171,13 @@ class IgnoreKind(Kind):
                     f"unknown key `{shown(key)}` in `{where}`.",
                     f"There are: {', '.join(_KEYS)}.",
                 )
-        said = {
-            key: Text().read(node.value[key], f"{where}.{key}", problems)
-            for key in _KEYS
-            if key in node.value
+        # Of what has to be there, what is empty is told as what is missing is.
+        given = {
+            key: member
+            for key, member in node.value.items()
+            if key == "tools" or (key in _KEYS and not _is_empty(member.value))
         }
+        said = {key: Text().read(member, f"{where}.{key}", problems) for key, member in given.items()}
         if "rule" not in said:
             problems.add(
                 node.line, f"{where} has no `rule`.", "Name a rule, or write a glob such as `date-*`."

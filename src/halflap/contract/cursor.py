@@ -227,7 +227,12 @@ def _digest(query: Any, *, by_key: bool) -> bytes:
 
 
 def _ordered(value: Any) -> Any:
-    """Put sets into an order, wherever they are: theirs is another one in every process."""
+    """Put sets into an order, wherever they are: theirs is another one in every process.
+
+    Of a secret it is what it hides that tells queries apart; nothing of it can be read in a cursor.
+    """
+    if callable(getattr(value, "get_secret_value", None)):
+        value = value.get_secret_value()
     if isinstance(value, AbstractSet):
         return sorted(_text(_ordered(one)) for one in value)
     if isinstance(value, BaseModel):

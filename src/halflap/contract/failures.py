@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from enum import StrEnum
+from typing import Any, ClassVar
 
 from halflap.contract.envelope import ErrorCode, ErrorDetail
-
-if TYPE_CHECKING:
-    from enum import StrEnum
 
 __all__ = [
     "ContractError",
@@ -103,6 +101,9 @@ class Failures:
     def __init__(
         self, codes: type[StrEnum] | None = None, errors: Mapping[type[Exception], Told] | None = None
     ) -> None:
+        given: Any = codes
+        if given is not None and not (isinstance(given, type) and issubclass(given, StrEnum)):
+            raise TypeError(f"`codes` is a StrEnum of error codes, not {given!r}.")
         own = [] if codes is None else [str(one) for one in codes]
         for code in own:
             if not _CODE.fullmatch(code):

@@ -41,6 +41,8 @@ def _place(value: Any, is_meant: Callable[[Any], bool]) -> _Place | None:
         return ()
     inside: list[tuple[str | int, Any]] = []
     if isinstance(value, dict):
+        if (key := next(filter(is_meant, value), None)) is not None:
+            return (str(key),)
         inside = [(str(key), inner) for key, inner in value.items()]
     elif isinstance(value, list | tuple | set | frozenset):
         inside = list(enumerate(value))

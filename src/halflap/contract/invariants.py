@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,13 +85,18 @@ def breach_of(data: Any, invariants: Sequence[Invariant]) -> Breach | None:
     """Give the first place at which an invariant does not hold, if there is one."""
     for one in invariants:
         try:
-            said = list(map(one.holds, _values(data, one.steps)))
+            said = [one.holds(_own(value)) for value in _values(data, one.steps)]
             if all(said) and (set(map(type, said)) <= _SURE or not _awaited(said)):
                 continue
         except Exception:  # noqa: BLE001, S110 -- which value it was is looked for now
             pass
         return _where(data, one)
     return None
+
+
+def _own(value: Any) -> Any:
+    """Give a rule what it may do anything to: what is sent is what was looked at."""
+    return deepcopy(value) if isinstance(value, list | dict) else value
 
 
 def _called(holds: Any) -> Any:
@@ -124,7 +130,7 @@ def _values(data: Any, steps: tuple[str, ...]) -> list[Any]:
 def _where(data: Any, rule: Invariant) -> Breach:
     for path, value in _placed(data, rule.steps, ()):
         try:
-            holds: object = rule.holds(value)
+            holds: object = rule.holds(_own(value))
             if inspect.isawaitable(holds):
                 _awaited([holds])
                 return Breach(

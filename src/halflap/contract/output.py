@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import typing
 from contextlib import contextmanager
 from enum import Flag
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIALECT",
+    "adapter",
     "data_type",
     "encoder_of",
     "envelope_schema",
@@ -39,6 +41,7 @@ __all__ = [
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = "#/$defs/"
+_SEVERAL = {"tuple", "list", "set", "frozenset"}
 _SUCCESS = {"description": "Whether the operation succeeded"}
 _DUMPED: dict[str, Any] = {"mode": "json", "by_alias": True, "warnings": "none"}
 _METADATA: dict[str, Any] = {
@@ -166,13 +169,13 @@ def envelope_schema(data: Mapping[str, Any], codes: Iterable[str]) -> dict[str, 
 
 def encoder_of(kind: Any) -> Callable[[Any], Any]:
     """Give what makes JSON of values of a type."""
-    dump = _adapter(kind).dump_python
+    dump = adapter(kind).dump_python
     return lambda value: dump(value, fallback=struct_to_json, **_DUMPED)
 
 
 def unwritten_of(kind: Any) -> Callable[[Any], Any]:
     """Give what has values of a type as Python has them, in the form in which they are written."""
-    dump = _adapter(kind).dump_python
+    dump = adapter(kind).dump_python
     return lambda value: dump(value, by_alias=True, warnings="none")
 
 
@@ -204,6 +207,8 @@ def _schema_of(kind: Any) -> dict[str, Any]:
     for part in _parts(schema):
         # What is left out of a value that is made does not matter to whoever gets it whole.
         part.pop("default", None)
+        if "propertyNames" in part:
+            part["propertyNames"] = _names(part["propertyNames"], schema.get("$defs", {}))
         written = part.pop(WRITTEN, None)
         if written is not None:
             part["description"] = _sentences(part.get("description", ""), written)
@@ -212,6 +217,14 @@ def _schema_of(kind: Any) -> dict[str, Any]:
         if isinstance(own, str) and (own == name or not name):
             part.pop("title")
     return schema
+
+
+def _names(told: Any, defined: Mapping[str, Any]) -> Any:
+    """Say what keys of a map there may be: whatever they are in Python, in JSON they are texts."""
+    whole = defined.get(str(told.get("$ref", "")).removeprefix(_REFERENCE), told)
+    if "enum" not in whole:
+        return told if whole.get("type", "string") == "string" else {"type": "string"}
+    return {"enum": [one if isinstance(one, str) else json.dumps(one) for one in whole["enum"]]}
 
 
 def marked(schema: dict[str, Any], *, leave_out: str) -> dict[str, Any]:
@@ -240,10 +253,27 @@ def _sentences(text: str, told: str) -> str:
 
 def _generated(kind: Any) -> dict[str, Any]:
     found: list[Any] = []
-    adapter = _adapter(kind, found)
+    reader = adapter(kind, found)
     with told_of(kind):
-        schema = adapter.json_schema(by_alias=True, mode="serialization", schema_generator=_Generator)
+        _check_keys(reader.core_schema)
+        schema = reader.json_schema(by_alias=True, mode="serialization", schema_generator=_Generator)
         return _with_structs(schema, found) if found else schema
+
+
+def _check_keys(core: Any) -> None:
+    """Refuse maps whose keys are made of several values: written as texts, two of them can be the same."""
+    if isinstance(core, list):
+        for one in core:
+            _check_keys(one)
+    if not isinstance(core, dict):
+        return
+    if core.get("type") == "dict" and core.get("keys_schema", {}).get("type") in _SEVERAL:
+        raise TypeError(
+            "It has a map whose keys are made of several values, and JSON has only texts for keys."
+        )
+    for key, inner in core.items():
+        if key != "metadata":
+            _check_keys(inner)
 
 
 def _with_structs(schema: dict[str, Any], found: list[Any]) -> dict[str, Any]:
@@ -257,7 +287,8 @@ def _with_structs(schema: dict[str, Any], found: list[Any]) -> dict[str, Any]:
     return {**schema, "$defs": {**schema.get("$defs", {}), **defined}}
 
 
-def _adapter(kind: Any, found: list[Any] | None = None) -> TypeAdapter[Any]:
+def adapter(kind: Any, found: list[Any] | None = None) -> TypeAdapter[Any]:
+    """Give what pydantic makes of a type."""
     with told_of(kind):
         return TypeAdapter(readable(standing_in(kind, [] if found is None else found)))
 
@@ -270,6 +301,12 @@ def told_of(kind: Any, where: str = "") -> Iterator[None]:
     except (PydanticUserError, NameError, TypeError) as error:
         name = getattr(kind, "__name__", None) or str(kind)
         reason = str(error).partition("\n")[0]
+        if "arbitrary_types_allowed" in str(error) or reason.endswith(":"):
+            reason = f"{reason.partition('. Set ')[0].rstrip(':.')}."
+            reason += (
+                " A Struct of msgspec may stand by itself, in lists, maps, unions and pages, and in other Structs; not in "
+                "dataclasses and models, nor these in it."
+            )
         # What comes in is read by pydantic, which does not make Structs.
         models = "or a model of pydantic" if where else "a model of pydantic or a Struct of msgspec"
         raise TypeError(

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["has_struct", "is_struct", "place_of_struct", "standing_in", "struct_schemas", "struct_to_json"]
 
 _PLACE = "x-halflap-struct"
+_NO_KEYS = {
+    "TupleType",
+    "VarTupleType",
+    "NamedTupleType",
+    "ListType",
+    "SetType",
+    "FrozenSetType",
+    "StructType",
+    "DataclassType",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,23 @@ def _is_struct_alone(annotation: Any) -> bool:
     return is_struct(get_origin(annotation) or annotation)
 
 
+def _check_keys(info: Any, met: set[Any]) -> None:
+    """Refuse maps whose keys JSON cannot hold; msgspec only fails when it writes one."""
+    if isinstance(info, list | tuple):
+        for one in info:
+            _check_keys(one, met)
+        return
+    if type(info).__module__.partition(".")[0] != "msgspec" or getattr(info, "cls", None) in met - {None}:
+        return
+    met.add(getattr(info, "cls", None))
+    key = getattr(info, "key_type", None)
+    if key is not None and type(key).__name__ in _NO_KEYS:
+        kind = type(key).__name__.removesuffix("Type").lower()
+        raise TypeError(f"It has a map whose keys are of the kind {kind}, and JSON has only texts for keys.")
+    for name in getattr(info, "__struct_fields__", ()):
+        _check_keys(getattr(info, name), met)
+
+
 def place_of_struct(schema: dict[str, Any]) -> int | None:
     """Take the mark of a free place out of a schema: which of the types that were found belongs there."""
     place: int | None = schema.pop(_PLACE, None)
@@ -97,8 +124,11 @@ def struct_schemas(
     kinds: Sequence[Any], taken: Mapping[str, Any]
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Give the JSON Schemas of msgspec's types, and what they refer to, under names that are not taken."""
-    from msgspec.json import schema_components  # noqa: PLC0415 -- whoever has such a type has msgspec
+    from msgspec.inspect import multi_type_info  # noqa: PLC0415 -- whoever has such a type has msgspec
+    from msgspec.json import schema_components  # noqa: PLC0415 -- as above
 
+    for kind in multi_type_info(kinds):
+        _check_keys(kind, set())
     schemas, found = schema_components(kinds, ref_template="#/$defs/{name}")
     prefix = ""
     if set(found) & set(taken):

@@ -33,6 +33,7 @@ from halflap.contract.output import (
     unwritten_of,
 )
 from halflap.contract.reach import Reach
+from halflap.contract.unheld import unheld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -129,6 +130,13 @@ class ContractTool:
             )
         kind = data_type(_without(self.hints["return"], control))
         self.output_schema = envelope_schema(output_schema(kind), self._failures.codes)
+        for where in unheld(kind):
+            _log.warning(
+                "%s: the bounds of %s are not held before its answer leaves, since JSON Schema has none for them; say them "
+                "as an invariant.",
+                self.name,
+                where,
+            )
         data = self.output_schema["oneOf"][0]["properties"]["data"]
         reach = Reach(data, self.output_schema.get("$defs", {}))
         rules = tuple(placed(one, reach, self.name) for one in invariants)
@@ -193,7 +201,8 @@ class ContractTool:
 
     def _endless(self, sent: dict[str, Any], text: bytes, value: Any) -> Breach | None:
         """Give where a number is that JSON has no word for; the text says fast that there is none."""
-        said = b"NaN" in text or b"Infinity" in text
+        # As keys of maps, they are written in their own ways.
+        said = any(word in text for word in (b"NaN", b"Infinity", b'"nan":', b'inf":'))
         place = place_of_endless(sent) if said else None
         # A Decimal is written as a text; and where the type says nothing, pydantic writes null.
         hidden = said or (self._is_open and b"null" in text)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Literal
 
-from halflap.schema import visible
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -346,6 +344,8 @@ def _of_collisions(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _cut(name: str) -> str:
+    from halflap.schema import visible  # noqa: PLC0415 -- see the top of `parts`
+
     return visible(name, _LONGEST_NAME)
 
 

@@ -57,17 +57,11 @@ class Linting(Composing):
         by_server = {name: tools for name, tools in self.snapshot.by_server.items() if name not in OWN}
         tools = [tool for name in by_server for tool in by_server[name]]
         seen = await self._seen(tools)
-        from halflap.lint import lint, read_server  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.lint import lint  # noqa: PLC0415 -- see the top of `parts`
 
         def work() -> tuple[Report, list[Server]]:
             read = [
-                read_server(
-                    name,
-                    by_server.get(name, ()),
-                    seen,
-                    duplicates=listings[name].repeated if name in listings else (),
-                    definitions=_definitions(by_server.get(name, ()), listings.get(name)),
-                )
+                _read(name, by_server.get(name, ()), seen, listings.get(name))
                 for name in dict.fromkeys((*wanted, *by_server))
             ]
             listed = [one for one in read if one.entries or one.name in listings]
@@ -105,9 +99,22 @@ class Linting(Composing):
         return await asyncio.to_thread(_seen_of, tools, known, breaches, calls)
 
 
-def _definitions(tools: Sequence[Tool], listing: Listing | None) -> dict[str, Mapping[str, Any]]:
-    raw = {} if listing is None else {str(one["name"]): one for one in listing.tools}
-    return {tool.name: raw[tool.original_name] for tool in tools if tool.original_name in raw}
+def _read(name: str, tools: Sequence[Tool], seen: Mapping[str, Seen], listing: Listing | None) -> Server:
+    """Read a server as it listed its tools now, those of a name that is there already too."""
+    from halflap.lint import listed_again, read_server  # noqa: PLC0415 -- see the top of `parts`
+
+    if listing is None:
+        return read_server(name, tools, seen)
+    raw = {str(one["name"]): one for one in listing.tools}
+    definitions = {tool.name: raw[tool.original_name] for tool in tools if tool.original_name in raw}
+    again = listed_again(name, tools, listing.again)
+    return read_server(
+        name,
+        [*tools, *(tool for tool, _ in again)],
+        seen,
+        duplicates=listing.repeated,
+        definitions={**definitions, **{tool.name: definition for tool, definition in again}},
+    )
 
 
 def _seen_of(
@@ -142,8 +149,14 @@ def _seen_of(
             failures=failures[:_MOST_FAILURES],
             failed_texts=sum(one.is_text and one.failure is not None for one in results),
             texts=sum(one.is_text and one.failure is None for one in results),
+            observed_texts=0 if learned is None else _texts_in(learned),
         )
     return seen
+
+
+def _texts_in(known: Known) -> int:
+    tallies = (shape.root.kinds.get("string") for shape in (known.learned.structured, known.learned.text))
+    return sum(one.times for one in tallies if one is not None)
 
 
 class _Told(NamedTuple):

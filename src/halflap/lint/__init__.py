@@ -1,6 +1,6 @@
 """Whether a server's tools can be composed, and what to do where they cannot."""
 
-from halflap.lint.definitions import read_definitions, server_of
+from halflap.lint.definitions import listed_again, read_definitions, server_of
 from halflap.lint.linting import lint
 from halflap.lint.report import Finding, Report, ServerReport
 from halflap.lint.rule import Rule
@@ -21,6 +21,7 @@ __all__ = [
     "ServerReport",
     "drafts_of",
     "lint",
+    "listed_again",
     "read_definitions",
     "read_server",
     "server_of",

@@ -12,11 +12,11 @@ from halflap.schema import parse_json, visible
 from halflap.values import Annotations, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from halflap.lint.server import Seen, Server
 
-__all__ = ["FORMS", "read_definitions", "server_of"]
+__all__ = ["FORMS", "listed_again", "read_definitions", "server_of"]
 
 FORMS = 'a list of tools, `{"tools": […]}`, an answer to `tools/list`, or `{"<server>": {"tools": […]}}` for several servers'
 _LONGEST = 80
@@ -81,16 +81,37 @@ def server_of(
                 "`description` and `inputSchema`."
             )
         times[original] += 1
-        # Another one of the same name is looked at, too: it gets a name of its own here.
-        own = original if times[original] == 1 else f"{original} ({times[original]})"
-        name = choose_name(server, own, names)
-        names[name] = (server, own)
-        tools.append(_tool(server, original, name, definition))
-        raw[name] = definition
+        tools.append(_next(server, original, times[original], names, definition))
+        raw[tools[-1].name] = definition
     first = {tool.original_name: tool.name for tool in reversed(tools)}
     known = {first[original]: one for original, one in (seen or {}).items() if original in first}
     duplicates = [original for original, number in times.items() if number > 1]
     return read_server(server, tools, known, duplicates=duplicates, definitions=raw)
+
+
+def listed_again(
+    server: str, tools: Collection[Tool], again: Iterable[Mapping[str, Any]]
+) -> list[tuple[Tool, Mapping[str, Any]]]:
+    """Read the definitions that a server listed beside these under one of their names."""
+    names = {one.name: (server, one.original_name) for one in tools}
+    times = Counter(one.original_name for one in tools)
+    read: list[tuple[Tool, Mapping[str, Any]]] = []
+    for definition in again:
+        original = str(definition["name"])
+        if times[original]:
+            times[original] += 1
+            read.append((_next(server, original, times[original], names, definition), definition))
+    return read
+
+
+def _next(
+    server: str, original: str, times: int, names: dict[str, tuple[str, str]], definition: Mapping[str, Any]
+) -> Tool:
+    # Another one of the same name is looked at, too: it gets a name of its own here.
+    own = original if times == 1 else f"{original} ({times})"
+    name = choose_name(server, own, names)
+    names[name] = (server, own)
+    return _tool(server, original, name, definition)
 
 
 def _tool(server: str, original: str, name: str, definition: Mapping[str, Any]) -> Tool:

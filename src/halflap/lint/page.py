@@ -127,7 +127,7 @@ _HEAD = (
     "",
     (
         "The exit code is 0 if there is no finding that counts, 1 if there is one or a server could not be asked, and 2 if it was asked "
-        "wrongly or there was no server to look at: so it can stand in CI."
+        "wrongly or there was nothing to look at, no server or no tool: so it can stand in CI."
     ),
     "",
     (
@@ -140,6 +140,7 @@ _HEAD = (
     "## Rules",
     "",
 )
+_MOST_OF_RESULTS = most_for_results({rule.id: share_of(rule.severity, rule.weight) for rule in RULES})
 _SCORE = (
     "## The score",
     "",
@@ -150,9 +151,10 @@ _SCORE = (
     ),
     "",
     (
-        "What is found in the fields of results (at `output.…`) counts by itself, and takes no more than "
-        f"{most_for_results({rule.id: share_of(rule.severity, rule.weight) for rule in RULES}):.0%} in all, less than it costs to "
-        "declare nothing. A schema that is empty, not valid, or broken "
+        "What is found in the fields of results (at `output.…`) counts by itself, and takes the less the more of it there is: where "
+        "the rules would leave a share *s* of the score, it takes *h* / (1 + *h* / "
+        f"{_MOST_OF_RESULTS:g}), with *h* = ln(1 / *s*). That is always less than {_MOST_OF_RESULTS:.0%}, and so than it costs to declare nothing; "
+        "and whatever is mended raises the score. A schema that is empty, not valid, or broken "
         "by results is spared nothing."
     ),
     "",
@@ -209,8 +211,9 @@ _TAIL = (
     (
         "| `findings` | Each with `rule`, `severity`, `tool` and its `originalName`, `path`, `message`, `fix`, `gain` (`tool`, "
         "`server`), and `patch`, where that is known. `path` is `input` or `output` for a schema, `input.…` or `output.…` for the schema of "
-        "a field in it (`[]` for that of a list's items), and empty for the tool's definition; `patch` is a JSON merge patch (RFC 7386) "
-        "of what is there. Of two tools of one name, the second has a `tool` with a suffix. |"
+        "a field in it (`['…']` for a name of other characters, `[]` for a list's items, `{}` for a map's values), and empty for the tool's "
+        "definition; `patch` is a JSON merge patch (RFC 7386) of what is there. Each patch by itself, and all of them, raise the score or "
+        "leave it as it is. Of two tools of one name, the second has a `tool` with a suffix. |"
     ),
     "| `ignored` | The same without `gain`, with `ignoredBy` (`author` or `configuration`) and `reason`. |",
     "| `fixes` | For each rule, `severity`, `findings`, `tools`, and `gain`: by how much the server's score would rise at most. |",
@@ -219,7 +222,9 @@ _TAIL = (
     (
         'With `--suggest` it is `{"suggestions": […]}`, each with `server`, `tool`, `originalName`, `observations`, `confidence`, and '
         "either `patch`, `python` and `wrapped` (the results are no objects, and go under `result`), or `why` there is none. Results that told "
-        "of an error as text are left out of a draft where no other result was a text; `leftOut` says so."
+        "of an error as text are left out of a draft where no other result was a text; `leftOut` says so, and `observations` counts the "
+        "others. Keys that look like data are not kept when results are learned from: `unnamed` has the objects with such keys, whose values "
+        "are under `additionalProperties`."
     ),
     "",
     "## Every rule",

@@ -34,6 +34,7 @@ _MOST_LAYERS = 60
 _MOST_WORK = 20_000
 _MOST_VALUES = 100
 _LONGEST_NAME = 60
+_LONGEST_PLACE = 300
 _CHOICES = ("allOf", "anyOf", "oneOf")
 _KEPT = ("format", "pattern", "const", "contentEncoding", "minimum", "maximum", "default")
 _UNIT_KEYS = ("x-unit", "x-halflap-unit", "x-units", "unit", "units")
@@ -77,9 +78,17 @@ class Part:
     @property
     def where(self) -> str:
         """Its place, as people read it: `output.orders[].total`."""
+        return visible(self._where, _LONGEST_PLACE)
+
+    @property
+    def _where(self) -> str:
         text = path_text(self.path) + "[]" * self.lists
         joint = "" if text.startswith("[") else "."
-        return visible(f"{self.side}{self.prefix}{joint}{text}", 300)
+        return f"{self.side}{self.prefix}{joint}{text}"
+
+    def patched_with(self, **said: Any) -> dict[str, Any] | None:
+        """Give the patch that says something of it; nothing where its place is not told in full."""
+        return said if self.where == self._where else None
 
     @property
     def shown(self) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "Fix", "Report", "ServerReport", "Unjudged", "make_report"]
 
+_DIGITS = 4
+"""Of a hundred tools, a fix in one is worth little, and not nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -188,8 +191,8 @@ def make_report(
         if key not in gained:
             changed, score = without({one.tool: counted[one.tool] - Counter([key[1]])})
             gained[key] = (
-                round(changed[one.tool] - scores[one.tool], 2),
-                round(score - (total or 0.0), 2),
+                round(changed[one.tool] - scores[one.tool], _DIGITS),
+                round(score - (total or 0.0), _DIGITS),
             )
     fixes = []
     for rule in dict.fromkeys(one.rule for one in findings):
@@ -198,7 +201,7 @@ def make_report(
             name: Counter({kind: number for kind, number in counted[name].items() if kind[0] != rule})
             for name in {one.tool for one in same}
         }
-        gain = round(without(left)[1] - (total or 0.0), 2)
+        gain = round(without(left)[1] - (total or 0.0), _DIGITS)
         fixes.append(Fix(rule, same[0].severity, len(same), len({one.tool for one in same}), gain))
     return ServerReport(
         server=server,

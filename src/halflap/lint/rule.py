@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from halflap.lint.server import Seen, Server
 
-__all__ = ["SEVERITIES", "Check", "Example", "Found", "Limits", "Needs", "Rule", "Severity"]
+__all__ = ["SEVERITIES", "Check", "Example", "Found", "Limits", "Needs", "Rule", "Severity", "counted"]
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -73,3 +73,8 @@ class Rule:
     needs: Needs = "definitions"
     weight: float = 1.0
     """How much it counts in the score, compared with others of its severity."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Write how many of something there are: `1 byte`, `1,200 bytes`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -56,6 +56,8 @@ class Seen:
     """How many of the results on record were no more than such a text."""
     texts: int = 0
     """How many were another text."""
+    observed_texts: int = 0
+    """How many of the observations were a text, and no more."""
 
 
 UNSEEN = Seen()

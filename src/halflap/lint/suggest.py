@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.lint.parts import parts_of
+from halflap.lint.rule import counted
 from halflap.schema.clean import visible
 from halflap.schema.stub import write_types
 from halflap.schema.types import read_type
@@ -20,6 +22,7 @@ __all__ = ["Draft", "Drafted", "drafted_schema", "drafts_of"]
 _NOTES = frozenset({"x-halflap", "$schema"})
 _OF_TEXTS = frozenset({"enum", "format", "pattern", "minLength", "maxLength", "contentEncoding"})
 _LONGEST = 120
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Draft:
     tool: str
     original_name: str
     observations: int
+    """How many results it rests on."""
     confidence: float
     schema: dict[str, Any] | None = None
     python: str = ""
@@ -39,6 +43,8 @@ class Draft:
     """Why there is no schema, and what to do about it."""
     left_out: str = ""
     """Which results it leaves out, and why."""
+    unnamed: tuple[str, ...] = ()
+    """Objects that had further keys, whose names are not kept: they look like data."""
 
     def to_json(self) -> dict[str, Any]:
         """Give it as `--json` has it."""
@@ -57,6 +63,7 @@ class Draft:
             "python": self.python,
             "wrapped": self.is_wrapped,
             **({"leftOut": self.left_out} if self.left_out else {}),
+            **({"unnamed": list(self.unnamed)} if self.unnamed else {}),
         }
 
 
@@ -66,13 +73,17 @@ class Drafted(NamedTuple):
     schema: dict[str, Any]
     is_wrapped: bool
     left_out: str
+    observations: int
+    """How many results it rests on: those that are left out do not count."""
 
 
 def drafts_of(server: Server) -> Iterator[Draft]:
-    """Draft what each tool lacks that declares nothing of its results."""
+    """Draft what each tool lacks that declares nothing of its results; of several of one name, the first can be called."""
+    names: set[str] = set()
     for one in server.entries:
-        if not one.declares_output:
+        if not one.declares_output and one.tool.original_name not in names:
             yield _draft(server, one)
+        names.add(one.tool.original_name)
 
 
 def _draft(server: Server, one: Entry) -> Draft:
@@ -98,11 +109,16 @@ def _draft(server: Server, one: Entry) -> Draft:
         ]
     )
     return Draft(
-        *about,
+        server.name,
+        one.name,
+        one.tool.original_name,
+        drafted.observations,
+        seen.confidence,
         schema=drafted.schema,
         python=python,
         is_wrapped=drafted.is_wrapped,
         left_out=drafted.left_out,
+        unnamed=tuple(islice(_unnamed(drafted.schema, "the result"), _MOST_NAMED)),
     )
 
 
@@ -110,29 +126,47 @@ def drafted_schema(one: Entry) -> Drafted | None:
     """Draft the schema of a tool's results from what was seen of them, if that was enough."""
     if one.seen.schema is None:
         return None
-    bare, left_out = _without_errors(one.seen, _without_notes(dict(one.seen.schema)))
+    bare, errors = _without_errors(one.seen, _without_notes(dict(one.seen.schema)))
+    left_out = "" if not errors else _left_out(one.seen, errors)
+    rests_on = max(1, one.seen.observations - errors)
     # The protocol wants an object: anything else goes under `result`, as the libraries do it.
     wraps = bare.get("type") != "object" and not _only_objects(bare)
     if wraps:
-        return Drafted(
-            {"type": "object", "properties": {"result": bare}, "required": ["result"]}, wraps, left_out
-        )
-    return Drafted({"type": "object", **bare}, wraps, left_out)
+        bare = {"properties": {"result": bare}, "required": ["result"]}
+    return Drafted({"type": "object", **bare}, wraps, left_out, rests_on)
 
 
-def _without_errors(seen: Seen, schema: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Leave out texts, where all that are on record told of errors: those should be marked, and not be promised."""
+def _without_errors(seen: Seen, schema: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """Leave out texts, where all that are on record told of errors: those should be marked, and not be promised.
+
+    Says how many results that leaves out.
+    """
     kinds = schema.get("type")
     if not seen.failed_texts or seen.texts or not isinstance(kinds, list) or "string" not in kinds:
-        return schema, ""
+        return schema, 0
     left = [kind for kind in kinds if kind != "string"]
     told = {key: part for key, part in schema.items() if key not in _OF_TEXTS}
-    results = "1 result" if seen.failed_texts == 1 else f"{seen.failed_texts} results"
+    # More may have been seen than is on record still.
+    return {**told, "type": left[0] if len(left) == 1 else left}, max(seen.failed_texts, seen.observed_texts)
+
+
+def _left_out(seen: Seen, errors: int) -> str:
     shown = visible(next(iter(seen.failures), ""), _LONGEST)
-    return (
-        {**told, "type": left[0] if len(left) == 1 else left},
-        f"{results} that told of an error as text (“{shown}”): mark such results with `isError`.",
-    )
+    return f"{counted(errors, 'result')} that told of an error as text (“{shown}”): mark such results with `isError`."
+
+
+def _unnamed(schema: Any, where: str) -> Iterator[str]:
+    """Give the objects of a draft that have keys of which only the values were learned, beside those that are named."""
+    if not isinstance(schema, dict):
+        return
+    properties = schema.get("properties")
+    extra = schema.get("additionalProperties")
+    if properties and isinstance(extra, dict):
+        yield where
+    for name, inner in (properties or {}).items():
+        yield from _unnamed(inner, f"{where} → {visible(name, _LONGEST)}")
+    for inner in (schema.get("items"), extra, *schema.get("oneOf", ()), *schema.get("anyOf", ())):
+        yield from _unnamed(inner, where)
 
 
 def _forms(schema: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from halflap.lint.measures import named_unit, one_unit, units_in
 if TYPE_CHECKING:
     from halflap.lint.parts import Part
 
-__all__ = ["quantity_of", "tells_unit", "unit_of"]
+__all__ = ["gives_unit", "needs_unit", "quantity_of", "tells_units", "unit_of"]
 
 
 def _set(text: str) -> frozenset[str]:
@@ -23,7 +23,7 @@ _MEASURES = {
         "amount balance budget cost discount expense fee income payment payout price profit revenue salary subtotal tax "
         "tip turnover wage"
     ),
-    "time": _set("delay duration elapsed latency runtime timeout ttl uptime"),
+    "time": _set("delay duration elapsed interval latency runtime timeout ttl uptime"),
     "instant": _set("timestamp"),
     "length": _set("altitude distance elevation height radius wavelength width"),
     "mass": _set("mass weight"),
@@ -56,11 +56,12 @@ _NO_MEASURE = {
     "tax": _set("id"),
     "distance": _set("edit hamming levenshtein cosine vector"),
     "speed": _set("playback animation speech voice reading"),
+    "interval": _set("confidence credible musical pitch prediction"),
 }
 """What stands before a word that else is measured, and makes it something without a unit."""
 _BOUNDS = _set(
-    "average avg default expected from high initial limit low lower max maximum mean median min minimum new old over "
-    "sum target threshold to total under upper value"
+    "average avg charged default due expected from high initial limit low lower max maximum mean median min minimum new old "
+    "outstanding over owed paid payable received refunded remaining spent sum target threshold to total under upper value"
 )
 """What may follow the word that says what is measured."""
 _PICTURES = _set(
@@ -75,6 +76,17 @@ _MODELS = _set("model prompt messages top_p topP max_tokens maxTokens")
 _LONGEST = 2_000
 """Of a longer description, the rest is not read."""
 _LONGEST_UNIT = 60
+_UNIT_WORDS = frozenset({"unit", "units", "uom"})
+_MONEYS = frozenset({"currency", "asset"})
+_PHYSICAL = frozenset({"length", "mass", "temperature", "speed", "physics"})
+"""What `units` tells all at once: metric, or imperial."""
+_SYSTEM = re.compile(r"\b(?:(?i:metric|imperial)|SI)\b")
+_NO_UNIT = re.compile(
+    r"^\W*(?:the |an? )?(?:how many|number of|count of|quantity of)\b|\bwithout (?:an? )?(?:unit|dimension)|\b(?:unit|dimension)-?less\b"
+    r"|\bno units?\b|\barbitrary units?\b|\bnormali[sz]ed\b",
+    re.IGNORECASE,
+)
+"""By these, a number is a count, or has no unit."""
 _CURRENCY = re.compile(r"currenc", re.IGNORECASE)
 _ABOUT = {
     "instant": {"time"},
@@ -83,6 +95,7 @@ _ABOUT = {
     "physics": {"physics", "share", "length", "size", "speed"},
     "speed": {"speed", "size", "length", "physics", "share"},
     "money": {"money", "share"},
+    "mass": {"mass", "share"},
     "time": {"time", "count"},
 }
 """The units that a quantity may have beside those of its own name: distances are driven in minutes, too."""
@@ -104,6 +117,8 @@ def quantity_of(part: Part, about: frozenset[str]) -> str | None:
     dimension = _DIMENSIONS.get(last)
     if last == "rate":
         dimension = "share" if before & _SHARES else None
+    elif last == "cap":
+        dimension = "money" if "market" in before else None
     elif last == "size":
         beside = len(words) == 1 and not _FILES.isdisjoint(part.beside) and part.side == "output"
         dimension = "size" if before & _STORED or beside else None
@@ -122,16 +137,42 @@ def _is_plain(measure: str, part: Part, about: frozenset[str]) -> bool:
     return measure == "weight" and part.is_list
 
 
-def tells_unit(part: Part, described: str, dimension: str) -> bool:
-    """Say whether anything tells the unit: a keyword, the name, the description, or a field beside it."""
+def needs_unit(part: Part, described: str, dimension: str) -> bool:
+    """Say whether nothing tells the unit of a number by itself: a keyword, the name, or the description."""
     if part.unit or named_unit(part.name) is not None:
-        return True
-    if any(_is_unit_field(name, dimension) for name in part.beside if name != part.name):
-        return True
-    if dimension == "money" and _CURRENCY.search(described[:_LONGEST]):
-        return True
+        return False
+    described = described[:_LONGEST]
+    if (dimension == "money" and _CURRENCY.search(described)) or _NO_UNIT.search(described):
+        return False
     wanted = {dimension, *_ABOUT.get(dimension, ())}
-    return any(about in wanted for about, _ in units_in(described[:_LONGEST]))
+    return not any(about in wanted for about, _ in units_in(described))
+
+
+def tells_units(part: Part) -> bool:
+    """Say whether a field is there to tell the unit of others: `unit`, `weight_unit`, `currency`."""
+    words = pieces_of(part.name)
+    is_text = not part.kinds or "string" in part.kinds
+    return is_text and bool(words) and (words[-1] in _UNIT_WORDS or not _MONEYS.isdisjoint(words))
+
+
+def gives_unit(unit: Part, part: Part, dimension: str, beside: frozenset[str]) -> bool:
+    """Say whether a field that tells units tells that of a number; `beside` is all that those are about which lack one.
+
+    One unit cannot be that of a price and of a time: then it is that of what it names.
+    """
+    words = pieces_of(unit.name)
+    if words[-1] not in _UNIT_WORDS:
+        return dimension == "money"
+    of = set(words[:-1]) & (_DIMENSIONS.keys() | _MEASURES.keys())
+    if of:
+        return not of.isdisjoint(part.words) or dimension in of
+    if len(beside) == 1:
+        return True
+    text = " ".join((unit.description[:_LONGEST], *(str(one)[:_LONGEST_UNIT] for one in unit.values)))
+    told = {about for about, _ in units_in(text)}
+    if told:
+        return dimension in told
+    return dimension in _PHYSICAL and (words[-1] != "unit" or _SYSTEM.search(text) is not None)
 
 
 def unit_of(part: Part, described: str, dimension: str | None) -> str | None:
@@ -146,10 +187,3 @@ def unit_of(part: Part, described: str, dimension: str | None) -> str | None:
         return None
     wanted = {dimension, *_ABOUT.get(dimension, ())} - {"count"}
     return one_unit(frozenset(one for one in units_in(described[:_LONGEST]) if one[0] in wanted))
-
-
-def _is_unit_field(name: str, dimension: str) -> bool:
-    words = pieces_of(name)
-    if dimension == "money" and ("currency" in words or "asset" in words):
-        return True
-    return bool(words) and words[-1] in {"unit", "units", "uom"}

@@ -6,18 +6,20 @@ import contextlib
 import json
 import logging
 import os
+import re
 import secrets
 import stat
 import threading
+import time
 from collections import OrderedDict
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halflap.errors import ProgramCacheError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 __all__ = ["Answers", "answer_key"]
 
@@ -28,6 +30,10 @@ _MOST_IN_MEMORY: Final = 2_000
 _MOST_ON_DISK: Final = 20_000
 _LARGEST: Final = 4_000_000
 _PRUNE_EVERY: Final = 500
+_PART = re.compile(r"[0-9a-f]{2}")
+_KEPT = re.compile(r"[0-9a-f]{64}\.json")
+_UNFINISHED = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{8}")
+_FINISHED_SECONDS: Final = 3_600.0
 
 
 def answer_key(namespace: Mapping[str, Any], request: Mapping[str, Any]) -> str | None:
@@ -135,13 +141,16 @@ class Answers:
 
 def _read(path: Path, key: str) -> list[Any]:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is no regular file")
         if status.st_size > _LARGEST:
             raise ValueError("it is too large")
-        content = file.read(_LARGEST + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(_LARGEST + 1)
+    finally:
+        os.close(descriptor)
     try:
         found = json.loads(content)
     except RecursionError:
@@ -186,11 +195,19 @@ def _write(path: Path, key: str, outputs: list[Any]) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Let go of the oldest tenth when there are too many."""
+    """Let go of the oldest tenth when there are too many, and of what was never finished; of nothing that is not ours."""
     found = []
-    for one in folder.glob("??/*.json"):
-        with contextlib.suppress(OSError):
-            found.append((one.lstat().st_mtime, one))
+    with os.scandir(folder) as parts:
+        # A link may lead anywhere, and the folder may hold other things, too.
+        ours = [one for one in parts if _PART.fullmatch(one.name) and one.is_dir(follow_symlinks=False)]
+    for part in ours:
+        for one in Path(part).iterdir():
+            with contextlib.suppress(OSError):
+                when = one.lstat().st_mtime
+                if _UNFINISHED.fullmatch(one.name) and when < time.time() - _FINISHED_SECONDS:
+                    one.unlink()
+                elif _KEPT.fullmatch(one.name):
+                    found.append((when, one))
     if len(found) > _MOST_ON_DISK:
         for _, one in sorted(found)[: len(found) - _MOST_ON_DISK * 9 // 10]:
             with contextlib.suppress(OSError):

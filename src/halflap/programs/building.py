@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import dspy
 from dspy.adapters.types.tool import convert_input_schema_to_tool_args
@@ -12,6 +11,7 @@ from halflap.programs.field_types import limits_of, python_type
 from halflap.programs.model import SETTING, current
 from halflap.programs.parts import INPUTS, signatures_of
 from halflap.programs.running import observation
+from halflap.programs.state import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from halflap.programs.state import PredictorState, State
     from halflap.values import Tool
 
-__all__ = ["CatalogueTool", "Steps", "build_steps", "predicts_of", "settings_for", "state_of"]
+__all__ = [
+    "CatalogueTool",
+    "Steps",
+    "build_steps",
+    "keep_what_fits",
+    "predicts_of",
+    "settings_for",
+    "state_of",
+]
+
+_MOST_OF_DEMOS: Final = 2_000_000
+"""Bytes of all demos together, so that a state stays below its limit, with what else is in it."""
 
 
 class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
@@ -37,9 +48,7 @@ class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
         """Do the same from a thread, as DSPy's optimizers do."""
         running = current()
         assert running is not None, "a program is run by its runtime"
-        return asyncio.run_coroutine_threadsafe(
-            observation(running, self.name, arguments), running.loop
-        ).result()
+        return running.observation_from_thread(self.name, arguments)
 
 
 class Steps(dspy.Module):  # type: ignore[misc]  # as above
@@ -150,6 +159,20 @@ def state_of(steps: Iterable[tuple[Predictor, Any]]) -> dict[str, Any]:
         for predictor, step in steps
         for key, predict in predicts_of(predictor, step).items()
     }
+
+
+def keep_what_fits(module: Steps, predictors: Iterable[Predictor]) -> None:
+    """Let go of demos that could not be saved: a ReAct's hold all that its tools gave."""
+    left = _MOST_OF_DEMOS
+    for predictor in predictors:
+        for predict in predicts_of(predictor, module.steps[predictor.name]).values():
+            kept = []
+            for demo, saved in zip(predict.demos, predict.dump_state()["demos"], strict=True):
+                size = size_of(saved)
+                if size is not None and size <= left:
+                    kept.append(demo)
+                    left -= size
+            predict.demos = kept
 
 
 def settings_for(model: Any, adapter: str, running: Running) -> Any:

@@ -36,7 +36,8 @@ def read_examples(path: Path, manifest: Manifest) -> list[Example]:
     try:
         if path.stat().st_size > _LARGEST:
             raise FileError(f"{path} is larger than {_LARGEST // 1_000_000} MB.")
-        lines = path.read_text("utf-8").splitlines()
+        # Not by `splitlines`: JSON may have within a text what that takes for the end of a line.
+        lines = path.read_text("utf-8-sig").split("\n")
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:

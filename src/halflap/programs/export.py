@@ -46,7 +46,7 @@ def load_object(name: str, folder: Path | None = None) -> Any:
         try:
             found: Any = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
-            if error.name is not None and module_name.startswith(error.name):
+            if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
                 raise UsageError(
                     f"There is no module {module_name!r}, neither in {place} nor installed."
                 ) from None
@@ -58,11 +58,18 @@ def load_object(name: str, folder: Path | None = None) -> Any:
             raise UsageError(
                 f"{module_name} cannot be imported: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})."
             ) from error
-    for part in path.split("."):
-        if not hasattr(found, part):
-            there = ", ".join(sorted(one for one in vars(found) if not one.startswith("_"))[:20]) or "nothing"
-            raise UsageError(f"{module_name} has no {part!r}. It has: {there}.")
-        found = getattr(found, part)
+        for part in path.split("."):
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                there = (
+                    ", ".join(sorted(one for one in dir(found) if not one.startswith("_"))[:20]) or "nothing"
+                )
+                raise UsageError(f"{module_name} has no {part!r}. It has: {there}.") from None
+            except Exception as error:
+                raise UsageError(
+                    f"{part!r} of {module_name} cannot be had: {type(error).__name__}: {error}"
+                ) from error
     return found
 
 

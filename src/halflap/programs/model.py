@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import dspy
-from dspy.utils.exceptions import LMError, LMTimeoutError, is_retryable_lm_error
+from dspy.utils.exceptions import LMError, LMTimeoutError, LMTransportError, is_retryable_lm_error
 
 from halflap.errors import ProgramFailedError
 from halflap.programs.answers import answer_key
@@ -41,10 +41,30 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
     DSPy's own cache is one for the whole process, does not tell endpoints apart, and reads pickles; it is off here.
     """
 
-    def __init__(self, answers: Answers | None, *, model: str, api_base: str | None, **settings: Any) -> None:
+    def __init__(
+        self,
+        answers: Answers | None,
+        *,
+        model: str,
+        api_base: str | None,
+        takes_schemas: bool = False,
+        **settings: Any,
+    ) -> None:
         super().__init__(model, cache=False, num_retries=0, api_base=api_base, **settings)
         self.answers = answers
         self.namespace = {"model": model, "api_base": api_base}
+        self.takes_schemas = takes_schemas
+
+    @property
+    def supports_response_schema(self) -> bool:
+        """Say whether the form of an answer may be asked for: DSPy knows it of the models in its table alone."""
+        return self.takes_schemas or bool(super().supports_response_schema)
+
+    @property
+    def supported_params(self) -> set[str]:
+        """Give what may be said in a request."""
+        known: set[str] = super().supported_params
+        return known | {"response_format"} if self.takes_schemas else known
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
         """Answer from what was kept, else ask."""
@@ -71,8 +91,7 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
     def __call__(self, prompt: Any = None, *, messages: Any = None, **settings: Any) -> Any:
         """Do the same in a thread of its own, as DSPy's optimizers do."""
         running = current()
-        if running is not None and running.stopped.is_set():
-            raise LMError("it was stopped")
+        _go_on(running)
         key = self._key(prompt, messages, settings)
         found = None
         if self.answers is not None and key is not None:
@@ -87,12 +106,17 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
                 break
             except LMError as error:
                 try:
-                    time.sleep(_pause(error, pauses))
+                    pause = _pause(error, pauses)
                 except LMError:
                     if running is not None and running.trouble is None:
                         running.trouble = error
-                        running.stopped.set()
+                        running.stop()
                     raise
+                if running is None:
+                    time.sleep(pause)
+                else:
+                    running.stopped.wait(pause)
+                _go_on(running)
         if self.answers is not None and key is not None:
             self.answers.keep(key, outputs)
         return outputs
@@ -106,6 +130,11 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
 def current() -> Running | None:
     """Give the execution that this belongs to, also in a thread that DSPy started: it hands on its settings alone."""
     return RUNNING.get() or dspy.settings.get(SETTING)
+
+
+def _go_on(running: Running | None) -> None:
+    if running is not None and running.stopped.is_set():
+        raise LMError("it was stopped")
 
 
 def _count(key: str | None, *, hit: bool) -> None:
@@ -136,14 +165,28 @@ def _pause(error: LMError, pauses: Iterator[float]) -> float:
 
 def is_timeout(error: BaseException) -> bool:
     """Say whether the model took too long, which it would again."""
-    return isinstance(error, LMTimeoutError) or "timed out" in str(error)
+    # What a server says of its own troubles is no sign of it.
+    return isinstance(error, LMTimeoutError) or (
+        isinstance(error, LMTransportError) and "timed out" in str(error)
+    )
+
+
+def _elsewhere(model: str) -> Iterator[str]:
+    """Give the variables by which DSPy or LiteLLM would ask at another place: `ollama_chat` goes by OLLAMA's, too."""
+    words = model.partition("/")[0].upper().replace("-", "_").split("_")
+    for begin in range(len(words)):
+        for end in range(begin + 1, len(words) + 1):
+            for name in {"_".join(words[begin:end]), "".join(words[begin:end])}:
+                yield f"{name}_API_BASE"
+                yield f"{name}_BASE_URL"
+    if os.environ.get("USE_LITELLM_PROXY", "").strip().lower() == "true":
+        yield "LITELLM_PROXY_API_BASE"
 
 
 def make_model(name: str, config: LmConfig, timeout: float, answers: Answers | None) -> Model:
     """Make the model that the configuration names: nothing else, of the environment or of a file, says where to ask."""
-    prefix = config.model.partition("/")[0].upper()
     if config.api_base is None:
-        for variable in (f"{prefix}_API_BASE", f"{prefix}_BASE_URL"):
+        for variable in _elsewhere(config.model):
             if os.environ.get(variable):
                 raise ProgramFailedError(
                     name,
@@ -151,7 +194,11 @@ def make_model(name: str, config: LmConfig, timeout: float, answers: Answers | N
                     "configuration says. Put its value under `programs.lm.api_base`, or take it out of the environment "
                     "that Halflap runs in.",
                 )
-    settings: dict[str, Any] = {"timeout": config.timeout or timeout}
+    settings: dict[str, Any] = {
+        "timeout": config.timeout or timeout,
+        # Servers of one's own have models that no table has; those that speak JSON at all can be held to a schema.
+        "takes_schemas": config.adapter == "json" and config.api_base is not None,
+    }
     for setting in ("temperature", "max_tokens"):
         if getattr(config, setting) is not None:
             settings[setting] = getattr(config, setting)

@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from halflap.errors import HalflapError, ProgramError, ProgramFailedError, UsageError
+from halflap.errors import HalflapError, ProgramError, ProgramFailedError, ProgramTimeoutError, UsageError
 from halflap.programs.examples import split
 from halflap.programs.export import stdout_is_data
 from halflap.programs.library import version_order
-from halflap.programs.outputs import plain
+from halflap.programs.metrics import Score
+from halflap.programs.outputs import outputs_of
 from halflap.programs.running import RUNNING, Running
 from halflap.programs.state import read_state
+from halflap.schema import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,13 +88,19 @@ async def optimize(
     loop = asyncio.get_running_loop()
     inner = replace(context, depth=context.depth + 1, progress=None, cancelled=None)
     work = _Work(stored, runtime, metric, Running(runtime.call, inner, loop), progress)
+    began = loop.time()
     try:
-        old_score = await work.measure(None, kept_back, "measuring the old")
-        most = budget or max(_CALLS_PER_EXAMPLE * len(learned_from), 2 * len(learned_from) + 10)
-        module = await asyncio.to_thread(work.optimised, optimizer, learned_from, seed, most)
-        score = await work.measure(module, kept_back, "measuring the new")
+        async with asyncio.timeout_at(context.deadline) as clock:
+            old_score = await work.measure(None, kept_back, "measuring the old")
+            most = budget or max(_CALLS_PER_EXAMPLE * len(learned_from), 2 * len(learned_from) + 10)
+            module = await asyncio.to_thread(work.optimised, optimizer, learned_from, seed, most)
+            score = await work.measure(module, kept_back, "measuring the new")
+    except TimeoutError:
+        if not clock.expired():
+            raise
+        raise ProgramTimeoutError(stored.name, round(loop.time() - began, 1)) from None
     finally:
-        work.running.stopped.set()
+        work.running.stop()
     manifest = replace(stored.manifest, optimizer=optimizer, validation_score=score)
     saved = await asyncio.to_thread(_save, library, manifest, module)
     return Optimised(saved, score, old_score, len(learned_from), len(kept_back))
@@ -129,6 +137,7 @@ class _Work:
         self.stored = stored
         self.runtime = runtime
         self.metric = metric
+        self.validator = compile_schema(stored.manifest.output_schema)
         self.running = running
         self.progress = progress
 
@@ -146,7 +155,7 @@ class _Work:
                     prediction = await self.runtime.run(
                         module or built.module, model, example.inputs, self.running
                     )
-                    value = self.metric(example, self.outputs(prediction)).value
+                    value = self.score(example, prediction).value
                 except ProgramError:
                     raise
                 except Exception as error:
@@ -167,13 +176,15 @@ class _Work:
             raise first from None
         return round(sum(task.result() for task in tasks) / len(tasks), 4)
 
-    def outputs(self, prediction: Mapping[str, Any]) -> dict[str, Any]:
-        """Give what a program gave as plain JSON."""
-        return {one.name: plain(prediction[one.name], one.schema) for one in self.stored.manifest.outputs}
+    def score(self, example: Example, prediction: Mapping[str, Any]) -> Score:
+        """Say how good it is; what would be refused when the program is run is no good, whatever the metric says."""
+        outputs, problems = outputs_of(prediction, self.stored.manifest.outputs, self.validator)
+        return Score(0.0, "; ".join(problems)) if problems else self.metric(example, outputs)
 
     def optimised(self, optimizer: Optimizer, examples: Sequence[Example], seed: int, budget: int) -> Any:
         """Run the optimizer, in a thread."""
-        from halflap.programs.optimizers import run_optimizer  # noqa: PLC0415  # imports DSPy
+        from halflap.programs.building import keep_what_fits  # noqa: PLC0415  # imports DSPy
+        from halflap.programs.optimizers import run_optimizer  # noqa: PLC0415  # as above
 
         module = self.runtime.fresh(self.stored)
         model = self.runtime.model(self.stored.name)
@@ -184,7 +195,7 @@ class _Work:
             nonlocal done
             if self.running.stopped.is_set():
                 raise UsageError("It was stopped.")
-            score = self.metric(example, self.outputs(prediction))
+            score = self.score(example, prediction)
             done += 1
             self.progress(Progress("optimising", min(done, total), total))
             return score
@@ -213,4 +224,5 @@ class _Work:
         if self.running.trouble is not None:
             # An optimizer takes that for a bad answer, and goes on with the next.
             raise ProgramFailedError(self.stored.name, self.runtime.told(self.running.trouble))
+        keep_what_fits(found, self.stored.manifest.predictors)
         return found

@@ -10,11 +10,12 @@ import pydantic
 from halflap.schema import argument_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from halflap.programs.parts import Field
     from halflap.schema import Validator
 
-__all__ = ["plain", "problems_of"]
+__all__ = ["outputs_of", "plain", "problems_of"]
 
 
 def plain(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -54,6 +55,17 @@ def _takes_null(schema: Mapping[str, Any]) -> bool:
 def _is_integer(schema: Mapping[str, Any]) -> bool:
     kinds = schema.get("type")
     return kinds == "integer" or (isinstance(kinds, list) and "integer" in kinds and "number" not in kinds)
+
+
+def outputs_of(
+    prediction: Mapping[str, Any], fields: Sequence[Field], validator: Validator | None
+) -> tuple[dict[str, Any], list[str]]:
+    """Give what a program gave as plain JSON, and everything of it that is not as the manifest says."""
+    try:
+        outputs = {field.name: plain(prediction[field.name], field.schema) for field in fields}
+    except RecursionError:
+        return {}, ["it is nested deeper than can be read"]
+    return outputs, problems_of(outputs, validator)
 
 
 def problems_of(outputs: Mapping[str, Any], validator: Validator | None) -> list[str]:

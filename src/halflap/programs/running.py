@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import threading
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from halflap.errors import HalflapError
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Awaitable, Callable, Mapping
+    from concurrent.futures import Future
 
     from halflap.values import CallContext, Result
 
     Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
 
-__all__ = ["RUNNING", "Running", "observation"]
+__all__ = ["RUNNING", "Running", "StoppedError", "observation"]
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,8 @@ class Running:
     """Why the model could not be asked, for optimizers, which would go on without it."""
     stopped: threading.Event = field(default_factory=threading.Event)
     """Set when nobody waits for it any more, for threads that cannot be cancelled."""
+    _calls: set[Future[str]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def cache_hit(self) -> bool:
@@ -55,6 +58,31 @@ class Running:
     def seconds_left(self) -> float | None:
         """How much time there is, or None if there is no end to it."""
         return None if self.context.deadline is None else self.context.deadline - self.loop.time()
+
+    def stop(self) -> None:
+        """Have threads end it: what they are calling is cancelled, and nothing is called or asked any more."""
+        with self._lock:
+            self.stopped.set()
+            calls = [*self._calls]
+        for one in calls:
+            one.cancel()
+
+    def observation_from_thread(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool from a thread, as `observation` does; raises once it is stopped."""
+        with self._lock:
+            if self.stopped.is_set():
+                raise StoppedError
+            one = asyncio.run_coroutine_threadsafe(observation(self, name, arguments), self.loop)
+            self._calls.add(one)
+        try:
+            return one.result()
+        finally:
+            with self._lock:
+                self._calls.discard(one)
+
+
+class StoppedError(Exception):
+    """Nobody waits for this execution any more."""
 
 
 RUNNING: ContextVar[Running | None] = ContextVar("halflap_dspy_running", default=None)

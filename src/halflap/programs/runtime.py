@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from halflap.errors import ProgramBrokenError, ProgramError, ProgramFailedError, ProgramTimeoutError
 from halflap.programs.answers import Answers
 from halflap.programs.inputs import check_inputs
-from halflap.programs.outputs import plain, problems_of
+from halflap.programs.outputs import outputs_of
 from halflap.programs.running import RUNNING, Running
 from halflap.programs.secrecy import KeyFilter
 from halflap.schema import compile_schema
@@ -83,7 +83,10 @@ class Runtime:
         folder = None if config.cache == "off" else config.cache or data_dir / _CACHE_FOLDER
         self._answers = None if folder is None else Answers(folder)
         self._built: OrderedDict[tuple[str, ...], Built] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        """Held for a moment only, also on the loop."""
+        self._making = threading.RLock()
+        """Held for as long as DSPy takes, never on the loop."""
         self._model: Model | None = None
         self._filter: KeyFilter | None = None
 
@@ -91,13 +94,15 @@ class Runtime:
         """Build a program, unless it is built: takes seconds the first time, so never on the loop."""
         tools = self._tools(stored)
         key = _key(stored, tools)
-        with self._lock:
+        with self._making:
             found = self._recent(key)
             if found is None:
                 import_dspy(stored.name)
-                found = self._built[key] = _build(stored, tools)
-                while len(self._built) > _MOST_BUILT:
-                    self._built.popitem(last=False)
+                found = _build(stored, tools)
+                with self._lock:
+                    self._built[key] = found
+                    while len(self._built) > _MOST_BUILT:
+                        self._built.popitem(last=False)
             return found
 
     async def execute(self, stored: Stored, inputs: Mapping[str, Any], context: CallContext) -> Outcome:
@@ -124,16 +129,14 @@ class Runtime:
                 ended = time.perf_counter()
         except TimeoutError as error:
             if not clock.expired():
-                raise await self._failed(stored, error, running) from error
+                raise await self._failed(stored, error, running) from None
             raise ProgramTimeoutError(stored.name, round(time.perf_counter() - began, 1)) from None
         except ProgramError:
             raise
-        except Exception as error:
-            raise await self._failed(stored, error, running) from error
-        outputs = {
-            field.name: plain(prediction[field.name], field.schema) for field in stored.manifest.outputs
-        }
-        problems = problems_of(outputs, built.validator)
+        except Exception as error:  # noqa: BLE001  # whatever it was is told, and logged where it is a mistake
+            # Not from it: what it says may hold the key.
+            raise await self._failed(stored, error, running) from None
+        outputs, problems = outputs_of(prediction, stored.manifest.outputs, built.validator)
         if problems:
             await self._forget(running)
             told = "\n- ".join(["what the model gave is not what the manifest says:", *problems])
@@ -207,22 +210,22 @@ class Runtime:
         return self._config.lm
 
     async def _ready(self, stored: Stored) -> tuple[Built, Model]:
-        with self._lock:
-            found = self._recent(_key(stored, self._tools(stored)))
+        found = self._recent(_key(stored, self._tools(stored)))
         if found is not None and self._model is not None:
             return found, self._model
         return await asyncio.to_thread(lambda: (self.build(stored), self.model(stored.name)))
 
     def _recent(self, key: tuple[str, ...]) -> Built | None:
-        found = self._built.get(key)
-        if found is not None:
-            self._built.move_to_end(key)
+        with self._lock:
+            found = self._built.get(key)
+            if found is not None:
+                self._built.move_to_end(key)
         return found
 
     def model(self, name: str) -> Model:
         """Give the model, for a program of this name; not on the loop, since DSPy may have to be loaded."""
         lm = self._lm(name)
-        with self._lock:
+        with self._making:
             if self._model is None:
                 import_dspy(name)
                 from halflap.programs.model import make_model  # noqa: PLC0415  # imports DSPy

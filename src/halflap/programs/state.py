@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from halflap.programs.manifest import Manifest
 
-__all__ = ["STATE", "FieldText", "PredictorState", "State", "read_state", "write_state"]
+__all__ = ["STATE", "FieldText", "PredictorState", "State", "read_state", "size_of", "write_state"]
 
 STATE = "state.json"
 
@@ -97,6 +97,16 @@ def read_state(data: bytes, manifest: Manifest) -> State:
             return reader.read(value)
         reader.problems.wrong("", "an object", value)
     raise ProgramBrokenError(manifest.name, reader.problems.found)
+
+
+def size_of(demo: Mapping[str, Any]) -> int | None:
+    """Give how many bytes a demo takes as it is saved; None if it cannot be: no plain JSON, or too long."""
+    try:
+        text = json.dumps(demo, ensure_ascii=False, allow_nan=False)
+        read_json(text.encode())
+    except (TypeError, ValueError, RecursionError, UnreadableError):
+        return None
+    return len(text.encode()) if len(text) <= _LONGEST_DEMO else None
 
 
 def write_state(state: State, manifest: Manifest) -> bytes:

@@ -39,6 +39,7 @@ __all__ = ["Session"]
 
 logger = logging.getLogger(__name__)
 
+_MOST_AGAIN = 100
 _MOST_PAGES = 1_000
 _MOST_TOOLS = 20_000
 _MOST_ROUNDS = 10
@@ -169,6 +170,7 @@ class Session:
     async def list(self, server: str) -> Listing:
         """Ask for all tools, page by page; what cannot be used is left out with a warning."""
         definitions: list[Mapping[str, Any]] = []
+        again: list[Mapping[str, Any]] = []
         warnings: list[str] = []
         ttl: float | None = None
         cursor: str | None = None
@@ -180,7 +182,7 @@ class Session:
                 raw = await self._list_page(cursor)
                 page = raw.get("tools")
                 for definition in page if isinstance(page, list) else ():
-                    _take(definition, definitions, warnings, names)
+                    _take(definition, definitions, again, warnings, names)
                 ttl = _shorter(ttl, raw.get("ttlMs"))
                 following = raw.get("nextCursor")
                 if not isinstance(following, str) or following in cursors or len(definitions) > _MOST_TOOLS:
@@ -198,6 +200,7 @@ class Session:
             server_info=None if info is None else _introduction(info),
             ttl_seconds=ttl,
             repeated=tuple(name for name, times in names.items() if times > 1),
+            again=tuple(again[:_MOST_AGAIN]),
             warnings=tuple(warnings),
         )
 
@@ -331,9 +334,13 @@ def _introduction(info: types.Implementation) -> str:
 
 
 def _take(
-    definition: Any, definitions: list[Mapping[str, Any]], warnings: list[str], names: Counter[str]
+    definition: Any,
+    definitions: list[Mapping[str, Any]],
+    again: list[Mapping[str, Any]],
+    warnings: list[str],
+    names: Counter[str],
 ) -> None:
-    """Keep a definition that can be used, mended where the mend is plain."""
+    """Keep a definition that can be used, mended where the mend is plain; one of a name that is there already, by itself."""
     if (
         not isinstance(definition, dict)
         or not isinstance(definition.get("name"), str)
@@ -345,6 +352,7 @@ def _take(
     names[definition["name"]] += 1
     if names[definition["name"]] > 1:
         warnings.append(f"tool {shown!r} is listed twice; the second was left out")
+        again += [] if _unusable(definition) else [definition]
         return
     trouble = _unusable(definition)
     if trouble is not None:

@@ -71,6 +71,13 @@ _WRITTEN_TO = frozenset(
      "download dir", "download directory", "save dir", "save directory", "destination path", "target path"]
 )  # fmt: skip
 """What parameters are called that say where a result is written."""
+_TAKES_OUT = frozenset({"remove", "removes", "erase", "clear"})
+_TAKEN_OUT = frozenset(
+    ["accents", "background", "backgrounds", "diacritics", "emojis", "html", "markdown", "noise", "outliers", "punctuation", "silence",
+     "stopwords", "vocals", "watermark", "watermarks", "whitespace"]
+)  # fmt: skip
+_OF_WHAT = frozenset({"", "from", "of", "in"})
+"""`remove_background` gives another picture; `remove_background_job` ends something."""
 _LONGEST = 2_000
 
 
@@ -117,10 +124,21 @@ def _can_change(one: Entry) -> bool:
     return False
 
 
+def _destroys(one: Entry) -> bool:
+    """Say whether a tool is called as those are that destroy something; who takes it out of a copy does not."""
+    if not seems_to_destroy(one.ports):
+        return False
+    words = pieces_of(one.tool.original_name)
+    for before, word, behind in zip(words, words[1:], [*words[2:], ""], strict=False):
+        if before in _TAKES_OUT and word in _TAKEN_OUT and behind in _OF_WHAT:
+            return one.ports.is_destructive
+    return True
+
+
 def _destructive_not_annotated(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
         said = one.tool.annotations
-        if said.destructive is None and said.read_only is not True and seems_to_destroy(one.ports):
+        if said.destructive is None and said.read_only is not True and _destroys(one):
             yield Found(
                 one.name,
                 "",
@@ -133,13 +151,14 @@ def _destructive_not_annotated(server: Server, _: Limits) -> Iterator[Found]:
 
 def _annotation_contradicts_name(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
-        if one.tool.annotations.read_only is True and seems_to_destroy(one.ports):
+        if one.tool.annotations.read_only is True and _destroys(one):
+            also = " and `destructiveHint` to true" if one.tool.annotations.destructive is None else ""
             yield Found(
                 one.name,
                 "",
                 f"{one.shown} is annotated as one that only reads, and is called as one that destroys.",
-                f"Set `readOnlyHint` of {one.shown} to false, or rename it to what it reads.",
-                {"annotations": {"readOnlyHint": False}},
+                f"Set `readOnlyHint` of {one.shown} to false{also}, or rename it to what it reads.",
+                {"annotations": {"readOnlyHint": False, **({"destructiveHint": True} if also else {})}},
             )
 
 

@@ -158,6 +158,9 @@ def _entity_named_two_ways(server: Server, _: Limits) -> Iterator[Found]:
         kept, example_tool = visible(best, _LONGEST), spelled[best][0][0].shown
         for name, uses in spelled.items():
             for one, part in uses if name != best else ():
+                if best in part.beside:
+                    # What has both means two things by them.
+                    continue
                 yield Found(
                     one.name,
                     part.where,

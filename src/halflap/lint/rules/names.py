@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
+from unicodedata import combining, normalize
 
-from halflap.lint.rule import Found, Limits, Rule
+from halflap.lint.rule import Found, Limits, Rule, counted
 from halflap.lint.sample import TEXT, example, record, tool
 from halflap.schema import visible
 
@@ -17,28 +19,50 @@ if TYPE_CHECKING:
 __all__ = ["RULES"]
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
+_LETTER = re.compile(r"[A-Za-z]")
+_SPACES = {" ": "a space", "\n": "a line break", "\r": "a carriage return", "\t": "a tab"}
 _LONGEST = 100
 _MOST_SHOWN = 5
 
 
-def _name_characters(server: Server, _: Limits) -> Iterator[Found]:
+def _name_characters(server: Server, limits: Limits) -> Iterator[Found]:
+    better = {one.name: _better(one.tool.original_name, limits) for one in server.entries}
+    wanted = Counter(better.values())
     for one in server.entries:
         odd = dict.fromkeys(_ODD.findall(one.tool.original_name))
-        if odd or not one.tool.original_name:
-            shown = " ".join(
-                f"`{visible(letter, 20)}`" if letter.strip() else "a space"
-                for letter in list(odd)[:_MOST_SHOWN]
-            )
-            better = _ODD.sub("_", one.tool.original_name)[:64] or "a_name"
-            yield Found(
-                one.name,
-                "",
-                f"The name {one.shown} has characters that clients refuse: {shown}."
-                if odd
-                else "A tool has an empty name, which clients refuse.",
-                f"Rename it to `{better}`: letters A to Z, digits, `_` and `-`.",
-                {"name": better},
-            )
+        if not odd and one.tool.original_name:
+            continue
+        shown = " ".join(_shown(letter) for letter in list(odd)[:_MOST_SHOWN])
+        name = better[one.name]
+        # Which of several is called so, only their author can say.
+        is_free = bool(name) and wanted[name] == 1
+        taken = f"; `{name}` would be more than one tool's" if name and not is_free else ""
+        rename = f"Rename it to `{name}`" if is_free else "Give it a name of its own"
+        yield Found(
+            one.name,
+            "",
+            f"The name {one.shown} has characters that clients refuse: {shown}."
+            if odd
+            else "A tool has an empty name, which clients refuse.",
+            f"{rename}: letters A to Z, digits, `_` and `-`{taken}.",
+            {"name": name} if is_free else None,
+        )
+
+
+def _better(name: str, limits: Limits) -> str:
+    """Write a name in letters that clients take; nothing where that would not say what it said."""
+    if name and not _ODD.search(name):
+        return name
+    plain = "".join(letter for letter in normalize("NFKD", name) if not combining(letter))
+    written = _ODD.sub("_", plain.strip())
+    lost = sum(letter.isalnum() for letter in plain) - sum(letter.isalnum() for letter in written)
+    return "" if lost or not _LETTER.search(written) else written[: limits.name_length]
+
+
+def _shown(letter: str) -> str:
+    if letter.isspace():
+        return _SPACES.get(letter, f"a space (U+{ord(letter):04X})")
+    return f"`{visible(letter, 20)}`"
 
 
 def _name_too_long(server: Server, limits: Limits) -> Iterator[Found]:
@@ -49,7 +73,7 @@ def _name_too_long(server: Server, limits: Limits) -> Iterator[Found]:
                 one.name,
                 "",
                 f"The name {one.shown} has {size} characters; clients refuse more than {limits.name_length}.",
-                f"Shorten it by {size - limits.name_length} characters or more.",
+                f"Shorten it by {counted(size - limits.name_length, 'character')} or more.",
             )
 
 
@@ -63,7 +87,7 @@ def _prefixed_name_too_long(server: Server, limits: Limits) -> Iterator[Found]:
                 "",
                 f"With the prefix that clients put before it, `mcp__{visible(server.name, _LONGEST)}__`, {one.shown} has "
                 f"{prefixed} characters; {limits.name_length} are taken.",
-                f"Shorten {one.shown} by {prefixed - limits.name_length} characters or more, or configure the server under "
+                f"Shorten {one.shown} by {counted(prefixed - limits.name_length, 'character')} or more, or configure the server under "
                 "a shorter name.",
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halflap.lint.patch import patch_to
-from halflap.lint.rule import Example, Found, Limits, Rule
+from halflap.lint.rule import Example, Found, Limits, Rule, counted
 from halflap.lint.sample import TEXT, example, field, record, tool
 from halflap.lint.server import Breach, Seen
 from halflap.lint.suggest import drafted_schema
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halflap.lint.server import Entry, Server
+    from halflap.lint.suggest import Drafted
 
 __all__ = ["RULES"]
 
@@ -24,34 +25,34 @@ _LONGEST = 120
 def _no_output_schema(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
         if one.tool.output_schema is None:
+            drafted = drafted_schema(one)
             yield Found(
                 one.name,
                 "",
                 f"{one.shown} does not declare what it returns.",
-                f"Add `outputSchema` to {one.shown}. {_draft(one)}",
-                None if (drafted := drafted_schema(one)) is None else {"outputSchema": drafted.schema},
+                f"Add `outputSchema` to {one.shown}. {_draft(one, drafted)}",
+                None if drafted is None else {"outputSchema": drafted.schema},
             )
 
 
 def _empty_output_schema(server: Server, _: Limits) -> Iterator[Found]:
     for one in server.entries:
         if one.tool.output_schema is not None and not one.declares_output:
+            drafted = drafted_schema(one)
             yield Found(
                 one.name,
                 "output",
                 f"The output schema of {one.shown} names no field and no type.",
-                f"Name the fields in the `outputSchema` of {one.shown}, under `properties`. {_draft(one)}",
-                None
-                if (drafted := drafted_schema(one)) is None
-                else patch_to(one.tool.output_schema, drafted.schema),
+                f"Name the fields in the `outputSchema` of {one.shown}, under `properties`. {_draft(one, drafted)}",
+                None if drafted is None else patch_to(one.tool.output_schema, drafted.schema),
             )
 
 
-def _draft(one: Entry) -> str:
-    if one.seen.schema is None:
+def _draft(one: Entry, drafted: Drafted | None) -> str:
+    if drafted is None:
         return "Call it through Halflap, or read its logs with `halflap backfill`, and `halflap lint --suggest` drafts it."
     return (
-        f"What {one.seen.observations} results showed is drafted by `halflap lint --suggest`: "
+        f"What {counted(drafted.observations, 'result')} showed is drafted by `halflap lint --suggest`: "
         f"confidence {one.seen.confidence:.2f}."
     )
 

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from halflap.graph.words import words_of
-from halflap.lint.dates import format_told, is_date, names_day
+from halflap.lint.dates import format_told, is_date, kind_named
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import example, field, record, tool
-from halflap.lint.units import quantity_of, tells_unit, unit_of
+from halflap.lint.units import gives_unit, needs_unit, quantity_of, tells_units, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +43,11 @@ def _measured(server: Server) -> Iterator[tuple[Entry, Part, str, str]]:
 
 
 def _number_without_unit(server: Server, _: Limits) -> Iterator[Found]:
+    lacking: dict[str, list[tuple[Entry, Part, str]]] = {}
     for one, part, dimension, described in _measured(server):
-        if tells_unit(part, described, dimension):
-            continue
+        if needs_unit(part, described, dimension):
+            lacking.setdefault(one.name, []).append((one, part, dimension))
+    for one, part, dimension in (each for uses in lacking.values() for each in _untold(uses)):
         say = f"say in the description of {part.where} of {one.shown} what it is in: {_SAY[dimension]}"
         first = "Declare it, and " if part.is_seen else ""
         yield Found(
@@ -54,6 +56,22 @@ def _number_without_unit(server: Server, _: Limits) -> Iterator[Found]:
             f"{one.shown}: nothing says in what unit {part.shown} is.",
             f"{first}{say if first else say.capitalize()[:1] + say[1:]}; or put it into the name.",
         )
+
+
+def _untold(uses: list[tuple[Entry, Part, str]]) -> Iterator[tuple[Entry, Part, str]]:
+    """Leave out those of a tool's numbers whose unit a field beside them tells."""
+    about: dict[object, set[str]] = {}
+    for _, part, dimension in uses:
+        about.setdefault((part.side, part.path[:-1]), set()).add(dimension)
+    units: dict[object, list[Part]] = {}
+    for part in uses[0][0].parts:
+        if tells_units(part):
+            units.setdefault((part.side, part.path[:-1]), []).append(part)
+    for one, part, dimension in uses:
+        place = (part.side, part.path[:-1])
+        others = (unit for unit in units.get(place, ()) if unit.name != part.name)
+        if not any(gives_unit(unit, part, dimension, frozenset(about[place])) for unit in others):
+            yield one, part, dimension
 
 
 def _unit_differs(server: Server, _: Limits) -> Iterator[Found]:
@@ -95,27 +113,32 @@ def _with_currency(uses: list[tuple[Entry, Part, str]]) -> list[tuple[Entry, Par
 def _date_without_format(server: Server, _: Limits) -> Iterator[Found]:
     for one, part in _dates(server):
         if format_told(part, one.all_said_of(part)) is None:
-            kind = "date" if names_day(part) else "date-time"
+            kind = kind_named(part)
             yield Found(
                 one.name,
                 part.where,
                 f"{one.shown}: nothing says how the date {part.shown} is written.",
-                f'Add `"format": "{kind}"` to {part.where} of {one.shown}, or say in its description how it is written.',
-                {"format": kind},
+                f"Add {_format(kind)} to {part.where} of {one.shown}, or say in its description how it is written.",
+                None if kind is None else part.patched_with(format=kind),
             )
 
 
 def _date_format_in_prose(server: Server, _: Limits) -> Iterator[Found]:
     for one, part in _dates(server):
-        kind = format_told(part, one.all_said_of(part))
-        if kind in {"date", "date-time"}:
+        told = format_told(part, one.all_said_of(part))
+        if told in {"date", "date-time", "iso"}:
+            kind = None if told == "iso" else told
             yield Found(
                 one.name,
                 part.where,
                 f"{one.shown}: that {part.shown} is written as ISO 8601 stands in its description alone.",
-                f'Add `"format": "{kind}"` to {part.where} of {one.shown}.',
-                {"format": kind},
+                f"Add {_format(kind)} to {part.where} of {one.shown}.",
+                None if kind is None else part.patched_with(format=kind),
             )
+
+
+def _format(kind: str | None) -> str:
+    return f'`"format": "{kind}"`' if kind else '`"format": "date"`, or `"date-time"` where it has a time,'
 
 
 def _dates(server: Server) -> Iterator[tuple[Entry, Part]]:

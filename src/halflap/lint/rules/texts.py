@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.lint.rule import Found, Limits, Rule
+from halflap.lint.rule import Found, Limits, Rule, counted
 from halflap.lint.sample import TEXT, example, field, listed, record, tool
 from halflap.schema import visible
 
@@ -56,6 +56,30 @@ _QUOTED = re.compile(r"['\"`]([\w.+/-]{1,30})['\"`]")
 _EXAMPLES = re.compile(
     r"e\.?g\.|for example|such as|for instance|例如|比如|\betc\b|\.\.\.|…|like ['\"`]", re.IGNORECASE
 )
+_OPEN = re.compile(
+    r"\bany (?:other|valid|string|text|url|number|name)\b|\bothers? (?:\w+ )?(?:is|are|may|can)\b"
+    r"|\b(?:custom|other|additional|further|arbitrary) (?:values?|names?|strings?|ones?|types?|formats?|options)\b|\bamong others\b"
+    r"|\b(?:options|values|choices) includ(?:e|ing)\b|\bas well as\b|\bcan also be\b|\bfree[- ]?(?:form|text)\b",
+    re.IGNORECASE,
+)
+"""By these, a text says that there are other values."""
+_SEVERAL = re.compile(
+    r"\bone or more\b|\bmultiple\b|\bseveral\b|\bany (?:of|combination)\b|\bcombin(?:e|ed|ation)"
+    r"|\b(?:comma|space|pipe|semicolon)[- ](?:separated|delimited)|\bseparated by\b",
+    re.IGNORECASE,
+)
+"""By these, that several are written into one text."""
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|no|none|neither|cannot|except|excluding|excludes?|other than|rather than|instead of|anything but|unless|avoid"
+    r"|without|forbidden|reserved)\b|n['\u2019]t\b)[^.;:!?]*$",
+    re.IGNORECASE,
+)
+"""Before a list, these make it one of what a value is not."""
+_GOES_ON = re.compile(
+    r"\s*(?:\([^()]{0,60}\))?\s*[,/|;(]?\s*(?:or|and|plus)\b(?!\s+(?:defaults?|is|are|it|if|when|the default|null|left|omitted|omit)\b)",
+    re.IGNORECASE,
+)
+"""Behind a list, these lead to what else a value may be."""
 _FEWEST = 2
 _SUCCESS = frozenset({"success", "ok"})
 _LONGEST_READ = 1_000
@@ -80,7 +104,7 @@ def _description_too_long(server: Server, limits: Limits) -> Iterator[Found]:
                 one.name,
                 "",
                 f"The description of {one.shown} has {size:,} bytes; {limits.description_bytes:,} are enough.",
-                f"Shorten the description of {one.shown} by {size - limits.description_bytes:,} bytes: leave what it does and when "
+                f"Shorten the description of {one.shown} by {counted(size - limits.description_bytes, 'byte')}: leave what it does and when "
                 "to use it, put what is said of a parameter into that parameter's `description`, and the rest into a resource.",
             )
 
@@ -124,33 +148,65 @@ def _enum_in_prose(server: Server, _: Limits) -> Iterator[Found]:
         for part in one.inputs:
             if part.kinds != {"string"} or part.values or part.said.get("pattern"):
                 continue
-            values = _values_in(one.description_of(part))
-            if values:
+            described = one.description_of(part)
+            values = (
+                ()
+                if not part.is_list and _SEVERAL.search(described[:_LONGEST_READ])
+                else _values_in(described)
+            )
+            default = part.said.get("default")
+            given = default if isinstance(default, list) else [default]
+            # What is given without being asked has to be among them.
+            if values and all(each is None or each in values for each in given):
                 shown = ", ".join(f'"{value}"' for value in values)
                 yield Found(
                     one.name,
                     part.where,
                     f"{one.shown}: the values of {part.shown} are listed in its description alone.",
                     f'Add `"enum": [{visible(shown, 300)}]` to {part.where} of {one.shown}.',
-                    {"enum": [*values, None] if part.takes_null else list(values)},
+                    part.patched_with(enum=[*values, None] if part.takes_null else list(values)),
                 )
 
 
 def _values_in(text: str) -> tuple[str, ...]:
-    """Give the values that a text lists as all that there are; not those that it has as examples."""
+    """Give the values that a text lists as all that there are; not those that it has as examples, or as some of them."""
     # Without long runs of spaces, which the patterns would try to divide in every way.
     text = " ".join(text[:_LONGEST_READ].split())
-    if _EXAMPLES.search(text):
+    if _EXAMPLES.search(text) or _OPEN.search(text):
         return ()
+    found = _quoted_values(text) or _values_in_brackets(text) or _bare_values(text)
+    if found is None or _NEGATED.search(text[: found.start]) or _GOES_ON.match(text[found.end :]):
+        return ()
+    return tuple(dict.fromkeys(found.values)) if len(set(found.values)) >= _FEWEST else ()
+
+
+class _Listed(NamedTuple):
+    """A list of values, and where in a text it is, with what leads to it."""
+
+    values: list[str]
+    start: int
+    end: int
+
+
+def _quoted_values(text: str) -> _Listed | None:
     found = _LISTED.search(text)
-    values = _QUOTED.findall(found["list"]) if found else _EACH.findall(text) or _bare_values(text)
-    return tuple(dict.fromkeys(values)) if len(set(values)) >= _FEWEST else ()
+    if found is None:
+        return None
+    values = list(_QUOTED.finditer(text, found.start("list"), found.end("list")))
+    return _Listed([one[1] for one in values], found.start(), values[-1].end())
 
 
-def _bare_values(text: str) -> list[str]:
+def _values_in_brackets(text: str) -> _Listed | None:
+    values = list(_EACH.finditer(text))
+    return _Listed([one[1] for one in values], values[0].start(), values[-1].end()) if values else None
+
+
+def _bare_values(text: str) -> _Listed | None:
     found = _BARE.search(text) or _BARS.search(text)
     values = _BETWEEN.split(found["list"]) if found else []
-    return [] if _KINDS.issuperset(one.lower() for one in values) else values
+    if found is None or _KINDS.issuperset(one.lower() for one in values):
+        return None
+    return _Listed(values, found.start(), found.end("list"))
 
 
 _CITY = record("city", city=field("string", "The city, as in `Berlin`."))

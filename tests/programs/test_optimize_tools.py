@@ -1,0 +1,258 @@
+"""Optimising a ReAct over tools of the catalogue: DSPy's threads call them through the gateway, as everything is called."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import CallContext, Gateway
+from halflap.errors import HalflapError, ProgramTimeoutError, ToolRefusedError
+from halflap.programs.examples import Example
+from halflap.programs.library import Library
+from halflap.programs.metrics import find_metric
+from halflap.programs.optimize import optimize
+from halflap.programs.runtime import Runtime
+from programs.chat_server import Asked, chatting
+from programs.running import configured, predictor, stored
+from support import python_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from halflap.programs.library import Stored
+    from halflap.programs.optimize import Progress
+    from halflap.values import Tool
+    from programs.chat_server import ChatServer
+
+pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
+
+ECHO, SLEEP, COUNT = (f"mcp__desk__{name}" for name in ("echo", "sleep", "cancelled_count"))
+EXAMPLES = [Example({"question": f"word {n}"}, {"reply": f"WORD {n}"}) for n in range(6)]
+
+
+class Learner:
+    """A model that has the tool say the question, and repeats it in capitals once demos or instructions show how."""
+
+    def __init__(self) -> None:
+        self.tool = ECHO
+        self.arguments: Callable[[str], dict[str, Any]] = lambda question: {"text": question}
+        self.observed: set[str] = set()
+
+    def __call__(self, asked: Asked) -> dict[str, Any]:
+        if "question" not in asked.inputs:
+            return dict.fromkeys(asked.wanted, "Answer in CAPITALS.")
+        if "next_tool_name" not in asked.wanted:
+            said = asked.inputs["observation_0"]
+            self.observed.add(said)
+            knows = len(asked.messages) > 2 or "CAPITALS" in asked.messages[0]["content"]
+            return {"reasoning": "I asked.", "reply": said.upper() if knows else said}
+        if "observation_0" in asked.last:
+            return {"next_thought": "Enough.", "next_tool_name": "finish", "next_tool_args": {}}
+        arguments = self.arguments(asked.inputs["question"])
+        return {"next_thought": "Ask.", "next_tool_name": self.tool, "next_tool_args": arguments}
+
+
+class Story:
+    """A gateway with a server, a library with a ReAct, and a model."""
+
+    def __init__(self, gateway: Gateway, runtime: Runtime, library: Library, learner: Learner) -> None:
+        self.gateway, self.runtime, self.library, self.learner = gateway, runtime, library, learner
+        self.model: ChatServer
+        self.phase = ""
+
+    def told(self, progress: Progress) -> None:
+        self.phase = progress.phase
+
+    async def optimize(self, context: CallContext, **settings: Any) -> Any:
+        program = await self.stored()
+        return await optimize(
+            program, self.library, self.runtime, examples=EXAMPLES, context=context, progress=self.told,
+            metric=find_metric("exact", program.manifest), budget=30, **settings,
+        )  # fmt: skip
+
+    async def stored(self) -> Stored:
+        return (await asyncio.to_thread(self.library.read)).find("asker")
+
+    async def calls(self, name: str) -> list[Any]:
+        """Give the calls of a tool that are on the record, but for the one that had it listed."""
+        return [
+            one for one in await self.gateway.recent_calls(500) if one.tool == name and one.run == "run-1"
+        ]
+
+
+async def saved(folder: Path, *tools: str) -> Library:
+    """Make a library with a ReAct over these tools."""
+    program = stored("asker", predictors=[predictor("ask", "ReAct", tools=[*tools], max_iterations=4)])
+    library = Library(folder)
+    await asyncio.to_thread(library.save, program.manifest, program.state)
+    return library
+
+
+@asynccontextmanager
+async def telling(folder: Path, **settings: Any) -> AsyncIterator[Story]:
+    server = python_server("desk", "swift.py", protocol="legacy")
+    async with Gateway.open({"servers": [server], **settings}) as gateway:
+        await gateway.call(COUNT)
+
+        def find(name: str) -> Tool | None:
+            try:
+                return gateway.snapshot.find(name)
+            except HalflapError:
+                return None
+
+        library = await saved(folder / "library", ECHO, SLEEP)
+        learner = Learner()
+        with chatting(learner) as model:
+            runtime = Runtime(configured(model.url), call=gateway.call_tool, tool=find, data_dir=folder)
+            story = Story(gateway, runtime, library, learner)
+            story.model = model
+            try:
+                yield story
+            finally:
+                await runtime.aclose()
+        assert not model.failures
+
+
+@pytest.mark.parametrize("optimizer", ["BootstrapFewShot", "GEPA"])
+def test_every_call_is_on_the_record_of_whoever_optimises(
+    optimizer: Any, run: Callable[..., Any], tmp_path: Path
+) -> None:
+    async def story() -> None:
+        async with telling(tmp_path) as told:
+            # Where DSPy's threads call a tool, it is recorded as the calls are that measure on the loop.
+            found = await told.optimize(CallContext("ann", "run-1", "parent-1"), optimizer=optimizer)
+            assert (found.old_score, found.score) == (0.0, 1.0)
+            calls = await told.calls("echo")
+            assert {(one.principal, one.parent, one.outcome) for one in calls} == {("ann", "parent-1", "ok")}
+            # Two measure the old, and four or more are learned from.
+            assert len(calls) >= 6
+            assert told.learner.observed == {example.inputs["question"] for example in EXAMPLES}
+            again = await told.runtime.execute(found.stored, {"question": "now"}, CallContext("ann", "run-2"))
+            assert again.outputs == {"reply": "NOW"}
+
+    run(story())
+
+
+def test_what_may_not_be_called_is_not_called_from_threads_either(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    asked_in: set[int] = set()
+
+    def rule(tool: Tool) -> None:
+        asked_in.add(threading.get_ident())
+        raise ToolRefusedError(f"Nobody has confirmed {tool.name}.")
+
+    async def story() -> None:
+        async with telling(tmp_path) as told:
+            found = await told.optimize(CallContext("ann", "run-1", rule=rule))
+            assert (found.old_score, found.score) == (0.0, 0.0)
+            calls = await told.calls("echo")
+            assert {one.outcome for one in calls} == {"tool-refused"}
+            assert told.learner.observed == {f"Error: Nobody has confirmed {ECHO}."}
+            assert asked_in == {threading.get_ident()}, "the policy is asked on the loop alone"
+
+    run(story())
+
+
+def slow_once_it_learns(told: Story) -> None:
+    """Have the model call a tool that takes half a minute, once DSPy's own threads are at work."""
+    quick = told.learner.arguments
+
+    def arguments(question: str) -> dict[str, Any]:
+        if told.phase != "optimising":
+            told.learner.tool = ECHO
+            return quick(question)
+        told.learner.tool = SLEEP
+        return {"seconds": 30}
+
+    told.learner.arguments = arguments
+
+
+async def ended(told: Story, began: float) -> None:
+    """Wait for what was going on, and see that all of it has ended: the call too, at the server's."""
+    assert time.monotonic() - began < 20
+    for _ in range(100):
+        if (await told.gateway.call(COUNT)).text not in {"0", '{"result": 0}'}:
+            break
+        await asyncio.sleep(0.05)
+    asked = told.model.count
+    calls = await told.calls("sleep")
+    assert len(calls) == 1
+    await asyncio.sleep(0.3)
+    assert (told.model.count, len(await told.calls("sleep"))) == (asked, 1)
+    assert (await told.stored()).versions == ("1.0.0",)
+
+
+def test_the_time_of_whoever_optimises_is_kept_by_threads_too(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    async def story() -> None:
+        async with telling(tmp_path) as told:
+            # So that what takes long the first time is over.
+            await told.runtime.execute(await told.stored(), EXAMPLES[0].inputs, CallContext())
+            slow_once_it_learns(told)
+            began = time.monotonic()
+            deadline = asyncio.get_running_loop().time() + 4
+            with pytest.raises(ProgramTimeoutError):
+                await told.optimize(CallContext("ann", "run-1", deadline=deadline))
+            await ended(told, began)
+
+    run(story())
+
+
+def test_what_is_cancelled_calls_nothing_more_from_any_thread(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    async def story() -> None:
+        async with telling(tmp_path) as told:
+            slow_once_it_learns(told)
+            began = time.monotonic()
+            task = asyncio.create_task(told.optimize(CallContext("ann", "run-1")))
+            while told.learner.tool != SLEEP:
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.3)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await ended(told, began)
+            (call,) = await told.calls("sleep")
+            assert call.outcome == "cancelled"
+
+    run(story())
+
+
+def test_demos_that_are_too_long_to_be_saved_cost_nothing_else(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    """What a tool gives is part of a ReAct's demos."""
+    big = "mcp__desk__big"
+
+    async def story() -> None:
+        async with telling(tmp_path) as told:
+            told.library = await saved(tmp_path / "other", big)
+
+            def answer(asked: Asked) -> dict[str, Any]:
+                if "next_tool_name" not in asked.wanted:
+                    return {"reasoning": "So it is.", "reply": asked.inputs["question"].upper()}
+                over = "observation_2" in asked.last
+                return {
+                    "next_thought": "On.",
+                    "next_tool_name": "finish" if over else big,
+                    "next_tool_args": {} if over else {"bytes": 60_000},
+                }
+
+            told.model.answer = answer
+            found = await told.optimize(CallContext("ann", "run-1"))
+            assert found.score == 1.0
+            kept = found.stored.state.predictors
+            # Of what was learned, the first steps, before anything had been called, are short enough.
+            assert kept["ask.extract.predict"].demos == ()
+            assert all(len(str(demo)) < 100_000 for demo in kept["ask.react"].demos)
+
+    run(story())
