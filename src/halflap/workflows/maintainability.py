@@ -41,7 +41,8 @@ def measures(net: Net, layout: Layout, structure: Structure | None) -> tuple[Mea
         gateways += len(incoming[node]) > 1
     nodes = len(net.tasks) + len(net.conditions)
     size = nodes - 2
-    density = len(net.flows) / (nodes * (nodes - 1))
+    fewest, most = nodes - 1, nodes * (nodes - 1)
+    density = (len(net.flows) - fewest) / (most - fewest)
     nesting = max(deep(link.way.piece) for link in layout.links)
     loose = 0
     if layout.piece is None:

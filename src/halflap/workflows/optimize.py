@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from halflap.errors import WorkflowError
@@ -124,7 +124,7 @@ def optimize(
         problems.append(("engine", "gepa is not installed; `pip install 'halflap[gepa]'` brings it."))
     if problems:
         raise WorkflowError(problems, "The workflow can't be optimised like this.")
-    _sound_enough(net, bound)
+    dead = _sound_enough(net, bound)
     layout = layout_of(net)
     ground = Ground(wanted.facts(net), wanted)
     evaluator = Evaluator(ground, layout, aim, patterns, bound)
@@ -134,11 +134,26 @@ def optimize(
         notes.append(f"Nothing was changed. {ground.facts.untouchable}")
     else:
         came = genetic.genetic_search(evaluator, seed) if used == "gepa" else beam_search(evaluator)
-    return _finished(evaluator, came, used, seed, notes)
+    found = _finished(evaluator, came, used, seed, notes)
+    left = [f"'{task}'" for task in dead if task in found.net.tasks]
+    if not left:
+        return found
+    note = f"{', '.join(left)} can never be done, and could not be taken out: the result is not sound."
+    return replace(found, notes=(*found.notes, note))
 
 
-def _sound_enough(net: Net, bound: Bound | None) -> None:
-    """Refuse what is not sound; tasks that are never done can be taken out."""
+def _sound_enough(net: Net, bound: Bound | None) -> list[str]:
+    """Refuse what is not sound, or of which nothing is seen; give the tasks that are never done, which can be taken out."""
+    if all(task.label is None for task in net.tasks.values()):
+        raise WorkflowError(
+            [
+                (
+                    "tasks",
+                    "None of them has a label, so nothing is seen of any case. Give those a label that do something.",
+                )
+            ],
+            f"The workflow {net.id!r} can't be optimised: nothing could be compared.",
+        )
     judged = soundness(Study(net, bound))
     wrong = [one for one in judged.failures if one.kind != "dead_task"]
     if wrong:
@@ -151,6 +166,7 @@ def _sound_enough(net: Net, bound: Bound | None) -> None:
             [("", judged.problem or "")],
             f"Whether the workflow {net.id!r} is sound is not known, so it is not touched.",
         )
+    return [one.task for one in judged.failures if one.task is not None]
 
 
 def _finished(

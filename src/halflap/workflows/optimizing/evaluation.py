@@ -35,6 +35,7 @@ Target = Literal["performance", "behavioral", "balanced"]
 FLOOR = 0.8
 """How much of the footprint a balanced optimisation keeps."""
 _CLOSE = 1e-9
+_ENDLESS = 1e12
 _DIGITS = 9
 
 
@@ -162,7 +163,7 @@ class Evaluator:
         patterns: tuple[float, ...],
         excess: tuple[float, float],
     ) -> tuple[float, ...]:
-        time = round(times.makespan or 0.0, _DIGITS)
+        time = _ENDLESS if times.makespan is None else round(times.makespan, _DIGITS)
         cost = round(times.cost or 0.0, _DIGITS)
         steer = round(-sum(patterns) / len(patterns), _DIGITS) if patterns else 0.0
         if self.target == "behavioral":

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from halflap.workflows.form import write_net
-from halflap.workflows.optimizing.search import Move, budget
+from halflap.workflows.optimizing.search import NEW_OF_EACH, Move, budget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,14 +52,22 @@ class _Adapter:
     evaluator: Evaluator
     came: dict[Layout, Move] = field(default_factory=dict)
     layouts: dict[str, Layout] = field(default_factory=dict)
+    texts: dict[Layout, str] = field(default_factory=dict)
     offered: dict[Layout, list[Layout]] = field(default_factory=dict)
     """What can be made of each, the best first; then what can be made of that."""
     taken: set[Layout] = field(default_factory=set)
+    open: list[tuple[tuple[float, ...], int, Layout]] = field(default_factory=list)
+    """What was seen and never gone on from, the best first."""
     propose_new_texts: None = None
 
     def text(self, found: Evaluation) -> str:
-        text = json.dumps(write_net(found.net), sort_keys=True, ensure_ascii=False)
-        self.layouts.setdefault(text, found.layout)
+        text = self.texts.get(found.layout)
+        if text is None:
+            text = json.dumps(write_net(found.net), sort_keys=True, ensure_ascii=False)
+            # Two that are written the same may still be different pieces, of which different things can be made.
+            text += " " * sum(one.rstrip() == text for one in self.layouts)
+            self.texts[found.layout] = text
+            self.layouts[text] = found.layout
         return text
 
     def evaluate(
@@ -101,7 +110,7 @@ class _Adapter:
         layout = self.layouts[candidate[_COMPONENT]]
         if layout not in self.offered:
             self.offered[layout] = self._neighbours(layout)
-        new = self._better(layout)
+        new = self._better(layout) or self._elsewhere()
         if new is None:
             return {}
         self.taken.add(new)
@@ -124,17 +133,39 @@ class _Adapter:
             below += [one for one in self.offered[unseen] if one not in known and one != layout]
         return next((one for one in below if one not in self.taken), None)
 
+    def _elsewhere(self) -> Layout | None:
+        """Go on from the best that was seen anywhere and never gone on from: what is better in everything may be a dead end."""
+        seen = self.evaluator.found
+        offer = None
+        for _ in range(_LOOK_AHEAD):
+            start = None
+            while self.open and start is None:
+                layout = heappop(self.open)[2]
+                start = None if layout in self.offered else layout
+            if start is None or self.evaluator.evaluations >= budget(self.evaluator):
+                break
+            self.offered[start] = self._neighbours(start)
+            fresh = next((one for one in self.offered[start] if one not in self.taken), None)
+            if fresh is not None and (offer is None or seen[fresh].rank < seen[offer].rank):
+                offer = fresh
+        return offer
+
     def _neighbours(self, layout: Layout) -> list[Layout]:
         found: list[Evaluation] = []
         most = budget(self.evaluator)
+        if self.evaluator.evaluations >= most or len(self.offered) >= most // NEW_OF_EACH:
+            return []
         for new, what, change in self.evaluator.neighbours(layout):
             if self.evaluator.evaluations >= most:
                 break
             if new != self._start and new not in self.came:
                 self.came[new] = Move(layout, new, change, what)
+            fresh = new not in self.evaluator.found
             one = self.evaluator.evaluate(new)
             if one.refused is None:
                 found.append(one)
+                if fresh:
+                    heappush(self.open, (one.rank, self.evaluator.evaluations, new))
         found.sort(key=lambda one: one.rank)
         return [one.layout for one in found]
 

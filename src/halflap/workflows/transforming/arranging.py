@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from halflap.workflows.maintainability import deep
 from halflap.workflows.pieces.piece import Branching, Way, parts_of, series
-from halflap.workflows.timing.critical import Atoms, fused
+from halflap.workflows.timing.critical import Atoms, critical_path, fused
 from halflap.workflows.transforming.ground import each_piece, each_stretch, named
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ __all__ = ["parallelise", "serialise"]
 
 _EVERY_CUT = 8
 """Up to how many atoms all ways to cut them are tried."""
+_FEW = 5
+"""Up to how many the first cut that takes no longer than it must is not taken for the best."""
 _ALL_WINDOWS = 8
 _SOME_WINDOWS = 24
 _CLOSE = 1e-9
@@ -73,12 +75,17 @@ def _arranged(
 
 def _anew(ground: Ground, old: Piece) -> Iterator[Piece]:
     """Give a piece arranged anew, for each number of things that may be done at once."""
+    if ground.timing.expected(old) <= critical_path(ground.facts, old) + _CLOSE:
+        return
     arranger = _Arranger(ground, old)
     most = ground.constraints.max_parallel
     widths: list[int | None] = [None] if most is None else [None, *range(most, 1, -1)]
     seen = {old}
     for width in widths:
-        new = arranger.best(arranger.everything, width)
+        key = (arranger.numbers, tuple(arranger.needs), width)
+        if key not in ground.found:
+            ground.found[key] = arranger.best(arranger.everything, width)
+        new = ground.found[key]
         if new in seen or ground.timing.expected(new) >= ground.timing.expected(old) - _CLOSE:
             continue
         seen.add(new)
@@ -90,16 +97,27 @@ class _Arranger:
         self.timing = ground.timing
         found = Atoms(piece)
         needed = found.needed(ground.facts)
+        numbers = [ground.facts.number(one) for one in found.atoms]
         # A condition or silent task that does nothing would be a branch of its own.
-        keep = [at for at, one in enumerate(found.atoms) if not self._idle(ground, one)]
-        place = {at: new for new, at in enumerate(keep)}
-        self.atoms = [found.atoms[at] for at in keep]
-        self.needs = [sum(1 << place[other] for other in place if needed[at] >> other & 1) for at in keep]
-        self.needed_by = [0] * len(keep)
+        left = [at for at, one in enumerate(found.atoms) if not self._idle(ground, one)]
+        left.sort(key=lambda at: numbers[at])
+        # The same atoms come in the same order, however they stood, so that they are arranged once.
+        order: list[int] = []
+        done = ~sum(1 << at for at in left)
+        while left:
+            at = next(at for at in left if not needed[at] & ~done)
+            left.remove(at)
+            order.append(at)
+            done |= 1 << at
+        place = {at: new for new, at in enumerate(order)}
+        self.atoms = [found.atoms[at] for at in order]
+        self.numbers = tuple(numbers[at] for at in order)
+        self.needs = [sum(1 << place[other] for other in place if needed[at] >> other & 1) for at in order]
+        self.needed_by = [0] * len(order)
         for at, needs in enumerate(self.needs):
             for other in _bits(needs):
                 self.needed_by[other] |= 1 << at
-        self.everything = (1 << len(keep)) - 1
+        self.everything = (1 << len(order)) - 1
         self._best: dict[tuple[int, int | None], Piece] = {}
 
     @staticmethod
@@ -123,11 +141,14 @@ class _Arranger:
         groups = self._groups(mask)
         if len(groups) > 1:
             return min((in_order, self._beside(groups, width)), key=self._key)
-        return min(
-            (series((self.best(cut, width), self.best(mask & ~cut, width))) for cut in self._cuts(mask)),
-            key=self._key,
-            default=in_order,
-        )
+        least = self._length(mask) + _CLOSE
+        found = in_order
+        for cut in self._cuts(mask):
+            new = series((self.best(cut, width), self.best(mask & ~cut, width)))
+            found = min((found, new), key=self._key)
+            if self.timing.expected(found) <= least and len(listed) > _FEW:
+                break
+        return found
 
     def _key(self, piece: Piece) -> tuple[float, int, int]:
         return round(self.timing.expected(piece), 9), deep(piece), len(parts_of(piece))

@@ -32,6 +32,8 @@ class Ground:
     timing: Timing = field(init=False)
     arranged: dict[Piece, tuple[Piece, ...]] = field(default_factory=dict)
     """What came of arranging a piece anew, so that it is done once."""
+    found: dict[tuple[tuple[int, ...], tuple[int, ...], int | None], Piece] = field(default_factory=dict)
+    """The same, by what was arranged, what needs what, and how many may be done at once."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timing", Timing(self.facts))
