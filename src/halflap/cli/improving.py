@@ -101,7 +101,7 @@ def optimize_workflow(
         typer.Option(
             "--target",
             "-t",
-            help="behavioral keeps the traces as they are, performance takes every change that is permitted, balanced those that keep most of the footprint.",
+            help="What it is to be better in: behavioral keeps the traces as they are, performance takes every change that is permitted, balanced those that keep most of the footprint.",
         ),
     ] = Target.BALANCED,
     pattern: PatternsOption = None,
@@ -125,7 +125,11 @@ def optimize_workflow(
     seed: Annotated[int, typer.Option("--seed", help="The same gives the same answer.")] = 0,
     engine: Annotated[
         Search | None,
-        typer.Option("--engine", help="gepa, where it is installed, or beam.", show_default=False),
+        typer.Option(
+            "--engine",
+            help="What looks for it: gepa, which is the default where it is installed, or beam.",
+            show_default=False,
+        ),
     ] = None,
     net: NetOption = None,
     output: OutputOption = None,

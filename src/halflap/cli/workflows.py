@@ -140,7 +140,7 @@ def compare(
         typer.Option(
             "--mode",
             "-m",
-            help="strict: the same traces. balanced: 0.8 of the footprint agrees, and no dependent order is reversed. lenient: 0.5, and the same activities.",
+            help="How alike they have to be. strict: the same traces. balanced: 0.8 of the footprint agrees, and no dependent order is reversed. lenient: 0.5, and the same activities.",
         ),
     ] = Mode.BALANCED,
     as_json: JsonOption = False,
@@ -174,7 +174,9 @@ def render(
     form: Annotated[
         Picture | None,
         typer.Option(
-            "--format", "-f", help="mermaid, which is the default, or svg; else as the file's name ends."
+            "--format",
+            "-f",
+            help="How it is drawn: mermaid or svg; by default as the file's name says, else mermaid.",
         ),
     ] = None,
     net: NetOption = None,
