@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halflap.errors import WorkflowError
+from halflap.workflows.form import read_net
+from halflap.workflows.running.runnable import check_runnable
 from workflows.tooled import Played, net, task
 
 
@@ -134,3 +139,16 @@ def test_names_of_tasks_and_values_stay_names_and_values(name: str, value: str) 
     workflow["flows"] = [{"from": "i", "to": name}, {"from": name, "to": "o"}]
     found = Played(workflow)
     assert (found.trace, found.results[name]["what"]) == ([name], value)
+
+
+@pytest.mark.parametrize("levels", [40, 60, 2_000])
+def test_what_is_nested_deeper_than_a_program_can_say_is_refused(levels: int) -> None:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    workflow = net(task("a", what=value), flows="i>a a>o")
+    if levels > 50:
+        with pytest.raises(WorkflowError, match=r"tasks\[0\].arguments: It is nested too deeply"):
+            check_runnable(read_net(workflow), {})
+    else:
+        assert Played(workflow).results["a"]["what"] == value

@@ -177,6 +177,20 @@ def test_after_a_crash_what_was_done_is_not_done_again(runs: Runs, home: Path) -
     assert not journal.exists()
 
 
+def test_a_suggestion_over_a_demo_server_is_a_net_that_runs(tmp_path: Path) -> None:
+    config = tmp_path / "halflap.json"
+    server = {"command": sys.executable, "args": ["-m", "halflap.demo.sales"]}
+    config.write_text(json.dumps({"mcpServers": {"sales": server}}))
+    asked = ["suggest", "--want", "customer_details", "--have", "customer_id", "--net", "-c", str(config)]
+    suggested = CliRunner().invoke(app, asked)
+    assert suggested.exit_code == 0, suggested.stderr
+    (step,) = json.loads(suggested.stdout)["tasks"]
+    run = ["workflow", "run", "-", "--arg", "customer_id=CUST-001", "-c", str(config)]
+    found = CliRunner().invoke(app, run, input=suggested.stdout)
+    assert found.exit_code == 0, found.stderr
+    assert json.loads(found.stdout)[step["id"]]["name"] == "Acme Corp"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

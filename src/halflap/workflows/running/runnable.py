@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError
 from halflap.workflows.predicates import names, parse
-from halflap.workflows.running.values import references, sources
+from halflap.workflows.running.values import DEEPEST, references, sources, too_deep
 from halflap.workflows.soundness import soundness
 from halflap.workflows.study import Study
 from halflap.workflows.suggested import EACH, PAGES, SOME
@@ -38,12 +38,10 @@ _BEYOND = {
 
 def check_runnable(net: Net, arguments: Mapping[str, Any]) -> None:
     """Raise a `WorkflowError` with every reason why a workflow cannot be run."""
-    problems = [
-        *_tasks(net),
-        *_choices(net),
-        *_kept(net),
-        *_names(net, arguments),
-    ]
+    problems = _nested(net, arguments)
+    if not problems:
+        problems += _names(net, arguments)
+    problems += [*_tasks(net), *_choices(net), *_kept(net)]
     what = f"The workflow {net.id!r} cannot be run."
     try:
         judged = soundness(Study(net))
@@ -68,6 +66,14 @@ def _tasks(net: Net) -> Iterator[tuple[str, str]]:
         elif not task.tool.startswith(_PREFIXES) or not task.tool.isidentifier():
             message = f"{task.tool!r} is not the name of a tool. Write it as `halflap list` does: mcp__<server>__<tool>."
             yield f"tasks[{at}].tool", message
+
+
+def _nested(net: Net, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Find what is nested too deeply to be looked at any further."""
+    message = f"It is nested too deeply: it may have {DEEPEST} levels. Let a tool make it."
+    places = {f"tasks[{at}].arguments": task.arguments for at, task in enumerate(net.tasks.values())}
+    given = {f"--arg {name}": value for name, value in arguments.items()}
+    return [(path, message) for path, value in {**places, **given}.items() if too_deep(value)]
 
 
 def _choices(net: Net) -> Iterator[tuple[str, str]]:

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 
     from halflap.workflows.net import Net
 
-__all__ = ["reference", "references", "sources", "wrapped"]
+__all__ = ["DEEPEST", "reference", "references", "sources", "too_deep", "wrapped"]
 
+DEEPEST = 50
+"""How many levels an argument may have."""
 _FROM, _VALUE = "from", "value"
 
 
@@ -24,6 +26,20 @@ def reference(value: Any) -> tuple[str, ...] | None:
 def wrapped(value: Any) -> bool:
     """Say whether it is `{"value": …}`, which stands for what is in it, whatever that looks like."""
     return isinstance(value, dict) and set(value) == {_VALUE}
+
+
+def too_deep(value: Any) -> bool:
+    """Say whether a value is nested deeper than a program can say it."""
+    level, left = 0, [value]
+    while left and level <= DEEPEST:
+        level += 1
+        left = [
+            inner
+            for one in left
+            if isinstance(one, dict | list | tuple)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return bool(left)
 
 
 def references(value: Any, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
