@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).parent.parent
 SERVERS = ROOT / "tests" / "servers"
@@ -29,8 +29,20 @@ HALFLAP = str(Path(sys.executable).with_name("halflap"))
 
 
 def examples(most: int) -> int:
-    """Say how many examples a law is tried on: a quarter where everything is to be done in minutes."""
-    return most if THOROUGH else max(10, most // 4)
+    """Say how many examples a law is tried on: a tenth where everything is to be done in minutes."""
+    return most if THOROUGH else max(10, most // 10)
+
+
+def some(cases: Iterable[Any], *, every: int) -> list[Any]:
+    """Give the cases of a promise that has many: one of every so many for all days, the others marked `slow`."""
+    return [case if number % every == 0 else _slow(case) for number, case in enumerate(cases)]
+
+
+def _slow(case: Any) -> pytest.ParameterSet:
+    if isinstance(case, pytest.ParameterSet):
+        return case._replace(marks=[*case.marks, pytest.mark.slow])
+    # A plain tuple is a value for each name, as it is to `parametrize`; a named one is a value.
+    return pytest.param(*(case if type(case) is tuple else (case,)), marks=pytest.mark.slow)
 
 
 def python_server(name: str, script: str, *arguments: str, **settings: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import time
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +21,6 @@ from store.rows import call, run_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
-
-    import pytest
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -309,11 +308,14 @@ def test_a_large_value_is_cut_and_marked(run: Run, tmp_path: Path) -> None:
     run(scenario())
 
 
-def test_a_result_of_ten_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kilobytes", [3_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_result_of_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path: Path, kilobytes: int) -> None:
     async def scenario() -> float:
         async with recording(tmp_path / "store.db") as (store, recorder):
-            wire = {"content": [{"type": "text", "text": ("x " * 500 + "password=hunter2 ") * 10_000}]}
-            rows = {"content": [], "structuredContent": [{"id": n, "name": "x" * 40} for n in range(100_000)]}
+            text = ("x " * 500 + "password=hunter2 ") * kilobytes
+            wire = {"content": [{"type": "text", "text": text}]}
+            many = [{"id": n, "name": "x" * 40} for n in range(kilobytes * 10)]
+            rows = {"content": [], "structuredContent": many}
             longest, beating = 0.0, True
 
             async def beat() -> None:
@@ -327,13 +329,13 @@ def test_a_result_of_ten_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path:
             await asyncio.sleep(0.05)
             recorder.add(call(1), result=raw(wire))
             recorder.add(call(2), result=raw(rows))
-            await recorder.end_run(run_of(1, output=("x " * 500 + "password=hunter2 ") * 10_000))
+            await recorder.end_run(run_of(1, output=text))
             await recorder.flush()
             beating = False
             await heart
             two = await store.recent_calls(2)
             assert all(kept.result_cut for kept in two)
-            assert all(kept.result_bytes > 5_000_000 for kept in two)
+            assert all(kept.result_bytes > kilobytes * 500 for kept in two)
             return longest
 
     assert run(scenario()) < 0.5

@@ -593,8 +593,8 @@ HOSTILE = [
 @pytest.mark.parametrize(
     "piece",
     [
-        # Every third each time; all of them with `make test-all`.
-        pytest.param(piece, marks=[pytest.mark.slow] if number % 3 else [])
+        # Every sixth each time; all of them with `make test-all`.
+        pytest.param(piece, marks=[pytest.mark.slow] if number % 6 else [])
         for number, piece in enumerate(HOSTILE)
     ],
 )

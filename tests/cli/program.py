@@ -108,6 +108,17 @@ def side_by_side(jobs: Mapping[str, Callable[[], Done]]) -> dict[str, Done]:
         return {name: job.result() for name, job in waiting.items()}
 
 
+class Asked(dict[str, Done]):
+    """Runs of the program, each of which is made when it is first looked at."""
+
+    def __init__(self, jobs: Mapping[str, Callable[[], Done]]) -> None:
+        self._jobs = jobs
+
+    def __missing__(self, name: str) -> Done:
+        done = self[name] = self._jobs[name]()
+        return done
+
+
 def in_terminal(
     *arguments: str,
     home: Path,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.program import configure, environment, halflap
-from support import HALFLAP, eventually, python_server
+from support import HALFLAP, eventually, python_server, some
 
 ODD = str(Path(__file__).parents[1] / "calls" / "odd_server.py")
 CODE = """
@@ -48,7 +48,7 @@ def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize("saved", [False, True], ids=["file", "script"])
+@pytest.mark.parametrize("saved", some([False, True], every=2), ids=["file", "script"])
 def test_ctrl_c_shows_what_was_printed_and_which_calls_were_made(tmp_path: Path, *, saved: bool) -> None:
     if saved:
         (tmp_path / "data" / "scripts").mkdir(parents=True)

@@ -53,8 +53,16 @@ def test_the_list_has_every_program_and_what_is_wrong_with_the_others(tmp_path: 
         "worklet_selector 1.0.0  1 predictor, optimizer GEPA, validation score 0.95",
         "      Does what worklet_selector does.",
     ]
-    assert (lines[4], lines[5].startswith("      [broken] manifest.json: ")) == ("odd", True)
+    assert lines[4] == "odd"
+    missing = ("version", "dspy_version", "optimizer", "validation_score", "serialized_at", "predictors")
+    assert lines[5:] == [f"      [broken] manifest.json: {one} is missing." for one in missing]
     assert called(tmp_path, root=str(root)).stdout == listed.stdout
+
+
+def test_of_a_pickle_the_list_says_why_it_is_not_opened_and_what_to_do(tmp_path: Path, root: Path) -> None:
+    (root / "odd" / "state.json").rename(root / "odd" / "state.pkl")
+    told = called(tmp_path, "list", root=str(root)).stdout
+    assert "state.pkl: a pickle runs code when it is loaded, so it is never opened. Save the state as" in told
 
 
 def test_the_list_as_json_is_what_clients_get(tmp_path: Path, root: Path) -> None:

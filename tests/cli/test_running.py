@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.program import PLAIN, configure, halflap, in_terminal, side_by_side
+from cli.program import PLAIN, Asked, configure, halflap, in_terminal
+from support import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,34 +95,37 @@ def jobs(place: Path, runs: dict[str, tuple[str, ...]]) -> dict[str, Callable[[]
 @pytest.fixture(scope="module")
 def done(place: Path) -> dict[str, Done]:
     stdin = partial(halflap, "run", *CONFIG, "-", home=place, stdin=b"print(6 * 7)")
-    return side_by_side({**jobs(place, RUNS), "stdin": stdin})
+    return Asked({**jobs(place, RUNS), "stdin": stdin})
 
 
 @pytest.fixture(scope="module")
 def mistaken(place: Path) -> dict[str, Done]:
     no_text = partial(halflap, "run", *CONFIG, "-", home=place, stdin=b"\n\xff")
-    return side_by_side({**jobs(place, MISTAKES), "stdin: line 2: it is not UTF-8 text.": no_text})
+    return Asked({**jobs(place, MISTAKES), "stdin: line 2: it is not UTF-8 text.": no_text})
 
 
 @pytest.mark.parametrize(
     ("name", "printed"),
-    [
-        ("lines", "one\ntwo\n"),
-        ("link", "one\ntwo\n"),
-        ("without ending", "a file without an ending\n"),
-        ("stdin", "42\n"),
-        ("itself", "once\n"),
-        ("starred", "('a',)\n"),
-        ("needs", "3\n"),
-        ("data", "1\n"),
-        ("status", "done\n"),
-        ("file with arguments", "adding 40\n42\n"),
-        ("saved by its tool's name", "adding \n42\n"),
-        ("escapes", "\x1b[31mred\n"),
-        ("destroys --yes", "gone\n"),
-        ("purge --yes", '"purged"\n'),
-        ("shows", "one pixel\n"),
-    ],
+    some(
+        [
+            ("lines", "one\ntwo\n"),
+            ("link", "one\ntwo\n"),
+            ("without ending", "a file without an ending\n"),
+            ("stdin", "42\n"),
+            ("itself", "once\n"),
+            ("starred", "('a',)\n"),
+            ("needs", "3\n"),
+            ("data", "1\n"),
+            ("status", "done\n"),
+            ("file with arguments", "adding 40\n42\n"),
+            ("saved by its tool's name", "adding \n42\n"),
+            ("escapes", "\x1b[31mred\n"),
+            ("destroys --yes", "gone\n"),
+            ("purge --yes", '"purged"\n'),
+            ("shows", "one pixel\n"),
+        ],
+        every=2,
+    ),
 )
 def test_what_was_printed_comes_as_it_is_and_then_the_value(
     done: dict[str, Done], name: str, printed: str
@@ -129,7 +133,7 @@ def test_what_was_printed_comes_as_it_is_and_then_the_value(
     assert (done[name].code, done[name].out) == (0, printed)
 
 
-@pytest.mark.parametrize("message", [*MISTAKES, "stdin: line 2: it is not UTF-8 text."])
+@pytest.mark.parametrize("message", some([*MISTAKES, "stdin: line 2: it is not UTF-8 text."], every=2))
 def test_a_mistake_exits_with_2_and_says_what_was_wrong(mistaken: dict[str, Done], message: str) -> None:
     done = mistaken[message]
     assert (done.code, done.out) == (2, "")
@@ -187,7 +191,7 @@ def test_a_terminal_does_not_obey_what_a_program_prints(place: Path) -> None:
     assert "red" in done.out
 
 
-@pytest.mark.parametrize("name", [*RUNS, "stdin"])
+@pytest.mark.parametrize("name", some([*RUNS, "stdin"], every=5))
 def test_no_run_shows_a_traceback_of_ours(done: dict[str, Done], name: str) -> None:
     assert "halflap/" not in done[name].err
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import gc
 import json
 import os
 import pkgutil
@@ -17,6 +18,7 @@ import socket
 import subprocess
 import sys
 import termios
+import threading
 import time
 from functools import cache
 from importlib import import_module
@@ -140,11 +142,36 @@ def _serve(asking: socket.socket) -> bool:
         os._exit(0)
 
 
+def _run() -> None:
+    """Run the program, and end as an interpreter does, but for taking apart all modules that are loaded.
+
+    That takes ten times as long as most commands; for the program itself, which loads what it needs, it does not.
+    """
+    from halflap.cli import main  # noqa: PLC0415 -- only the warm process loads the program
+
+    try:
+        main()
+        code = 0
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        code = end.code or 0
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        # What cannot be written any more is complained of by the interpreter.
+        sys.exit(code)
+    os._exit(code)
+
+
 if __name__ == "__main__":
     asking_us = socket.socket(fileno=int(sys.argv[1]))
     sys.path.pop(0)
     _load()
+    # What is there now stays: it is not looked through again by each that is forked.
+    gc.freeze()
     if _serve(asking_us):
-        from halflap.cli import main
-
-        main()
+        _run()

@@ -15,13 +15,37 @@ PAGES = [
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
     *sorted((ROOT / "examples").glob("*/README.md")),
 ]
+LONG = {
+    "custom-agent/README.md",
+    "from-python/README.md",
+    "howto/block-a-tool.md",
+    "howto/read-only.md",
+    "howto/share-schemas.md",
+    "howto/slow-server.md",
+    "saved-script/README.md",
+}
+"""Pages that take seconds each; the tutorial, which takes longest, has what most of them are about."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def _name(page: Path) -> str:
+    return f"{page.parent.name}/{page.name}"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=_name(page), marks=[pytest.mark.slow] if _name(page) in LONG else [])
+        for page in PAGES
+    ],
+)
 def test_all_that_a_page_says_is_so(page: Path) -> None:
     # As short as people's homes are: lines are broken by their length.
     with tempfile.TemporaryDirectory(prefix="h") as home:
         assert play(page, Path(home)) > 0
+
+
+def test_every_page_that_is_said_to_take_long_is_there() -> None:
+    assert set(map(_name, PAGES)) >= LONG
 
 
 def test_every_example_is_explained_and_played() -> None:

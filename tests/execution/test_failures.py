@@ -489,11 +489,9 @@ _NUMBER = "The value is an int, 5, and has nothing within it."
         ),
     ],
 )
-def test_a_failure_says_what_is_there_in_less_plain_places(
-    desk_with: Callable[..., Desk], code: str, hint: str
-) -> None:
+def test_a_failure_says_what_is_there_in_less_plain_places(desk: Desk, code: str, hint: str) -> None:
     result = '{"totalRevenue": 5, "rows": [{"name": "a", "id": 1}, {"name": "b", "id": 2, "more": 1}]}'
-    execution = desk_with(check="off").run(f"r = await mcp__echo__echo(text={result!r})\n{code}")
+    execution = desk.run(f"r = await mcp__echo__echo(text={result!r})\n{code}")
     assert f"Hint: {hint}" in execution.text
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support import some
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,10 +30,10 @@ def test_the_clock_ends_a_program_that_computes(desk_with: Callable[..., Desk]) 
 def test_the_clock_goes_on_while_a_server_hangs_and_the_call_is_cancelled(
     desk_with: Callable[..., Desk],
 ) -> None:
-    desk = desk_with(timeout_seconds=3)
+    desk = desk_with(timeout_seconds=2)
     desk.do(desk.gateway.call("mcp__echo__pid"))
     execution = desk.run("await mcp__echo__sleep(seconds=50)")
-    assert "TimeoutError: Execution exceeded 3s limit" in execution.text
+    assert "TimeoutError: Execution exceeded 2s limit" in execution.text
     assert "1. mcp__echo__sleep — cancelled, " in execution.text
     assert (
         desk.output("import asyncio\nawait asyncio.sleep(0.2)\nprint(await mcp__echo__cancelled_count())")
@@ -50,7 +52,9 @@ def test_the_time_of_the_processor_is_limited(desk_with: Callable[..., Desk]) ->
 
 @pytest.mark.parametrize(
     "end",
-    ["while True: pass", "sum(range(10**12))", "import re; re.match('(a+)+$', 'a' * 50 + 'b')"],
+    some(
+        ["while True: pass", "sum(range(10**12))", "import re; re.match('(a+)+$', 'a' * 50 + 'b')"], every=3
+    ),
     ids=["a loop", "one long call", "a pattern"],
 )
 def test_what_was_printed_without_a_newline_is_kept_when_the_program_is_ended(
@@ -69,14 +73,17 @@ def test_so_is_what_was_written_as_bytes(desk_with: Callable[..., Desk]) -> None
 
 @pytest.mark.parametrize(
     "wait",
-    [
-        "await mcp__echo__sleep(seconds=50)",
-        "import time; time.sleep(50)",
-        "import asyncio; await asyncio.sleep(50)",
-    ],
+    some(
+        [
+            "await mcp__echo__sleep(seconds=50)",
+            "import time; time.sleep(50)",
+            "import asyncio; await asyncio.sleep(50)",
+        ],
+        every=3,
+    ),
 )
 def test_so_are_very_many_pieces_when_the_program_waits(desk_with: Callable[..., Desk], wait: str) -> None:
-    desk = desk_with(timeout_seconds=4)
+    desk = desk_with(timeout_seconds=2)
     desk.output("await mcp__echo__pid()")
     execution = desk.run(f"for i in range(20000): print(i % 10, end='')\nprint('last', end='')\n{wait}")
     assert execution.outcome == "timeout"
@@ -124,7 +131,7 @@ NOT_EXHAUSTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EXHAUSTED)
+@pytest.mark.parametrize("name", some(EXHAUSTED, every=3))
 def test_memory_that_could_not_be_had_is_the_limit_in_whatever_it_became(desk: Desk, name: str) -> None:
     execution = desk.run(EXHAUSTED[name])
     assert execution.outcome == "memory", execution.text
@@ -134,7 +141,7 @@ def test_memory_that_could_not_be_had_is_the_limit_in_whatever_it_became(desk: D
     )
 
 
-@pytest.mark.parametrize("name", NOT_EXHAUSTED)
+@pytest.mark.parametrize("name", some(NOT_EXHAUSTED, every=3))
 def test_what_only_has_the_name_is_not_the_limit(desk: Desk, name: str) -> None:
     execution = desk.run(NOT_EXHAUSTED[name])
     assert execution.outcome == "failed", execution.text

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from execution.desk import Desk
 
 DELETE = "print(await mcp__sales__delete_customer(customer_id='c-1'))"
-SERVERS = demo_config()["servers"]
+SERVERS = [one for one in demo_config()["servers"] if one["name"] == "sales"]
 
 
 def test_read_only_lets_through_only_what_is_known_to_be(desk_with: Callable[..., Desk]) -> None:

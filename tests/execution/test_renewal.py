@@ -10,7 +10,7 @@ from halflap.execution.jail import jail as module
 from halflap.execution.jail.jail import Jail
 from halflap.execution.sandbox import Program
 from sandboxing import Stage
-from support import alive, children_of, eventually
+from support import THOROUGH, alive, children_of, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -27,7 +27,7 @@ def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
         jail = Jail(ExecutionConfig())
         try:
             servers = set()
-            for _ in range(40):
+            for _ in range(40 if THOROUGH else 14):
                 assert (await jail.run(Program("print(1)"), Stage())).outcome == "ok"
                 assert jail._server is not None
                 assert jail._server._process is not None

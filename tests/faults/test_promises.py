@@ -9,6 +9,7 @@ import pytest
 from cli.program import configure, halflap
 from execution.desk import Desk
 from faults.test_recording import make_unwritable
+from support import some
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def test_a_store_that_gives_out_is_not_said_to_have_the_rest(tmp_path: Path) -> 
         assert last_line(desk)[1].endswith("The rest may be lost: the store does not work now.")
 
 
-@pytest.mark.parametrize("level", ["metadata", "off"])
+@pytest.mark.parametrize("level", some(["metadata", "off"], every=2))
 def test_what_is_not_to_be_kept_is_said_to_be_so(tmp_path: Path, level: str) -> None:
     with Desk({**SHORT, "traces": {"record": level}}, tmp_path) as desk:
         assert last_line(desk)[1].endswith("The rest was not kept (`traces.record`).")

@@ -137,13 +137,17 @@ def test_a_goal_that_does_not_say_so_is_not_met_by_what_changes_something(run: R
 
     looking, voiding = asked(run, shop(tmp_path), ask)
     assert all("void_invoice" not in short(one["tools"]) for one in looking["suggestions"])
-    assert short(voiding["suggestions"][0]["tools"]) == ["void_invoice"]
+    assert all("void_invoice" not in short(one["tools"]) for one in voiding["suggestions"])
+    assert "mcp__shop__void_invoice" in [one["parameter"] for one in voiding["missing"]]
 
 
-def test_a_goal_destroys_everything_that_is_found_only_if_it_says_so(run: Run, tmp_path: Path) -> None:
+def test_what_is_wanted_destroys_everything_that_is_found_only_if_the_goal_says_so(
+    run: Run, tmp_path: Path
+) -> None:
     async def ask(gateway: Gateway) -> Any:
         return [
-            await gateway.suggest_workflow(goal=goal) for goal in ("void an invoice", "void all invoices")
+            await gateway.suggest_workflow(goal, want="void_invoice")
+            for goal in ("void an invoice", "void all invoices")
         ]
 
     one, every = asked(run, shop(tmp_path, tools_too=[ALL]), ask)
@@ -179,7 +183,7 @@ def test_a_change_that_is_asked_for_comes_before_reading_though_it_lacks_somethi
     assert [one["parameter"] for one in found["missing"]] == ["purpose"]
 
 
-def test_who_voids_one_is_asked_which_and_not_handed_what_voids_all(run: Run, tmp_path: Path) -> None:
+def test_who_voids_one_is_told_who_does_and_not_handed_what_voids_all(run: Run, tmp_path: Path) -> None:
     more = [
         ALL,
         tool("void_all_invoices", "", "done", "Void all invoices."),
@@ -194,13 +198,11 @@ def test_who_voids_one_is_asked_which_and_not_handed_what_voids_all(run: Run, tm
         return [*told, await gateway.suggest_workflow(want="read_writeoff", have={"invoice_id": "1"})]
 
     one, every, question, through = asked(run, shop(tmp_path, tools_too=more), ask)
-    first = one["suggestions"][0]
-    assert short(first["tools"]) == ["void_invoice"]
-    assert [lack["parameter"] for lack in one["missing"]] == ["invoice_id"]
-    meant = {name for found in one["suggestions"] for name in short(found["tools"])}
-    assert meant.isdisjoint({"void_all_invoices", "wipe_invoices"})
-    assert any("void_all_invoices" in short(found["tools"]) for found in every["suggestions"])
-    looked = [step for found in question["suggestions"] for step in found["steps"]]
+    assert one["missing"][0]["parameter"] == "mcp__shop__void_invoice"
+    assert "mcp__shop__void_all_invoices" in [lack["parameter"] for lack in every["missing"]]
+    looked = [
+        step for told in (one, every, question) for found in told["suggestions"] for step in found["steps"]
+    ]
     assert looked
     assert not any(step["may_change_something"] for step in looked)
     (lacks,) = through["missing"]
@@ -255,6 +257,7 @@ def test_a_tool_that_programs_may_not_call_is_told_with_how_to_let_it_in(run: Ru
     (could,) = field["missing"][0]["could_provide"]
     assert could["tool"] == "mcp__shop__read_invoice"
     assert "`tools.read_only`" in could["why"]
+    assert field["missing"][0]["note"].startswith("It is returned only by tools that are not called for it")
     note = changing["missing"][0]["note"]
     assert "since it changes something" in note
     assert "tools.read_only" not in note
@@ -369,7 +372,7 @@ class TestUnknownVerbs:
             return [
                 *[await gateway.suggest_workflow(goal=goal) for goal in goals],
                 await gateway.suggest_workflow(want="hibernate_server"),
-                await gateway.suggest_workflow(goal="transfer money from my account to another", have=money),
+                await gateway.suggest_workflow(goal="transfer money from my account", have=money),
             ]
 
         config = shop(tmp_path, tools_too=self.TOOLS)
@@ -448,7 +451,8 @@ class TestWhatIsAsked:
             )
 
         cancel, create = asked(run, shop(tmp_path, tools_too=tools), ask)
-        assert [short(one["tools"]) for one in cancel["suggestions"]] == [["cancel_appointment"]]
+        assert not any(step["may_change_something"] for one in cancel["suggestions"] for step in one["steps"])
+        assert [one["parameter"] for one in cancel["missing"]] == ["mcp__shop__cancel_appointment"]
         assert [short(one["tools"]) for one in create["suggestions"]] == [["create_entity"]]
 
     def test_what_uses_what_is_at_hand_comes_first(self, run: Run, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from halflap.errors import (
     UpstreamLostError,
     UpstreamUnavailableError,
 )
-from support import alive, eventually, python_server
+from support import alive, eventually, python_server, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -284,7 +284,7 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(run: Run) -> None:
     run(scenario())
 
 
-@pytest.mark.parametrize("value", [float("nan"), object(), "\ud800"])
+@pytest.mark.parametrize("value", some([float("nan"), object(), "\ud800"], every=3))
 def test_arguments_that_are_not_json_are_refused(run: Run, value: object) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(ECHO)) as gateway:
@@ -316,6 +316,7 @@ def test_an_argument_may_be_called_name_or_self(run: Run) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 def test_the_server_without_the_library_offers_what_the_one_with_it_does(run: Run) -> None:
     async def definitions(server: dict[str, Any]) -> list[Any]:
         async with Gateway.open(config(server)) as gateway:
@@ -430,7 +431,7 @@ def test_a_deadline_ends_a_call(run: Run) -> None:
     run(scenario())
 
 
-@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+@pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
 def test_cancelling_a_call_is_forwarded_to_the_server(run: Run, protocol: str) -> None:
     async def scenario() -> None:
         async with Gateway.open(config({**WITH_LIBRARY, "protocol": protocol})) as gateway:
@@ -496,7 +497,7 @@ def test_configured_roots_are_given_to_a_server_that_asks(run: Run, protocol: st
     run(scenario())
 
 
-@pytest.mark.parametrize("code", [-32000, -32602, -32603, 7])
+@pytest.mark.parametrize("code", some([-32000, -32602, -32603, 7], every=4))
 def test_a_protocol_error_is_told_with_its_code_and_is_no_lost_connection(run: Run, code: int) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(OLD)) as gateway:
@@ -583,7 +584,7 @@ def test_calls_are_recorded_with_their_outcome(run: Run) -> None:
     run(scenario())
 
 
-@pytest.mark.parametrize("answer", [None, [1], "text", 7])
+@pytest.mark.parametrize("answer", some([None, [1], "text", 7], every=4))
 def test_an_answer_that_is_not_the_protocol_fails_its_call_at_once(run: Run, answer: object) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(OLD)) as gateway:

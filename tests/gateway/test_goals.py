@@ -34,8 +34,9 @@ def changes(goal: str) -> set[str]:
 
 
 def meant(goal: str, tools: list[Ports]) -> set[str]:
-    found = asked_for(read_goal(goal), tools)
-    return {name.rpartition("__")[2] for name, one in found.items() if one.is_meant}
+    """The tools that the words mean."""
+    said = read_goal(goal)
+    return {one.original_name for one in tools if asked(said, one).is_meant}
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,7 @@ def meant(goal: str, tools: list[Ports]) -> set[str]:
         ("clear the cart", {"clear_cart"}),
         ("purge the archive", {"purge_archive"}),
         ("cancel all orders", {"cancel_order", "cancel_orders", "cancel_all_orders"}),
+        ("delete the mailbox", set()),
         ("show all orders that customers cancel", set()),
     ],
 )
@@ -61,7 +63,7 @@ def test_who_names_what_only_one_that_does_all_is_about_is_led_to_nothing_else()
         ports("delete_customer", "customer_id"),
         replace(ports("purge_archive"), description="Delete everything."),
     ]
-    assert not meant("delete the old archive file", tools)
+    assert "delete_customer" not in meant("delete the old archive file", tools)
     assert meant("delete a customer", tools) == {"delete_customer"}
 
 
@@ -93,3 +95,19 @@ def test_all_that_are_looked_at_are_not_all_that_are_changed(goal: str, every: b
     found = asked(read_goal(goal), ports("cancel_order", "order_id"))
     assert found.is_meant
     assert found.every is every
+
+
+def test_what_destroys_is_never_led_to_by_words_and_is_told_apart_from_what_is_not_meant() -> None:
+    found = asked_for(read_goal("cancel all orders and archive the file"), TOOLS)
+    assert [one for one in found if found[one].is_meant] == ["mcp__shop__list_orders"]
+    told = {name.rpartition("__")[2] for name, one in found.items() if one.destroys and not one.doubt}
+    assert told == {"cancel_order", "cancel_orders", "cancel_all_orders", "archive_file"}
+
+
+def test_where_a_goal_has_the_name_of_a_tool_no_other_that_changes_something_is_meant() -> None:
+    tools = [ports("get_customer", "customer_id"), ports("call_customer", "customer_id")]
+    said = read_goal("call customer c1 or get_customer", {"customer_id": "c1"})
+    plain = read_goal("call customer c1", {"customer_id": "c1"})
+    assert asked_for(plain, tools)[tools[1].tool].is_meant
+    assert not asked_for(plain, tools, {tools[0].tool})[tools[1].tool].is_meant
+    assert asked_for(said, tools, {tools[0].tool})[tools[0].tool].is_meant

@@ -247,7 +247,9 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Done, A
     return asyncio.run(main())
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["lineage", "no lineage"])
+@pytest.fixture(
+    scope="module", params=[True, pytest.param(False, marks=pytest.mark.slow)], ids=["lineage", "no lineage"]
+)
 def airline(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[Done, Any]]:

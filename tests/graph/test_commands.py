@@ -1,36 +1,23 @@
-"""Which changes a goal tells to make: only those that it commands, and to all only where it says all and nothing else.
+"""Which changes a goal tells to make: only those that it commands, and to which.
 
-Behind each goal stand the tools that change something and are meant. `*`: to all that are found; `!`: to one that the goal
-says, so that no other tool may choose it; nothing: none at all.
+Behind each goal stand the tools that change something and are meant by its words; that what destroys is not planned for
+that, the gateway's tests say. `*`: it says all, and nothing of which; `!`: it says which, or all of some, so that no other
+tool may choose; nothing: none at all.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.made import ports
+from graph.commanding import catalogue, meant
+from halflap.gateway.goals import asked_for
 from halflap.graph.asking import asked
 from halflap.graph.clauses import read_goal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from halflap.graph.edge import Ports
-
-
-def catalogue(text: str) -> list[Ports]:
-    """Read tools: a name, what it takes, and its description."""
-    told = (line.split("|") for line in text.strip().splitlines())
-    return [
-        replace(ports(name.strip(), takes.strip()), description=said.strip()) for name, takes, said in told
-    ]
-
+from halflap.graph.effects import seems_to_destroy
 
 OPS = catalogue("""
     refund_order | order_id | Refund an order.
@@ -68,7 +55,6 @@ delete the photo of user u1
 delete the comments of user u1
 delete the notes of user u1
 remove the tag from user u1
-remove user u1 from the team
 block the ads for user u1
 cancel the shipment of order 7
 cancel the refund of order 7
@@ -79,9 +65,6 @@ Delete User Photo
 delete user 2fa
 delete user u2
 delete user: u1 photos
-delete user u1 as admin of the team
-delete user u1 in the group
-refund order 7 by 10 percent
 """
 NOUNS = """
 refund status of order 7
@@ -144,16 +127,6 @@ stop the deploy of api
 """
 
 
-def meant(goal: str, tools: Sequence[Ports], have: dict[str, Any] | None = None) -> list[str]:
-    said = read_goal(goal, have)
-    found = {one.original_name: asked(said, one) for one in tools if one.original_name != "list_users"}
-    return [
-        f"{name}{'*' if one.every else ''}{'' if one.is_open else '!'}"
-        for name, one in found.items()
-        if one.is_meant
-    ]
-
-
 @pytest.mark.parametrize(
     "goal", [*PARTS.strip().splitlines(), *NOUNS.strip().splitlines(), *NOT_SAID.strip().splitlines()]
 )
@@ -173,8 +146,8 @@ delete all users except u1 |
 delete all users but Bob |
 delete all users, keep u1 |
 delete all users; leave the admins | delete_user!
-delete all inactive users | delete_user*!
-remove every duplicate user | delete_user*!
+delete all inactive users | delete_user!
+remove every duplicate user | delete_user!
 block each user who logged in from Russia | block_user!
 all right, delete the user |
 once and for all, delete the user |
@@ -194,7 +167,7 @@ delete most users | delete_user!
 delete half of the users |
 delete 5 users | delete_user!
 delete all users of the team | delete_user!
-refund all orders over 100 euros | refund_order!
+refund all orders over 100 euros |
 show all users and delete the oldest | delete_user!
 email all |
 reset all |
@@ -204,7 +177,6 @@ delete everything |
 
 @pytest.mark.parametrize("line", ALL.strip().splitlines())
 def test_all_are_meant_only_where_the_command_says_so_of_just_these(line: str) -> None:
-    """What is both for all and for one that is said is for all if a tool lists just those: `list_inactive_users`."""
     goal, names = line.split("|")
     assert meant(goal.strip(), OPS) == names.split()
 
@@ -245,7 +217,9 @@ discharge patient p1 from the ward | {"patient_id": "p1"} | discharge_patient
 discharge summary of patient p1 | {"patient_id": "p1"} |
 if patient p1 is well, discharge her | {"patient_id": "p1"} |
 discharge all patients | {} | discharge_patient*
-discharge all patients of ward W1 | {"ward_id": "W1"} | discharge_patient*
+discharge all patients of ward W1 | {"ward_id": "W1"} | discharge_patient!
+discharge all patients | {"patient_id": "p1"} |
+discharge all patients | {"patient_id": ["p1", "p2"]} | discharge_patient*
 discharge the patients of ward W1 | {} | discharge_patient!
 discharge all patients other than p1 | {"patient_id": "p1"} |
 discharge everyone | {} |
@@ -330,7 +304,9 @@ _NOUNS = st.sampled_from(
 _TAILS = st.sampled_from(["", "of user u1", "from the team", "now", "and list users", ", then block user u1"])
 GOALS = st.tuples(_VERBS, _SMALL, _NOUNS, _TAILS).map(lambda parts: " ".join(one for one in parts if one))
 AGAINST = st.sampled_from(
-    ["not", "never", "nothing", "none", "neither", "without", "except u1", "but u2", "besides", "unless", "if", "whether",
+    ["other", "another", "the rest", "excluded", "u1 stays", "outside u1", "beyond", "above", "under", "below", "past",
+     "against", "more than 5", "at least", "at most", "up to", "older than u1", "newer", "greater", "simulation",
+     "pretend", "test run", "can I", "may I", "should I", "is it", "not", "never", "nothing", "none", "neither", "without", "except u1", "but u2", "besides", "unless", "if", "whether",
      "avoid", "prevent", "instead", "later", "dry run", "don't", "other than u1", "apart from", "only", "no", "excluding u1"]
 )  # fmt: skip
 WHICH = st.sampled_from(
@@ -344,7 +320,7 @@ def changes(goal: str, have: dict[str, str]) -> dict[str, tuple[bool, bool]]:
     """The tools that are meant; of each whether it is done to all, and whether it is open to which."""
     said = read_goal(goal, have)
     found = {one.original_name: asked(said, one) for one in OPS if one.original_name != "list_users"}
-    return {name: (one.every and not one.kinds, one.is_open) for name, one in found.items() if one.is_meant}
+    return {name: (one.every, one.is_open) for name, one in found.items() if one.is_meant}
 
 
 @given(goal=GOALS, against=AGAINST, at=st.integers(0, 12), have=st.sampled_from([{}, HAVE]))
@@ -354,6 +330,12 @@ def test_a_goal_with_a_word_against_it_changes_nothing(
     words = goal.split()
     words.insert(min(at, len(words)), against)
     assert changes(" ".join(words), have) == {}
+
+
+@given(goal=GOALS, have=st.sampled_from([{}, HAVE]))
+def test_no_goal_leads_to_what_destroys(goal: str, have: dict[str, str]) -> None:
+    found = asked_for(read_goal(goal, have), OPS)
+    assert not any(found[one.tool].is_meant for one in OPS if seems_to_destroy(one))
 
 
 @given(goal=GOALS, which=WHICH, have=st.sampled_from([{}, HAVE]))

@@ -10,6 +10,8 @@ from graph.made import ports
 from halflap.graph.effects import seems_to_change, seems_to_destroy
 
 CHANGING = """
+uproot_planters | greenhouse_id | Uproot planters of a greenhouse.
+redact_names | document_id | Redact names of persons.
 accounts | name | Opening an account.
 feed_animal | animal_id | Feeding of an animal.
 memory_pages | process_id | Free the memory pages of a process.
@@ -147,6 +149,8 @@ transfers | account_id | Transfers of an account.
 list_posts | user_id | Posts of a user.
 list_reports | | Reports a user may see.
 get_update | update_id | Updates of a package.
+species_guide | species | Care guide of a species.
+harvest_dates | planter_id | Harvest dates of a planter.
 """
 
 NAMED_READING = """
@@ -209,6 +213,11 @@ def test_what_is_described_by_what_it_tells_changes_nothing(name: str, takes: st
         ("account_deletion", "", True),
         ("get_rid_of_user", "Deletes a user.", True),
         ("find_delete_duplicates", "", True),
+        ("close_account", "Permanently deletes an account.", True),
+        ("close_account", "Closes an account.", False),
+        ("close_account", "Closes an account. This cannot be undone.", True),
+        ("get_account", "Get an account. Closing one cannot be undone.", False),
+        ("get_account", "Delete reasons of an account.", False),
         ("card_replacement", "Orders a new card.", False),
         ("payment", "Makes a payment.", False),
     ],

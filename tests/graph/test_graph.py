@@ -11,7 +11,7 @@ from graph.made import ports
 from graph.making import graph_of, pair, tool
 from halflap.graph.fit import conflict, form_of
 from halflap.graph.graph import Graph
-from support import examples
+from support import THOROUGH, examples
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Ports
@@ -246,7 +246,7 @@ class TestExplain:
 
 def test_tools_written_to_be_much_work_are_not() -> None:
     # Each could supply each from hundreds of places, and their descriptions say that they do.
-    names = [f"tool_{number}" for number in range(12)]
+    names = [f"tool_{number}" for number in range(12 if THOROUGH else 6)]
     text = f"Use with {', '.join(names)}. " * 40
     many = {f"part_{number}": {"customer_id": str, "id": str, "url": "uri"} for number in range(130)}
     graph = graph_of(

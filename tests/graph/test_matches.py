@@ -14,6 +14,7 @@ from halflap.graph.want import target_of
 
 if TYPE_CHECKING:
     from graph.playing import Play
+    from halflap.graph.edge import Ports
 
 FLOORS = tool("m", "list_floors", "", {"floors": [{"floor_no": int, "rooms": [{"room_ref": str}]}]})
 EXHIBITS = tool("m", "list_exhibits", "floor_no:integer! room_ref!", {"exhibit_refs": [str]})
@@ -125,7 +126,58 @@ class TestWhatNoParameterTakes:
         assert called("pupil_id", {"age": 11}).value == ["P1S0", "P1S1", "P1S2"]
         assert called("school_id", {"kind": "b"}).value == ["S1"]
 
-    @pytest.mark.parametrize("want", ["phone", "pupil_id"])
+    def test_of_a_list_that_is_wanted_only_the_items_that_have_it_are_printed(self) -> None:
+        (schools,) = called("list_schools", {"kind": "b"}).value.values()
+        assert [one["name"] for one in schools] == ["n1"]
+        several = called("list_pupils", {"age": 11, "school_name": "n2", "city": "X"}).value
+        assert [[one["pupil_id"] for one in part["pupils"]] for part in several] == [["P1S2"]]
+        some = called("list_pupils", {"pupil_id": ["P1S2", "P0S0"]}).value
+        assert [[one["pupil_id"] for one in part["pupils"]] for part in some] == [["P0S0"], [], ["P1S2"]]
+
+    def test_of_a_result_that_is_a_list_too(self) -> None:
+        rows = tool("s", "list_rows", "", learned=[{"row_no": int, "kind": str}])
+        graph = graph_of(rows)
+        (first, *_) = plan(graph, want=[target_of(graph, "list_rows")], have={"kind": "b"}).suggestions
+        came: list[Any] = [{"row_no": 1, "kind": "a"}, {"row_no": 2, "kind": "b"}]
+        made = play(program(first), graph.tools.values(), {"list_rows": lambda: came})
+        assert made.value == came[1:]
+
+    def test_a_list_is_chosen_from_when_all_its_pages_are_read(self) -> None:
+        rows = tool("s", "list_rows", "cursor", {"rows": [{"kind": str}], "next_cursor?": str})
+        graph = graph_of(rows)
+        (first, *_) = plan(graph, want=[target_of(graph, "list_rows")], have={"kind": "b"}).suggestions
+
+        def pages(cursor: str = "") -> Any:
+            return {"rows": [{"kind": "b" if cursor else "a"}], "next_cursor": "" if cursor else "2"}
+
+        made = play(program(first), graph.tools.values(), {"list_rows": pages})
+        assert made.value["rows"] == [{"kind": "b"}]
+
+    def test_a_list_that_says_that_there_is_more_is_not_chosen_from(self) -> None:
+        rows = tool("s", "list_rows", "", {"rows": [{"kind": str}], "has_more": bool})
+        graph = graph_of(rows)
+        (first, *_) = plan(graph, want=[target_of(graph, "list_rows")], have={"kind": "b"}).suggestions
+        part = {"rows": [{"kind": "b"}], "has_more": True}
+        with pytest.raises(ValueError, match="there is more than it returned"):
+            play(program(first), graph.tools.values(), {"list_rows": lambda: part})
+
+    @pytest.mark.parametrize(
+        "whole",
+        [
+            tool("s", "get_order", "", {"order_id": str, "lines": [{"sku": str}]}),
+            tool("s", "delete_orders", "", {"deleted": [{"sku": str}]}),
+            tool("s", "list_orders", "", {"open": [{"sku": str}], "closed": [{"sku": str}]}),
+        ],
+    )
+    def test_what_is_one_thing_or_done_stays_whole_and_that_is_told(self, whole: Ports) -> None:
+        graph = graph_of(whole)
+        found = plan(graph, want=[target_of(graph, whole.tool)], have={"sku": "A"}).suggestions
+        ((name, why),) = found[0].unused
+        assert name == "sku"
+        assert "[].sku of" in why
+        assert "nothing is chosen by that" in why
+
+    @pytest.mark.parametrize("want", ["phone", "pupil_id", "list_pupils"])
     def test_where_no_item_has_it_that_is_said(self, want: str) -> None:
         with pytest.raises(
             ValueError, match=r"list_pupils returned nothing whose pupils\[\]\.age is the age at hand"

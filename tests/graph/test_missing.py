@@ -94,6 +94,16 @@ class TestBounds:
         assert len(told["description"]) <= 300
         assert "…" in told["description"]
 
+    def test_a_field_that_only_a_tool_returns_which_is_not_called_for_it_is_known(self) -> None:
+        told = lack("receipt_no", tool("s", "pay_bill", "bill_id!", {"receipt": {"receipt_no": str}}))
+        (could,) = told["could_provide"]
+        assert (could["tool"], could["path"]) == ("mcp__s__pay_bill", "receipt.receipt_no")
+        assert "seems to change something" in could["why"]
+        assert told["note"].startswith("It is returned only by tools that are not called for it")
+        assert lack("receipt_no", tool("s", "get_bill", "bill_id!", {"sum": int}))["note"].startswith(
+            "No tool is known"
+        )
+
     def test_a_tool_that_lacks_very_much_is_in_no_plan_and_that_is_said(self) -> None:
         large = tool("s", "get_mega", " ".join(f"part{at}_id!" for at in range(400)), {"blob_ref": str})
         parts = [tool("s", f"list_part{at}s", "", {f"part{at}_id": str}) for at in range(400)]

@@ -14,7 +14,7 @@ from halflap.graph.plan import plan
 from halflap.graph.ports import ports_of
 from halflap.graph.want import target_of
 from halflap.schema import parse_schema
-from support import ROOT, python_server
+from support import ROOT, THOROUGH, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,7 +104,7 @@ def test_every_suggestion_for_every_tool_passes_the_check(desk: Desk, graph: Gra
 
     async def mistakes() -> list[tuple[str, Any]]:
         found = []
-        for name in graph.tools:
+        for name in [*graph.tools][:: 1 if THOROUGH else 6]:
             for one in plan(graph, want=[target_of(graph, name)], have={}).to_json()["suggestions"]:
                 checked = await desk.gateway.check(one["program"])
                 found += [(one["program"], checked.mistakes)] if checked.mistakes or checked.skipped else []

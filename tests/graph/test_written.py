@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from graph.made import Made, ports
+from graph.making import graph_of, tool
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
+
+if TYPE_CHECKING:
+    from halflap.graph.edge import Ports
 
 Asked = tuple[list[list[str]], list[str]]
 
@@ -88,3 +92,56 @@ def test_what_is_made_is_made_of_what_is_there() -> None:
         ports("send_letter", "user_id address", "done"),
     )
     assert found == ([["get_user", "send_letter"]], [])
+
+
+def put(want: str, have: dict[str, Any], *tools: Any) -> Asked:
+    graph = graph_of(*tools)
+    planned = plan(graph, want=[target_of(graph, want)], have=have)
+    found = [[task.ports.original_name for task in one.tasks] for one in planned.suggestions]
+    return found, [str(one["why"]) for lack in planned.missing for one in lack.could]
+
+
+class TestWhatIsPutIntoSomething:
+    GIVES: Any = {"tracks": [{"track_id": str}]}  # noqa: RUF012 -- a template
+    INSIDE = tool("m", "playlist_tracks", "playlist_id!", GIVES)
+    ALBUM = tool("m", "album_tracks", "album_id!", GIVES)
+
+    @pytest.mark.parametrize("change", ["add_to_playlist", "add_tracks_to_playlist", "add_playlist_tracks"])
+    def test_is_not_taken_from_there(self, change: str) -> None:
+        add = tool("m", change, "playlist_id! track_ids:string[]!", {"done": bool})
+        have = {"playlist_id": "p", "album_id": "a"}
+        assert put(change, have, add, self.INSIDE, self.ALBUM) == ([["album_tracks", change]], [])
+
+    def test_it_is_said_why(self) -> None:
+        add = tool("m", "add_to_playlist", "playlist_id! track_ids:string[]!", {"done": bool})
+        _, why = put("add_to_playlist", {"playlist_id": "p"}, add, self.INSIDE)
+        assert why == ["what it gives is in there already"]
+
+    @pytest.mark.parametrize(
+        ("change", "takes", "reads"),
+        [
+            ("remove_from_playlist", "playlist_id! track_ids:string[]!", INSIDE),
+            (
+                "add_label",
+                "repo_id! issue_ids:string[]! label_id!",
+                tool("m", "list_issues", "repo_id!", {"issues": [{"issue_id": str}]}),
+            ),
+            (
+                "send_message",
+                "channel_id! user_ids:string[]!",
+                tool("m", "channel_users", "channel_id!", {"users": [{"user_id": str}]}),
+            ),
+        ],
+    )
+    def test_what_is_not_put_into_it_may_be(self, change: str, takes: str, reads: Ports) -> None:
+        have = {"playlist_id": "p", "repo_id": "r", "label_id": "l", "channel_id": "c"}
+        graph = graph_of(tool("m", change, takes, {"done": bool}), reads)
+        found = plan(graph, want=[target_of(graph, change)], have=have, every=True).suggestions
+        assert [one.ports.tool for one in found[0].tasks] == [reads.tool, f"mcp__m__{change}"]
+
+    def test_what_is_moved_is_not_taken_from_where_it_goes(self) -> None:
+        move = tool("m", "move_file", "file_id! folder_id!", {"done": bool})
+        inside = tool("m", "get_newest_file", "folder_id!", {"file_id": str})
+        other = tool("m", "get_chosen_file", "", {"file_id": str})
+        found, _ = put("move_file", {"folder_id": "f"}, move, inside, other)
+        assert found == [["get_chosen_file", "move_file"]]

@@ -172,7 +172,7 @@ class TestRoundTrip:
         assert (found.manifest.version, found.versions) == ("1.0.0", ("1.0.0", "1.1.0"))
 
 
-def _module(forward: Callable[..., Any], **steps: Any) -> Any:
+def made_module(forward: Callable[..., Any], **steps: Any) -> Any:
     class Made(dspy.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
@@ -240,31 +240,31 @@ def failing(self: Any, question: str) -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "derived": (lambda: _module(derived), r"`answer\.question` is made from other values"),
+    "derived": (lambda: made_module(derived), r"line \d+: `derived` uses `question\.strip`"),
     "fixed": (
-        lambda: _module(fixed, answer=dspy.Predict("question, style -> reply")),
+        lambda: made_module(fixed, answer=dspy.Predict("question, style -> reply")),
         r"`answer\.style` is always 'short'",
     ),
     "branch": (
-        lambda: _module(branching, answer=dspy.Predict("question -> reply"), other=dspy.Predict("question -> reply")),
+        lambda: made_module(branching, answer=dspy.Predict("question -> reply"), other=dspy.Predict("question -> reply")),
         r"line \d+: `Made.forward` has an `if`",
     ),
-    "loop": (lambda: _module(looping), r"has a loop"),
-    "twice": (lambda: _module(twice), r"`answer` is run 2 times"),
-    "open": (lambda: _module(open_ended), r"takes `\*\*inputs"),
-    "unused": (lambda: _module(unused), r"takes `more`, and no step does"),
-    "passing": (lambda: _module(passing), r"output `question` is an input as it came"),
-    "shouting": (lambda: _module(shouting), r"the output `reply` is made"),
-    "bare": (lambda: _module(bare), r"returns a str"),
-    "asking": (lambda: _module(asking), r"asks the model by itself"),
-    "failing": (lambda: _module(failing), r"RuntimeError: no such luck"),
+    "loop": (lambda: made_module(looping), r"has a loop"),
+    "twice": (lambda: made_module(twice), r"`answer` is run 2 times"),
+    "open": (lambda: made_module(open_ended), r"takes `\*\*inputs"),
+    "unused": (lambda: made_module(unused), r"takes `more`, and no step does"),
+    "passing": (lambda: made_module(passing), r"output `question` is an input as it came"),
+    "shouting": (lambda: made_module(shouting), r"`shouting` uses `reply\.upper`"),
+    "bare": (lambda: made_module(bare), r"returns a str"),
+    "asking": (lambda: made_module(asking), r"asks the model by itself"),
+    "failing": (lambda: made_module(failing), r"RuntimeError: no such luck"),
     "kind": (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), r"is a BestOfN"),
     "image": (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), r"\.picture` cannot be said"),
     "tuple": (lambda: dspy.Predict("question -> reply: tuple[int, int]"), r"\.reply` cannot be said"),
     "tool": (lambda: dspy.ReAct("question -> reply", [len]), r"uses the tool `len`, which is not in the catalogue"),
     "settings": (lambda: dspy.Predict("question -> reply", temperature=0.5), r"temperature"),
     "reserved": (lambda: dspy.Predict("config -> reply"), r'"config" cannot be the name'),
-    "no step": (lambda: _module(bare, answer=len), r"has no step"),
+    "no step": (lambda: made_module(bare, answer=len), r"has no step"),
     "class": (lambda: Travel, r"`program = Travel\(\)`"),
     "no module": (lambda: 3, r"should be a dspy\.Module"),
 }  # fmt: skip
@@ -309,6 +309,17 @@ class TestLoading:
             (tmp_path / f"mine_{key}.py").write_text(code)
         with pytest.raises(UsageError, match=told):
             load_object(name, tmp_path)
+
+    def test_without_dspy_it_is_told_how_to_install_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        monkeypatch.setitem(sys.modules, "dspy", None)
+        (tmp_path / "mine_of_dspy.py").write_text("import dspy\nx = dspy.Predict('a -> b')\n")
+        with pytest.raises(
+            UsageError, match=r"needs dspy, which is not there.*pip install 'halflap\[dspy\]'"
+        ):
+            load_object("mine_of_dspy:x", tmp_path)
 
     def test_what_it_prints_does_not_go_to_stdout(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -113,7 +113,16 @@ FACTS: list[tuple[dict[str, Any], str]] = [
     ({"serialized_at": "2026-02-30T00:00:00Z"}, 'serialized_at must be a time in UTC such as 2026-02-28T00:00:00Z, not "2026-02-30T00:00:00Z".'),
     ({"serialized_at": "2026-02-28T00:00:00+02:00"}, 'serialized_at must be a time in UTC such as 2026-02-28T00:00:00Z, not "2026-02-28T00:00:00+02:00".'),
     ({"lm": {"api_base": "x"}}, "lm is not known. There are: name, version, description, dspy_version, optimizer, validation_score, serialized_at, inputs, outputs, predictors, wiring."),
-    ({"predictors": []}, "predictors must be a list of 1 to 20 predictors, not a list."),
+    ({"predictors": []}, "predictors must be a list of 1 to 20 predictors, not an empty list."),
+    (_sort(inputs=[]), "predictors[0].inputs must be a list of one or more fields, not an empty list."),
+    ({"inputs": []}, "inputs must be a list of one or more fields, not an empty list."),
+    (_sort(inputs=[{"name": "completions"}]), 'predictors[0].inputs[0].name: "completions" cannot be the name of a field: DSPy or Python takes it for itself.'),
+    (_sort(inputs=[{"name": "dspy_x"}]), 'predictors[0].inputs[0].name: "dspy_x" cannot be the name of a field: DSPy or Python takes it for itself.'),
+    ({"predictors": [{**REACT, "inputs": [{"name": "module"}]}]}, 'predictors[0].inputs[0].name: "module" cannot be the name of a field: DSPy or Python takes it for itself.'),
+    (_sort(outputs=[{"name": "error"}]), 'predictors[0].outputs[0].name: "error" cannot be the name of an output: clients know an error by it.'),
+    ({"outputs": [{"name": "error"}]}, 'outputs[0].name: "error" cannot be the name of an output: clients know an error by it.'),
+    ({"wiring": {"outputs": {"error": "reply.answer"}}}, 'wiring.outputs.error: "error" cannot be the name of an output: clients know an error by it.'),
+    ({"wiring": {"outputs": {"_metadata": "reply.answer"}}}, 'wiring.outputs._metadata must be a name of letters, digits and _, a letter first, 64 at most, not "_metadata".'),
     ({"predictors": ["question -> answer"]}, 'predictors[0] must be an object, not "question -> answer".'),
     (_sort(kind="Chain"), 'predictors[0].kind must be Predict, ChainOfThought or ReAct, not "Chain".'),
     (_sort(kind=["Predict"]), "predictors[0].kind must be Predict, ChainOfThought or ReAct, not a list."),
@@ -151,7 +160,7 @@ FACTS: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 WIRINGS: list[tuple[dict[str, Any], str]] = [
-    ({"wiring": []}, "wiring must be an object with predictors and outputs, not a list."),
+    ({"wiring": []}, "wiring must be an object with predictors and outputs, not an empty list."),
     ({"wiring": {"predictors": {"x": {}}}}, "wiring.predictors.x: there is no predictor of that name."),
     ({"wiring": {"predictors": {"sort": {"x": "inputs.message"}}}}, 'wiring.predictors.sort.x: "sort" has no such input.'),
     ({"wiring": {"predictors": {"sort": {"message": "__import__('os')"}}}}, "wiring.predictors.sort.message must be where it comes from, as inputs.<field> or <predictor>.<field>, not \"__import__('os')\"."),
@@ -204,7 +213,7 @@ def test_what_is_no_object_is_no_manifest(value: Any) -> None:
 # The schema in the docs -------------------------------------------------------------------------------
 
 _NOT_THE_SCHEMAS = (
-    "as its folder", "2026-02-30", "cannot be the name of a predictor", '"class"', '"reasoning"', "both an input",
+    "as its folder", "2026-02-30", "cannot be the name of a predictor", '"class"', '"reasoning"', '"module"', "both an input",
     "twice", "is for integer", "nothing would fit", "not of the type", "its own schema", "is no property", "must not be empty",
 )  # fmt: skip
 """What no schema can say, or none as short as ours: the reader says it."""

@@ -144,6 +144,26 @@ class TestExamples:
         with pytest.raises(FileError, match="cannot be read"):
             read_examples(tmp_path / "none", stored().manifest)
 
+    @pytest.mark.parametrize("seed", range(5))
+    def test_equal_examples_are_on_one_side(self, seed: int) -> None:
+        same = [Example({"n": 1.0 if at % 2 else 1, "tags": ["a"]}, {"reply": f"{at}"}) for at in range(6)]
+        others = [Example({"n": at, "tags": ["a"]}, {"reply": "x"}) for at in range(2, 5)]
+        learned, held_out = split([*same, *others], seed, 0.3)
+        assert {one.inputs["n"] for one in learned}.isdisjoint(one.inputs["n"] for one in held_out)
+        assert sorted(one.outputs["reply"] for one in [*learned, *held_out]) == [*"012345", *"xxx"]
+        assert learned
+        assert held_out
+
+    @pytest.mark.parametrize("share", [0.01, 0.99])
+    def test_something_is_left_to_learn_from_and_to_measure_with(self, share: float) -> None:
+        learned, held_out = split(EXAMPLES, 0, share)
+        assert learned
+        assert held_out
+
+    def test_examples_that_are_all_the_same_are_refused(self) -> None:
+        with pytest.raises(UsageError, match=r"are 5 examples, all with the same inputs, and at least 2"):
+            split(EXAMPLES[:1] * 5, 0, 0.3)
+
     def test_what_is_held_out_is_not_learned_from(self) -> None:
         learned, held_out = split(EXAMPLES, 1, 0.3)
         assert len(held_out) == 3

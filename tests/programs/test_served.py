@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -210,6 +211,51 @@ def test_an_execution_keeps_the_program_that_it_began_with_when_it_is_reloaded(
         run(scenario(chat))
 
 
+def test_the_key_is_not_in_what_is_kept_of_a_failure(tmp_path: Path, root: Path, run: Run) -> None:
+    key = "sk-verysecretkey12345"
+
+    async def scenario(chat: ChatServer) -> None:
+        lm = {"model": "openai/test", "api_base": chat.url, "api_key": key}
+        async with opened(tmp_path, settings(root, chat, programs={"lm": lm})) as (_, client):
+            code, message = await refused(client, **ASKING)
+            assert (code, key[:8] in message) == ("EXECUTION_ERROR", False)
+
+    with chatting(lambda _: Answer("p" * 279 + f" {key} tail", status=401)) as chat:
+        run(scenario(chat))
+    kept = b"".join(one.read_bytes() for one in (tmp_path / "data").rglob("*") if one.is_file())
+    assert b"refused the key" in kept
+    assert key[:8].encode() not in kept
+
+
+def test_a_reload_that_cannot_be_built_leaves_the_old_in_use_and_says_so_until_it_is_mended(
+    tmp_path: Path, root: Path, run: Run
+) -> None:
+    async def scenario(chat: ChatServer) -> None:
+        async with opened(tmp_path, settings(root, chat)) as (_, client):
+
+            async def broken() -> Any:
+                return (await told(client, "dspy_list_programs"))["broken"]
+
+            assert await broken() == []
+            missing = predictor("find", [field("a")], [field("b")], "ReAct", tools=["mcp__nowhere__x"])
+            write(root, manifest("worklet_selector", missing, version="1.2.0"))
+            answer = await client.call_tool("dspy_reload_program", {"program": "worklet_selector"})
+            assert answer.is_error
+            reason = (
+                r"not in the catalogue: mcp__nowhere__x\..* Version 1\.0\.0, loaded at .*, stays in use\.$"
+            )
+            assert re.search(reason, answer.structured_content["message"])
+            (listed,) = await broken()
+            assert re.search(reason, listed["reason"])
+            assert (await told(client, "dspy_execute_program", **ASKING))["worklet_id"] == "loan_standard"
+            write(root, worklet(version="1.3.0"))
+            await told(client, "dspy_reload_program", program="worklet_selector")
+            assert await broken() == []
+
+    with chatting(say_worklet) as chat:
+        run(scenario(chat))
+
+
 def test_a_folder_that_is_watched_is_reloaded_by_itself_and_what_is_broken_is_not(
     tmp_path: Path, root: Path, caplog: pytest.LogCaptureFixture, run: Run
 ) -> None:
@@ -234,6 +280,11 @@ def test_a_folder_that_is_watched_is_reloaded_by_itself_and_what_is_broken_is_no
                 while "mcp__nowhere__x" not in caplog.text:
                     await asyncio.sleep(0.05)
             assert await version() == "1.1.0"
+            (broken,) = (await told(client, "dspy_list_programs"))["broken"]
+            assert broken["name"] == "worklet_selector"
+            assert re.search(
+                r"mcp__nowhere__x.* Version 1\.1\.0, loaded at .*, stays in use\.$", broken["reason"]
+            )
             (root / "worklet_selector" / "manifest.json").write_text("{")
             assert (await told(client, "dspy_list_programs"))["broken"][0]["name"] == "worklet_selector"
             assert (await told(client, "dspy_execute_program", **ASKING))["worklet_id"] == "loan_standard"

@@ -76,7 +76,7 @@ def test_a_predict_that_is_saved_alone_has_no_key_at_all() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ([], "it must be an object, not a list."),
+        ([], "it must be an object, not an empty list."),
         ({"reply": STATE["reply"]}, '"sort.predict" is missing: the manifest has such a predictor.'),
         (spoilt("demos", {}), "sort.predict.demos must be a list, not an object."),
         (

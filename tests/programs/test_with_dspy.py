@@ -10,7 +10,7 @@ import pytest
 
 from halflap.programs.fields import RESERVED
 from halflap.programs.library import Library
-from halflap.programs.manifest import _TAKEN, read_manifest
+from halflap.programs.manifest import _IMPLICIT, _TAKEN, read_manifest
 from halflap.programs.parts import signatures_of
 from halflap.programs.state import read_state, write_state
 from programs.written import MANIFEST, STATE, as_bytes, manifest
@@ -106,6 +106,11 @@ def test_names_that_dspy_takes_for_itself_are_reserved(dspy: Any) -> None:
     of_calls = set(inspect.signature(dspy.Predict.load_state).parameters) & {"self"}
     assert of_signatures | of_calls <= RESERVED
     source = inspect.getsource(dspy.Predict._forward_preprocess) + inspect.getsource(dspy.ReAct.aforward)
+    # What one of its functions hands on by keyword to another that has a parameter of that name.
+    handed_on = {*inspect.signature(dspy.Predict._forward_postprocess).parameters} - {"kwargs"}
+    assert handed_on <= RESERVED
+    of_react = {*inspect.signature(dspy.ReAct._async_call_with_potential_trajectory_truncation).parameters}
+    assert of_react - {"input_args"} <= RESERVED | {*_IMPLICIT["ReAct"]}
     popped = {name for name in RESERVED if f'pop("{name}"' in source or f'"{name}" in kwargs' in source}
     assert popped >= {"signature", "demos", "config", "lm", "prediction", "max_iters"}
     of_modules = {name for name in dir(module(dspy)) if not name.startswith("_")}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from support import HALFLAP, NODE_SERVERS, alive, children_of, eventually, node_program
+from support import HALFLAP, NODE_SERVERS, alive, children_of, eventually, node_program, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -155,7 +155,7 @@ def test_git(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "path", "transport"), [("streamableHttp", "mcp", "http"), ("sse", "sse", "sse")]
+    ("kind", "path", "transport"), some([("streamableHttp", "mcp", "http"), ("sse", "sse", "sse")], every=2)
 )
 def test_everything_over_http(run: Run, kind: str, path: str, transport: str) -> None:
     async def scenario(port: int) -> None:

@@ -50,7 +50,9 @@ class Desk:
 
     @asynccontextmanager
     async def gateway(self, **settings: Any) -> AsyncIterator[Gateway]:
-        config = {"servers": [PLAIN], **settings}
+        # What the check says of scripts is tested where the check is; here it would be started for each test.
+        execution = {"check": "off", **settings.pop("execution", {})}
+        config = {"servers": [PLAIN], "execution": execution, **settings}
         async with Gateway.open(config) as gateway:
             yield gateway
 
@@ -180,7 +182,7 @@ def test_scripts_are_listed_inspected_searched_and_suggested_like_tools(run: Run
 
 
 def test_an_unknown_script_in_a_program_is_told_with_a_suggestion(told: Callable[..., str]) -> None:
-    error = told("await script__duoble(number=1)", {"double": DOUBLE})
+    error = told("await script__duoble(number=1)", {"double": DOUBLE}, execution={"check": "on"})
     assert "there is no tool script__duoble" in error
     assert "Did you mean script__double?" in error
 

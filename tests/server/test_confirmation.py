@@ -11,6 +11,7 @@ import pytest
 from halflap.server.confirmation import _request
 from halflap.server.excerpt import excerpt
 from halflap.values import Tool
+from support import some
 
 DELETE = Tool("mcp__crm__delete", "crm", "delete", "Delete a customer.\n\nFor ever.", {"type": "object"})
 PADDING = "# nothing to see here, move along\n" * 400
@@ -104,7 +105,11 @@ def test_a_tool_that_only_a_script_names_is_said_to_be_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ['\\"""', "'", '"""', "f'{", "mcp__crm__delete ", "# ", "r'\\", "\\", "call_tool;'", "a\n", "('"]
+    "piece",
+    some(
+        ['\\"""', "'", '"""', "f'{", "mcp__crm__delete ", "# ", "r'\\", "\\", "call_tool;'", "a\n", "('"],
+        every=4,
+    ),
 )
 def test_no_program_takes_long_to_show(piece: str) -> None:
     code = (piece * (1_000_000 // len(piece)))[:1_000_000]

@@ -24,6 +24,14 @@ DESTRUCTIVE: dict[str, Any] = {
     "tools": {"destructive": ["mcp__echo__pid"]},
     "execution": {"confirm_destructive": True},
 }
+RAW = """import os, sys
+print('{"jsonrpc": "2.0", "id": 1, "result": {}}')
+sys.__stdout__.write("x\\n")
+try:
+    os.write(1, b"raw\\n")
+except OSError:
+    print("refused")
+"""
 PID = "print(int(await mcp__echo__pid()) > 0)"
 
 
@@ -78,6 +86,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 "failed": await execute(client, "print('a')\n1 / 0"),
                 "image": await execute(client, "r = await mcp__echo__image()\nshow(r[0])"),
                 "wrong": await client.call_tool("execute_program", {"program": "1"}),
+                "raw": await execute(client, RAW),
                 "long": await execute(client, "print('x' * 1000)"),
             }
             told["run"] = told["long"].meta["halflap"]["run"]
@@ -295,20 +304,7 @@ def test_code_execution_that_is_off_says_so_and_all_else_works(home: Path) -> No
     asyncio.run(use())
 
 
-def test_what_a_program_prints_never_reaches_the_protocol(home: Path) -> None:
-    code = (
-        "import os, sys\n"
-        'print(\'{"jsonrpc": "2.0", "id": 1, "result": {}}\')\n'
-        'sys.__stdout__.write("x\\n")\n'
-        "try:\n"
-        '    os.write(1, b"raw\\n")\n'
-        "except OSError:\n"
-        '    print("refused")'
-    )
-
-    async def use() -> None:
-        async with connected(home, ("stdio", "legacy")) as client:
-            assert text_of(await execute(client, code)).endswith("x\nrefused")
-            assert not (await execute(client, "print(2)")).is_error
-
-    asyncio.run(use())
+def test_what_a_program_prints_never_reaches_the_protocol(told: dict[str, Any]) -> None:
+    assert text_of(told["raw"]).endswith("x\nrefused")
+    # What was asked afterwards was answered.
+    assert not told["long"].is_error

@@ -11,7 +11,7 @@ from mcp import Client
 from mcp_types import ErrorData, ListRootsResult, Root
 from pydantic import FileUrl
 
-from cli.program import ECHO
+from cli.program import ECHO, SWIFT
 from halflap import Gateway
 from halflap.config import Config
 from halflap.server import Front
@@ -70,7 +70,7 @@ def test_the_clients_roots_reach_a_server_that_asks(run: Run, upstream: str) -> 
 def test_the_clients_roots_come_after_the_configured_ones(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         folders = Folders("file:///home/somebody/project")
-        async with connected(ECHO, folders, roots=[str(tmp_path)]) as (gateway, _):
+        async with connected(SWIFT, folders, roots=[str(tmp_path)]) as (gateway, _):
             text = (await gateway.call("mcp__echo__roots")).text
             assert json.loads(text) == [tmp_path.as_uri(), "file:///home/somebody/project"]
 
@@ -95,7 +95,7 @@ def test_a_change_of_the_clients_roots_reaches_the_server(run: Run) -> None:
 
 def test_a_client_without_roots_is_not_asked(run: Run) -> None:
     async def scenario() -> None:
-        async with connected(ECHO, None) as (gateway, _):
+        async with connected(SWIFT, None) as (gateway, _):
             assert (await gateway.call("mcp__echo__roots")).text == "[]"
 
     run(scenario())
@@ -103,7 +103,7 @@ def test_a_client_without_roots_is_not_asked(run: Run) -> None:
 
 def test_a_client_of_the_new_era_cannot_be_asked_and_the_call_goes_on(run: Run) -> None:
     async def scenario() -> None:
-        async with connected(ECHO, Folders("file:///one"), mode="auto") as (gateway, _):
+        async with connected(SWIFT, Folders("file:///one"), mode="auto") as (gateway, _):
             assert (await gateway.call("mcp__echo__roots")).text == "[]"
 
     run(scenario())
@@ -114,7 +114,7 @@ def test_a_client_that_fails_to_tell_its_roots_does_not_fail_the_call(run: Run) 
         return ErrorData(code=-32603, message="no idea")
 
     async def scenario() -> None:
-        async with connected(ECHO, refuse) as (gateway, _):
+        async with connected(SWIFT, refuse) as (gateway, _):
             assert (await gateway.call("mcp__echo__roots")).text == "[]"
 
     run(scenario())

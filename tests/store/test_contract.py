@@ -16,6 +16,7 @@ from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.sql import SqlStore
 from store import rows
 from store.rows import DEFINITION, call, growing, hammer, noting, putting, server, tool
+from support import THOROUGH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 LATEST = MIGRATIONS[-1].number
+PROCESSES = 4 if THOROUGH else 2
 MORE = Migration(
     LATEST + 1, "a note", ("CREATE TABLE notes (words TEXT)", "INSERT INTO notes VALUES ('hello')")
 )
@@ -75,7 +77,9 @@ def test_tools_come_back_in_their_servers_order(run: Run, place: str | Path) -> 
     assert [kept.original_name for kept in catalog.tools] == ["c", "b", "a"]
 
 
-ODD_TEXTS = ["grüße 你好 🎉", "a\0b", "\ud800 alone \udfff", "\\u0000 \\ \\\\", "", "'; DROP TABLE tools; --"]
+_ODD = ["grüße 你好 🎉", "a\0b", "\ud800 alone \udfff", "\\u0000 \\ \\\\", "", "'; DROP TABLE tools; --"]
+# All in one each time; each by itself, and none at all, with `make test-all`.
+ODD_TEXTS = ["".join(_ODD), *(pytest.param(text, marks=pytest.mark.slow) for text in _ODD)]
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
@@ -224,12 +228,12 @@ def test_several_processes_that_create_one_store_at_once_lose_nothing(run: Run, 
             stderr=subprocess.PIPE,
             text=True,
         )
-        for number in range(4)
+        for number in range(PROCESSES)
     ]
     complaints = [process.communicate(timeout=60)[1] for process in processes]
-    assert complaints == [""] * 4
+    assert complaints == [""] * PROCESSES
     catalog = run(read(place))
-    assert len(catalog.names) == len(catalog.tools) == 60
+    assert len(catalog.names) == len(catalog.tools) == 15 * PROCESSES
 
 
 def test_a_closed_store_says_so(run: Run, place: str | Path) -> None:

@@ -17,6 +17,7 @@ from halflap.store.migrations import MIGRATIONS
 from halflap.store.sql import SqlStore
 from store.rows import call, putting, run_of, server, tool
 from store.test_contract import ODD_TEXTS
+from support import some
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
@@ -156,7 +157,7 @@ def test_the_runs_of_others_do_not_make_a_beginning_ambiguous(run: Run, place: s
     run(scenario())
 
 
-@pytest.mark.parametrize("text", ["", "%", "_", "a%", "' OR 1=1", "\0", "\ud800"])
+@pytest.mark.parametrize("text", some(["", "%", "_", "a%", "' OR 1=1", "\0", "\ud800"], every=2))
 def test_what_is_no_beginning_finds_nothing(run: Run, place: str | Path, text: str) -> None:
     async def scenario() -> None:
         async with opened(place) as store:

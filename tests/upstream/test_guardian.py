@@ -308,6 +308,7 @@ def test_what_an_ended_server_did_not_read_is_known(run: Run) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 def test_spawner_is_a_server_with_three_processes(tmp_path: Path) -> None:
     """The server that other tests rely on to misbehave does misbehave."""
     pids = tmp_path / "pids"

@@ -44,6 +44,8 @@ programs = typer.Typer(
     rich_markup_mode=None,
 )
 
+_LONGEST_REASON = 1_000
+
 NameArgument = Annotated[str, typer.Argument(help="The program's name.", autocompletion=program_names)]
 
 
@@ -81,7 +83,8 @@ def _list(config: Any, *, as_json: bool) -> None:
         line = f"{_heading(one)}\n      {one_line(one.stored.manifest.description)}".rstrip()
         sys.stdout.write(harmless(line) + "\n")
     for name, reason in broken.items():
-        sys.stdout.write(f"{one_line(name)}\n      [broken] {one_line(reason.lstrip())}\n")
+        reasons = [one_line(one, _LONGEST_REASON) for one in reason.splitlines() if one.strip()]
+        sys.stdout.write("\n      ".join([one_line(name), *(f"[broken] {one}" for one in reasons)]) + "\n")
     sys.stdout.flush()
     if not found and not broken:
         note("No DSPy program is saved yet: halflap programs export MODULE:OBJECT NAME")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ _PATH = re.compile(r"(?:[^.\[\]]+|\[\])(?:\.[^.\[\]]+|\[\])*")
 _LONGEST_PATH = 200
 _LATER = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
 _SURE = {bool}
+_NESTS = (dict, list)
 
 
 class Breach(NamedTuple):
@@ -96,7 +96,11 @@ def breach_of(data: Any, invariants: Sequence[Invariant]) -> Breach | None:
 
 def _own(value: Any) -> Any:
     """Give a rule what it may do anything to: what is sent is what was looked at."""
-    return deepcopy(value) if isinstance(value, list | dict) else value
+    if isinstance(value, dict):
+        return {key: _own(inner) if isinstance(inner, _NESTS) else inner for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_own(inner) if isinstance(inner, _NESTS) else inner for inner in value]
+    return value
 
 
 def _called(holds: Any) -> Any:

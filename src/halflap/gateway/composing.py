@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import StoreError, UsageError
@@ -104,7 +105,9 @@ class Composing(Knowing):
         def planned_for_goal(tools: Graph | _Allowed) -> dict[str, Any]:
             planned = [(one, plan_for(one, tools, at_hand, limit, asking)) for one in targets]
             found = best(said, goal, planned, limit)
-            return _json(Planned(found.suggestions, (*found.missing, *told(asking, near))), nets=nets)
+            named = told(asking, near)
+            missing = (*(found.missing if targets or not named else ()), *named)
+            return _json(Planned(found.suggestions, missing), nets=nets)
 
         return await asyncio.to_thread(
             lambda: self._with_kept_out(planned_for_goal(flows), flows, lambda: planned_for_goal(graph))
@@ -182,31 +185,35 @@ class Composing(Knowing):
     ) -> tuple[list[Meant], dict[str, Asked], list[str]]:
         """Give the tools that a goal may mean, what it says of each, and those that it only seems to mean."""
         from halflap.gateway.goals import Meant, asked_for  # noqa: PLC0415 -- see the top of `parts`
-        from halflap.gateway.wording import candidates  # noqa: PLC0415 -- as above
+        from halflap.gateway.wording import candidates, named_in  # noqa: PLC0415 -- as above
         from halflap.graph.asking import Asked  # noqa: PLC0415 -- as above
         from halflap.graph.effects import seems_to_change  # noqa: PLC0415 -- as above
 
         assert self._finder is not None
         hits = await self._finder.search(goal, _MOST_HITS, None)
         known = [hit for hit in hits if hit.name in graph.tools]
-        asking = asked_for(said, [graph.tools[hit.name] for hit in known])
+        asking = asked_for(said, [graph.tools[hit.name] for hit in known], named_in(goal, graph))
         scores = {hit.name: hit.score for hit in known if asking[hit.name].is_meant}
         top = max(scores.values(), default=1.0)
         for name, fit in candidates(said, goal, graph):
             scores[name] = max(scores.get(name, 0.0), fit * top)
-            asking.setdefault(name, Asked(is_meant=True, every=True))
+            asking.setdefault(name, Asked(is_meant=True))
         meant = [Meant(name, score / top) for name, score in scores.items() if score > 0]
         meant.sort(key=lambda one: -one.fit)
         targets = [one for one in meant if one.fit >= _RELEVANT][:_MOST_TARGETS]
         if any(seems_to_change(graph.tools[one.tool]) for one in targets):
-            return targets, asking, []
-        best_of_all = max((hit.score for hit in known), default=0.0)
-        return targets, asking, [hit.name for hit in known if hit.score >= _RELEVANT * best_of_all]
+            least = math.inf
+        else:
+            least = _RELEVANT * max((hit.score for hit in known), default=0.0)
+        near = [hit.name for hit in known if hit.score >= least or _is_told_to_destroy(asking[hit.name])]
+        return targets, asking, near
 
     def _with_kept_out(
         self, found: dict[str, Any], flows: _Allowed, otherwise: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
         """Say of what is missing which tools would have it, were they not kept out of programs, and how to let them in."""
+        from halflap.graph.lack import NOBODY, REFUSED  # noqa: PLC0415 -- see the top of `parts`
+
         if not flows.kept_out or not found["missing"]:
             return found
         could = otherwise()
@@ -217,6 +224,8 @@ class Composing(Knowing):
                 one |= {"near": [], "note": f"{one['parameter']}: {self._why_kept_out(one['parameter'])}."}
             else:
                 one["could_provide"] += [{"tool": name, "why": self._why_kept_out(name)} for name in used]
+                if used and one.get("note", "").startswith(NOBODY):
+                    one["note"] = REFUSED
         return found
 
     def _why_kept_out(self, name: str) -> str:
@@ -278,7 +287,12 @@ def _means_all(said: Said, graph: Graph, tool: str) -> bool:
     if ports is None:
         return False
     way = asked(said, ports)
-    return way.is_meant and way.every and not way.kinds and not way.filters
+    return way.is_meant and way.every
+
+
+def _is_told_to_destroy(way: Asked) -> bool:
+    """Say whether a goal plainly tells to do what a tool does, which is not planned only because it destroys."""
+    return way.destroys and not way.doubt
 
 
 def _counted(edges: Sequence[Edge]) -> dict[str, Any]:

@@ -13,18 +13,16 @@ from halflap.gateway.wording import (
     returned,
     said_by,
 )
-from halflap.graph.asking import asked
-from halflap.graph.effects import seems_to_change
+from halflap.graph.asking import Asked, asked
+from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.lack import Lack
-from halflap.graph.partial import lists_all
 from halflap.graph.plan import Planned, plan
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from halflap.graph.asking import Asked
     from halflap.graph.clauses import Said
     from halflap.graph.edge import Ports
     from halflap.graph.terms import Flows
@@ -44,9 +42,8 @@ _UNUSED = 6.0
 _LOOKED_UP = 0.25
 _EFFORT = 0.3
 _MISSING = 1_000.0
-_MORE = 4
-"""So many more workflows are looked at where something is done to all: some of them may find only a part."""
 _MOST_TOLD = 3
+_IS_NAMED = "it is named, which is no command"
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
 
 
@@ -57,33 +54,39 @@ class Meant(NamedTuple):
     fit: float
 
 
-def asked_for(said: Said, tools: Iterable[Ports]) -> dict[str, Asked]:
-    """Say of each tool what a goal says of it: those that only read may all be meant, the others if it tells to do that."""
-    return {one.tool: asked(said, one) for one in tools}
+def asked_for(said: Said, tools: Iterable[Ports], named: Collection[str] = ()) -> dict[str, Asked]:
+    """Say of each tool what a goal says of it: those that only read may all be meant, the others if it tells to do that.
+
+    What destroys is never meant by words alone, however plain they are; nor is what changes something, where the goal has
+    the very name of another tool.
+    """
+    return {one.tool: _way(said, one, named) for one in tools}
+
+
+def _way(said: Said, ports: Ports, named: Collection[str]) -> Asked:
+    way = asked(said, ports)
+    if not seems_to_change(ports):
+        return way
+    if named and ports.tool not in named:
+        return Asked(is_meant=False)
+    if named and not way.is_meant:
+        way = Asked(is_meant=False, doubt=ports.original_name or ports.tool, why=_IS_NAMED)
+    if not seems_to_destroy(ports):
+        return way
+    return Asked(is_meant=False, destroys=True) if way.is_meant else replace(way, destroys=bool(way.doubt))
 
 
 def plan_for(
     one: Meant, flows: Flows, have: Mapping[str, Any], limit: int, asking: Mapping[str, Asked]
 ) -> Planned:
-    """Plan for a tool that a goal means, and change on the way only what it asks for, too.
+    """Plan for a tool that a goal means, and change on the way only what it asks for, too; nothing more than once.
 
-    What is done to all is done so only if all that are meant, and no others, are found.
+    A list at hand is called for each of its items, whatever that does.
     """
     changing = {name: way for name, way in asking.items() if way.is_meant and _changes_by(flows, name)}
-    mine = asking[one.tool]
-    every = mine.every and all(way.every for way in changing.values())
-    want = [Target("tool", one.tool)]
-    names = frozenset(changing)
-    if every and changing:
-        loosely = frozenset(name for name, way in changing.items() if not way.is_open and not way.kinds)
-        found = plan(
-            flows, want=want, have=have, limit=limit + _MORE, every=True, asked=names, closed=loosely
-        )
-        kept = [work for work in found.suggestions if lists_all(work, changing)]
-        if kept and (not found.missing or kept[0] is found.suggestions[0]):
-            return Planned(tuple(kept[:limit]), found.missing)
     closed = frozenset(name for name, way in changing.items() if not way.is_open)
-    found = plan(flows, want=want, have=have, limit=limit, asked=names, closed=closed)
+    want = [Target("tool", one.tool)]
+    found = plan(flows, want=want, have=have, limit=limit, asked=frozenset(changing), closed=closed)
     return replace(found, missing=tuple(_with_doubt(lack, changing) for lack in found.missing))
 
 
@@ -100,17 +103,23 @@ def _with_doubt(lack: Lack, changing: Mapping[str, Asked]) -> Lack:
 
 
 def told(asking: Mapping[str, Asked], near: Sequence[str]) -> tuple[Lack, ...]:
-    """Say which tools that change something come near to a goal, and by which word of it they are not meant."""
-    found = [name for name in near if not asking[name].is_meant and asking[name].doubt]
-    return tuple(
-        Lack(
-            "",
-            name,
-            note=f"It seems to change something, and the goal does not plainly tell to do that: "
-            f"{asking[name].doubt!r}: {asking[name].why}. If it is what you mean, `want` names it outright.",
-        )
-        for name in found[:_MOST_TOLD]
+    """Say which tools that change something come near to a goal, and why they are not planned."""
+    found = [name for name in near if asking[name].doubt or asking[name].destroys]
+    # What is plainly told comes first.
+    found = sorted(
+        (name for name in found if not asking[name].is_meant), key=lambda name: asking[name].doubt != ""
     )
+    return tuple(Lack("", name, note=_why_not(name, asking[name])) for name in found[:_MOST_TOLD])
+
+
+def _why_not(name: str, way: Asked) -> str:
+    does = (
+        "It destroys something, which no goal in words leads to"
+        if way.destroys
+        else "It seems to change something"
+    )
+    why = f", and the goal does not plainly tell to do that: {way.doubt!r}: {way.why}" if way.doubt else ""
+    return f'{does}{why}. If it is what you mean, `want="{name}"` plans it, with the values in `have`.'
 
 
 def best(said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
     from halflap.graph.graph import Graph
     from halflap.graph.workflow import Workflow
 
-__all__ = ["asked_words", "candidates", "finds_nothing", "gives_only_what_is_around", "returned", "said_by"]
+__all__ = [
+    "asked_words",
+    "candidates",
+    "finds_nothing",
+    "gives_only_what_is_around",
+    "named_in",
+    "returned",
+    "said_by",
+]
 
 _IN_FIELDS = 0.6
 _IN_DESCRIPTION = 0.3
@@ -53,6 +62,7 @@ _GROUPS = {
     for term in terms(word)
 }
 _FINDING = frozenset({"find", "search", "list", "locate", "query", "filter", "lookup"})
+_NAMES = re.compile(r"[^\W\d][\w.-]*\w")
 _INSIDE = frozenset({"on", "in", "inside", "within"})
 
 
@@ -153,6 +163,12 @@ def candidates(said: Said, goal: str, graph: Graph) -> Iterator[tuple[str, float
     asked_for = _returning(_head(said), graph)
     yield from ((name, _BY_HAVE) for name in asked_for[:_MOST_BY_FIELD])
     yield from ((name, _BY_FIELD) for name in _returning(goal, graph)[:_MOST_BY_FIELD])
+
+
+def named_in(goal: str, graph: Graph) -> set[str]:
+    """Give the tools whose very name a goal has, its own or the whole: `get_customer`; a single word is just a word."""
+    said = {one for one in _NAMES.findall(goal) if not one.isalpha() or not (one.islower() or one.istitle())}
+    return {name for name, one in graph.tools.items() if name in said or one.original_name in said}
 
 
 def _returning(text: str, graph: Graph) -> list[str]:

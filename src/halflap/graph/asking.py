@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.deeds import alike, deeds_of, own_words, parameters_of
 from halflap.graph.described import is_form
-from halflap.graph.effects import name_words, seems_to_change, seems_to_destroy
+from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.hearing import Hearing, gathered
 from halflap.graph.objects import object_of
 from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, QUANTIFIERS, RELATIVES
-from halflap.graph.verbs import AT_TIMES_THINGS, DESTROYING, MAKING
-from halflap.graph.words import words_of
+from halflap.graph.verbs import AT_TIMES_THINGS, MAKING
+from halflap.graph.words import is_plural, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,15 +30,23 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "asked"]
 
 _SAYS_ALL = frozenset({"all", "every", "everything", "everyone", "everybody"})
-_AWAY = frozenset({"from", "off", "out"})
 _TOGETHER = frozenset({"to", "into", "onto", "in", "on"})
-_AMONG = frozenset({"in", "on", "as", "at", "for", "by", "within", "inside", "with", "to", "into", "onto"})
 _ADDING = alike("add") | {"append", "attach", "assign", "put"}
+_SETTING = alike("set")
+_WHO = frozenset({"that", "who", "which", "whom", "whose", "where"})
+_SOURCES = frozenset({"from", "source", "src", "origin", "sender"})
+_ADDRESSES = frozenset({"to", "recipient", "receiver", "address", "email", "phone"})
+_ENDS = frozenset({"to", "destination", "dest", "target", "recipient", "receiver"})
 _FIRST_SENTENCE = re.compile(r"[.\n]")
-_UNSURE = "it may say that this is not to be done"
+_UNSURE = "it may turn that round, set a bound, or say that it is not to be done"
 _NO_COMMAND = "it is not what the goal tells to do"
 _NOT_ITS_OBJECT = "that is not what it does it to"
 _ALL_OF_THEM = "it does it to all that there are, which the goal does not say"
+_TO_ONE = (
+    "by a goal alone it is done to one: say to which in `have`, one or a list of them; `want`, with a goal that says `all` "
+    "and nothing of which, has it done to all that are found"
+)
+_AT_HAND_IS_ONE = "what is at hand is one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +55,20 @@ class Asked:
 
     is_meant: bool
     every: bool = False
-    """Whether it is to be done to all that are found."""
+    """Whether it says all, and nothing of which: that counts only for a tool that is wanted by its name."""
     is_open: bool = True
-    """Whether other tools may say to which one: not where the goal says which, and nothing checks that."""
-    filters: frozenset[str] = frozenset()
-    """The names of what is at hand that say to which of all."""
-    kinds: frozenset[str] = frozenset()
-    """Words that say to which of all, where a tool that lists just those has to have been asked: `cancelled`."""
+    """Whether other tools may say to which one: not where the goal says which, or all."""
     doubt: str = ""
-    """The word of the goal because of which it is not meant, or not done to all that are found."""
+    """The word of the goal because of which it is not meant, or not done to what other tools say."""
     why: str = ""
+    destroys: bool = False
+    """Whether it comes near and destroys something, so that words alone do not lead to it."""
 
 
 def asked(said: Said, ports: Ports) -> Asked:
     """Say whether a goal means a tool: one that reads may be meant anyhow, one that changes something if it is told to."""
     if not seems_to_change(ports):
-        return Asked(is_meant=True, every=True)
+        return Asked(is_meant=True)
     deeds = deeds_of(ports)
     verbs = frozenset().union(*(alike(verb) for deed in deeds for verb in deed.verbs))
     if said.doubt:
@@ -85,8 +91,6 @@ def asked(said: Said, ports: Ports) -> Asked:
         first,
         every=all(one.every for one in meant),
         is_open=all(one.is_open for one in meant),
-        filters=frozenset().union(*(one.filters for one in meant)),
-        kinds=frozenset().union(*(one.kinds for one in meant)),
     )
 
 
@@ -106,14 +110,14 @@ def _refused(word: str, why: str = _NOT_ITS_OBJECT) -> Asked:
 def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
     """Say whether a clause is a command for something that a tool does."""
     clause = said.clauses[at]
-    if not clause.leads or (clause.verb in AT_TIMES_THINGS and _is_noun(clause)):
+    if not clause.leads or _is_noun(clause):
         return _refused(clause.verb, _NO_COMMAND)
     if deed.particle != clause.particle and (deed.particle or clause.particle not in own_words(ports)):
         return _refused(clause.particle or clause.verb)
     told = object_of(said, at, deed, ports)
     hearing = Hearing(said, ports)
     behind = [
-        _behind(tail, clause, deed, hearing)
+        _behind(tail, clause, hearing)
         for number, tail in enumerate(told.tails, 1)
         # `that are named B`: what comes next says it.
         if tail.words or number == len(told.tails)
@@ -121,25 +125,24 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
     refused = told.refused or _put_off(clause) or next((one.refused for one in behind if one.refused), "")
     if refused:
         return _refused(refused)
-    whole = _joined(told, behind)
-    is_kind = told.every and whole.restricted == told.restricted
     every = told.every or any(_is_of_each(one, deed, ports) for one in told.tails)
-    kinds = frozenset(told.restricted if is_kind else ())
-    return _allowed(said, clause, whole._replace(every=every), kinds, ports)
+    if every and hearing.names_one(deed.heads):
+        # `close all tickets`, with one at hand: that is not what is said.
+        return _refused("all", _AT_HAND_IS_ONE)
+    return _allowed(said, clause, _joined(told, behind)._replace(every=every), ports)
 
 
-def _allowed(said: Said, clause: Clause, whole: Object, kinds: frozenset[str], ports: Ports) -> Asked:
+def _allowed(said: Said, clause: Clause, whole: Object, ports: Ports) -> Asked:
     """Say to what a tool may be applied that a clause tells to apply."""
     doubts = [*whole.restricted, *whole.unheld, *whole.which, *_rest(said, clause)]
-    unsaid = [*doubts, *whole.taken]
-    if _does_all(ports) and (unsaid or whole.filters or not (whole.every or _names_it(clause, ports))):
-        return _refused((unsaid or [*whole.filters, clause.verb])[0], _ALL_OF_THEM)
+    which = [*doubts, *whole.some]
+    if _does_all(ports) and (which or not (whole.every or _names_it(clause, ports))):
+        return _refused((which or [clause.verb])[0], _ALL_OF_THEM)
+    if whole.every:
+        return Asked(is_meant=True, every=not which, is_open=False, doubt="all", why=_TO_ONE)
     return Asked(
         is_meant=True,
-        every=whole.every and not set(unsaid) - kinds,
         is_open=not doubts,
-        kinds=kinds,
-        filters=frozenset(whole.filters),
         doubt=doubts[0] if doubts else "",
         why=_says_which(doubts[0]) if doubts else "",
     )
@@ -167,9 +170,16 @@ def _says_which(word: str) -> str:
 
 
 def _is_noun(clause: Clause) -> bool:
-    """Say whether what could be a verb is rather a thing: `commit changes of yesterday`, `transfer of`."""
+    """Say whether what could be a verb is rather a thing: `commit changes of yesterday`, `order pizzas by price`."""
     bare = all(one.is_plain and one.said not in DETERMINERS and not one.names for one in clause.phrase)
-    return bare and bool(clause.tails) and clause.tails[0].lead == "of"
+    if not bare or not clause.tails:
+        return False
+    are_several = any(is_plural(one.text) for one in clause.phrase[-1:])
+    if clause.tails[0].lead == "by":
+        return are_several
+    # `set price of product 5`
+    is_set = clause.verb in _SETTING and bool(clause.phrase) and not are_several
+    return clause.tails[0].lead == "of" and clause.verb in AT_TIMES_THINGS and not is_set
 
 
 def _joined(told: Object, behind: Iterable[Object]) -> Object:
@@ -178,32 +188,41 @@ def _joined(told: Object, behind: Iterable[Object]) -> Object:
         restricted=tuple(word for one in parts for word in one.restricted),
         unheld=tuple(word for one in parts for word in one.unheld),
         which=tuple(word for one in parts for word in one.which),
-        taken=tuple(word for one in parts for word in one.taken),
-        filters=tuple(word for one in parts for word in one.filters),
+        some=tuple(word for one in parts for word in one.some),
     )
 
 
-def _behind(tail: Tail, clause: Clause, deed: Deed, hearing: Hearing) -> Object:
+def _behind(tail: Tail, clause: Clause, hearing: Hearing) -> Object:
     """Say what is told behind a phrase: which one, or what else belongs to it."""
     heard = [hearing.hear(one) for one in _content(tail)]
     found = gathered(heard)
     if not heard and not any(one.said in _IDLE for one in tail.words):
         # `after all`
         return found._replace(restricted=(tail.lead,))
-    destroys = not deed.verbs.isdisjoint(DESTROYING)
-    if (
-        found.restricted
-        and hearing.is_told
-        and ((destroys and tail.lead in _AMONG) or not tail.lead.isalpha())
-    ):
-        # What is at hand may be more than what is meant: `delete user u1 in the group`.
+    if found.restricted and hearing.is_told and (tail.lead in _WHO or not tail.lead.isalpha()):
+        # What is at hand may not be what is meant: `block the user that u1 invited`.
         return found._replace(refused=found.restricted[0])
-    away = tail.lead in _AWAY and destroys
-    if away or (tail.lead in _TOGETHER and clause.verb in _ADDING):
-        # To remove somebody from a team is not to delete them.
+    if tail.lead in _TOGETHER and clause.verb in _ADDING:
+        # To add somebody to a team is not to create them.
         strange = [one.word.text for one in heard if one.kind in {"restricted", "filter", "which"}]
         return found._replace(refused=next(iter(strange), ""))
-    return found
+    return found._replace(refused=_turned(tail, hearing))
+
+
+def _turned(tail: Tail, hearing: Hearing) -> str:
+    """Give what is at hand for the other end than the goal says: `move it from G1`, with a `to` that is G1."""
+    for word in tail.words:
+        ways = [set(words_of(name)) for name in word.names if hearing.goes_into(word)]
+        if tail.lead == "about":
+            # `send an email about bob@x.y`
+            begins = any(not one & _ADDRESSES for one in ways)
+        elif tail.lead == "from":
+            begins = any(one & _SOURCES or (hearing.is_from and not one & _ENDS) for one in ways)
+        else:
+            begins = tail.lead not in _TOGETHER or any(not one & _SOURCES for one in ways)
+        if ways and not begins:
+            return word.text
+    return ""
 
 
 _IDLE = frozenset(
@@ -224,8 +243,11 @@ def _is_of_each(tail: Tail, deed: Deed, ports: Ports) -> bool:
     if tail.lead not in {"to", "for"} or not tail.words or tail.words[0].said not in QUANTIFIERS:
         return False
     nouns = [one for one in _content(tail) if not one.names]
-    makes = not deed.verbs.isdisjoint(MAKING) and not seems_to_destroy(ports)
-    return makes and len(nouns) == 1 and set(words_of(nouns[0].text)) <= parameters_of(ports)
+    return (
+        not deed.verbs.isdisjoint(MAKING)
+        and len(nouns) == 1
+        and set(words_of(nouns[0].text)) <= parameters_of(ports)
+    )
 
 
 def _does_all(ports: Ports) -> bool:
@@ -234,7 +256,7 @@ def _does_all(ports: Ports) -> bool:
         return True
     first = _FIRST_SENTENCE.split(ports.description.strip(), maxsplit=1)[0].casefold()
     all_said = not _SAYS_ALL.isdisjoint(re.findall(r"[^\W_]+", first))
-    return not ports.required and (seems_to_destroy(ports) or all_said)
+    return not ports.required and all_said
 
 
 def _names_it(clause: Clause, ports: Ports) -> bool:

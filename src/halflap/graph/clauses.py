@@ -11,6 +11,7 @@ from halflap.graph.speech import (
     BE,
     DETERMINERS,
     FILLERS,
+    INFORMING,
     LOOKS,
     PARTICLES,
     POLITE,
@@ -21,6 +22,7 @@ from halflap.graph.speech import (
     RELATIVES,
     SPARING,
     TELLING,
+    TURNING,
     doubt_in,
 )
 from halflap.graph.verbs import CHANGING, IDIOMS, READING
@@ -105,6 +107,8 @@ class Clause:
     tails: tuple[Tail, ...] = ()
     leads: bool = True
     """Whether it can be a command by where it stands: first, or behind what is one, or reads."""
+    informs: bool = False
+    """Whether it ends with what is said to somebody, which is not read."""
 
     @property
     def reads(self) -> bool:
@@ -152,12 +156,18 @@ def read_goal(goal: str, have: Mapping[str, Any] | None = None) -> Said:
             clauses.append(clause)
             leads = leads and _goes_on(clause)
     spoken = tuple(re.findall(r"[^\W\d_]+", text.casefold()))
-    return Said(tuple(clauses), doubt, at_hand, spoken)
+    return Said(tuple(clauses), doubt or _turning_in(clauses), at_hand, spoken)
+
+
+def _turning_in(clauses: list[Clause]) -> str:
+    """Give the first word that belongs to no verb and turns a command round, or sets a bound."""
+    leads = (one for clause in clauses for one in (clause.verb, *(tail.lead for tail in clause.tails)))
+    return next((one for one in leads if one in TURNING), "")
 
 
 def _goes_on(clause: Clause) -> bool:
     """Say whether what comes behind `and` can be a command: not inside of what is said of others."""
-    if not (clause.reads or clause.phrase) or clause.verb in TELLING:
+    if not (clause.reads or clause.phrase) or clause.verb in TELLING or clause.informs:
         return False
     # `messages people send and delete`
     if any(is_plural(one.text) and one.is_plain and not one.is_possessive for one in clause.phrase[:-1]):
@@ -172,6 +182,11 @@ def _goes_on(clause: Clause) -> bool:
 def _clause(words: list[Word], *, leads: bool) -> Clause:
     words = list(_together(words))
     verb, words = words[0].said, words[1:]
+    told = len(words)
+    if verb in INFORMING:
+        named = (at for at in range(1, len(words)) if words[at - 1].names and words[at].said == "that")
+        told = next(named, told)
+    informs, words = told < len(words), words[:told]
     particle = ""
     if words and words[0].said in PARTICLES:
         particle, words = words[0].said, words[1:]
@@ -186,7 +201,7 @@ def _clause(words: list[Word], *, leads: bool) -> Clause:
     if tails and not particle and tails[-1].lead in PARTICLES and not tails[-1].words:
         # `turn the light on`
         particle = tails.pop().lead
-    return Clause(verb, particle, phrase, tuple(tails), leads)
+    return Clause(verb, particle, phrase, tuple(tails), leads, informs)
 
 
 def _parts(words: list[Word]) -> Iterator[Tail]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.described import described, is_form
@@ -46,6 +47,8 @@ class Deed(NamedTuple):
     """What its parameters name: who books a delivery slot books a delivery, with a `slot_id`."""
     particle: str = ""
     """`off`, where it is that which is done."""
+    leads: frozenset[str] = frozenset()
+    """Prepositions that stand between the verb and what it is done to: `Reply to a ticket`."""
 
 
 def alike(verb: str) -> frozenset[str]:
@@ -79,10 +82,20 @@ def _deeds(
         own.update(_beside(description))
     deed = _deed(own, objects or by_text, is_named=is_named, words=words)
     named = _entities(required)
+    deed = deed._replace(leads=_leads(words, description, own))
     found = [deed._replace(parts=named) if is_named else deed._replace(heads=deed.heads | named)]
-    if told.change and told.is_sure and own.isdisjoint(alike(told.change)) and not verbs & DESTROYING:
+    if told.change and told.is_sure and own.isdisjoint(alike(told.change)):
         found.append(_deed({told.change}, by_text, is_named=False, words=()))
     return tuple(found)
+
+
+def _leads(words: Sequence[str], description: str, verbs: Iterable[str]) -> frozenset[str]:
+    """Give the prepositions right behind the verb, in a name and in a description."""
+    said = _WORD.findall(description.casefold())[:2]
+    pairs = [*pairwise(words), *pairwise(said)]
+    return frozenset(
+        then for first, then in pairs if then in PREPOSITIONS and any(is_form(first, verb) for verb in verbs)
+    )
 
 
 def _deed(verbs: set[str], objects: Sequence[str], *, is_named: bool, words: Sequence[str]) -> Deed:

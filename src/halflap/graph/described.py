@@ -73,6 +73,8 @@ class Described(NamedTuple):
     """Whether that is hardly ever said of what only reads."""
     reads: bool
     """Whether it begins with a verb that reads, or with what is told."""
+    noun: str = ""
+    """The last word of the noun phrase that it may begin with: `guide` of `Care guide of a species`."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -94,7 +96,13 @@ def described(description: str) -> Described:
     if not told and then in {"a", "an", "the", "it"}:
         # `Fines a driver`: whatever that is, it is done.
         return Described(first, first.removesuffix("s"), is_sure=False, reads=False)
-    return Described(first, None, is_sure=False, reads=told)
+    return Described(first, None, is_sure=False, reads=told, noun="" if told else _noun(words))
+
+
+def _noun(words: list[str]) -> str:
+    """Give the word before the first of those that stand behind things, where no article comes before it."""
+    ends = next((at for at, one in enumerate(words) if not one.isalpha() or one in _BEHIND_THINGS), 0)
+    return words[ends - 1] if ends > 1 and _DETERMINERS.isdisjoint(words[:ends]) else ""
 
 
 def is_form(said: str, verb: str) -> bool:

@@ -154,6 +154,13 @@ class Ports:
     envelope: Envelope | None = None
     signs: tuple[Sign, ...] = ()
     """What in its results says that the call failed."""
+    beside: tuple[Place, ...] = ()
+    """What stands beside the data of an envelope, in no list: it makes no edge to others, but may tell of pages."""
+
+    @property
+    def told(self) -> tuple[Place, ...]:
+        """All places that may tell of pages."""
+        return (*self.places, *self.beside) if self.beside else self.places
 
 
 @dataclass(frozen=True, slots=True)

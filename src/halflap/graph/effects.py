@@ -59,6 +59,8 @@ _TOLD = TELLS | {
     "fees",
 }
 _PLANS = frozenset({"plan", "plans", "calendar", "guide", "chart"})
+_GIVEN = _TOLD | _PLANS | {"guides", "calendars", "charts", "date", "dates", "hours"}
+"""What ends both a name and the phrase that a description begins with, where they say what is told: `harvest_dates`."""
 _LOOKED_UP = frozenset({"geocode", "list", "search", "lookup", "get", "find", "show", "read"})
 _LEADS_TO_A_THING = frozenset({"to", "with", "as", "from", "about", "by", "of", "for"})
 _HANDED_OVER = [
@@ -83,6 +85,10 @@ _ENDS_AS_VERBS_ONLY = frozenset(
      "sunrise", "precise", "chocolate", "ultimate", "separate", "birthdate", "startdate", "enddate", "substrate",
      "graduate", "advocate", "magistrate", "surrogate", "concise", "immediate", "intermediate", "license", "update"}
 )  # fmt: skip
+_FOR_GOOD = re.compile(
+    r"(?i)\birreversibl|\birrevocabl|\bfor good\b|(?:not|n['\u2019]t) be (?:undone|reversed)\b"
+)
+"""What a description says of what cannot be had back."""
 _AGAIN = frozenset({"and", "or", "then"})
 """Another verb comes behind these: `find_and_delete`."""
 
@@ -95,10 +101,13 @@ def seems_to_change(ports: Ports) -> bool:
 
 
 def seems_to_destroy(ports: Ports) -> bool:
-    """Say whether a tool is said to destroy something, or is called as those are that do."""
-    if ports.is_destructive:
-        return True
-    return ports.changes is not False and not DESTROYING.isdisjoint(verbs_of(ports))
+    """Say whether a tool is said to destroy something, or is called or described as those are that do."""
+    if ports.is_destructive or ports.changes is False:
+        return ports.is_destructive
+    verbs, told = verbs_of(ports), described(ports.description[:_LONGEST])
+    # `close_account`: "Deletes an account."
+    says_so = (told.is_sure and told.change in DESTROYING) or _FOR_GOOD.search(ports.description[:_LONGEST])
+    return not DESTROYING.isdisjoint(verbs) or bool(verbs and says_so)
 
 
 def _name(ports: Ports) -> str:
@@ -143,7 +152,7 @@ def _verbs(name: str, server: str, required: frozenset[str], description: str) -
         return frozenset(found)
     told = said.told
     if told.change is not None and (told.is_sure or not reads):
-        return frozenset({told.change} | (set() if reads else _act(words)))
+        return frozenset({told.change} | (set() if reads or told.change == words[0] else _act(words)))
     return frozenset() if reads else frozenset(_unknown(words, own, said))
 
 
@@ -194,7 +203,7 @@ def _unknown(words: list[str], own: frozenset[str], said: _Said) -> set[str]:
     last = words[-1]
     if last in _ON_OFF:
         return {last}
-    if said.reads:
+    if said.reads or (last == said.told.noun and last in _GIVEN):
         return set()
     named = next((one for one in words if is_form(said.told.does, one) and not is_thing(one)), None)
     if named is not None:

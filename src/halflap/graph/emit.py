@@ -9,7 +9,7 @@ from halflap.graph.arguments import Arguments
 from halflap.graph.edge import path_text
 from halflap.graph.functions import Functions
 from halflap.graph.loops import Frame, Loops, Rows
-from halflap.graph.syntax import Names, assign, attribute, call, constant, literal, load, store
+from halflap.graph.syntax import Names, assign, attribute, call, constant, literal, load, put, store
 from halflap.graph.workflow import Axis, many, slot_text
 from halflap.schema import visible
 
@@ -176,6 +176,8 @@ class _Program:
         wanted = self._workflow.wanted
         for one in wanted:
             yield from self._refuse_no_match(one.matches)
+            if one.matches and not one.path:
+                yield self._choose(one)
         if len(wanted) == 1 and self._may_lack(wanted[0]):
             yield from self._print_if_there(wanted[0])
             return
@@ -190,6 +192,24 @@ class _Program:
             plain: ast.stmt = ast.Expr(call("print", value))
             said = ast.Try([said], [ast.ExceptHandler(load("TypeError"), None, [plain])], [], [])
         yield said
+
+    def _choose(self, wanted: Wanted) -> ast.stmt:
+        """Have only those items in what a tool returned that have what is at hand."""
+        task, loops = self._workflow.order[wanted.step], self._loops
+        results, axis = loops.results[task.id], wanted.matches[0].axis
+        one = self._names.make(results.removesuffix("s")) if task.axes else results
+        frame = Frame(results={task.id: one})
+        loops.enter(frame, axis)
+        frame.generators[-1].ifs += self._arguments.matches(wanted.matches, frame)
+        kept: ast.expr = ast.ListComp(load(frame.items[axis]), frame.generators)
+        array = axis.path[:-1]
+        if not array:
+            each = [ast.comprehension(store(one), load(results), [], 0)]
+            return assign(results, ast.ListComp(kept, each) if task.axes else kept)
+        # Where there are no items, what they would be in need not be there either.
+        items = loops.value(Frame(results={task.id: one}), task.id, array, empty=ast.List([], ast.Load()))
+        chosen = ast.If(items, [put(one, array, kept)], [])
+        return ast.For(store(one), load(results), [chosen], []) if task.axes else chosen
 
     def _may_lack(self, wanted: Wanted) -> bool:
         """Say whether what is wanted is one value of one result, and may not be there."""

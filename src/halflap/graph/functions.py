@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from halflap.graph.edge import path_text
 from halflap.graph.paging import is_always_there, keeps_its_cursor, last_page
 from halflap.graph.refusals import Refusals
-from halflap.graph.syntax import Names, assign, attribute, call, constant, into, load, store
+from halflap.graph.syntax import Names, around, assign, attribute, call, constant, into, load, put, store
 from halflap.graph.turning import turning_of
 from halflap.schema import visible
 from halflap.schema.stub.names import is_name
@@ -137,7 +137,10 @@ class Functions:
         (array,) = task.collects
         path, tool = task.paginates.source, visible(task.ports.tool, _LONGEST)
         so_far = call("len", self._items(task, array, whole))
-        number = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
+        number: ast.expr = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
+        own = self._names.make("first") if turning.own and turning.by == "pages" else ""
+        if own:
+            number = ast.BinOp(ast.BinOp(load(own), ast.Add(), load(turn)), ast.Add(), constant(1))
         first = {name: load(one) for name, one in given.items()}
         last = self._names.make("last") if turning.by == "last" else ""
         following = {"items": so_far, "pages": number, "last": load(last)}[turning.by]
@@ -152,6 +155,11 @@ class Functions:
         yield from self._refusals.check(task, whole)
         yield assign(page, load(whole))
         yield assign(total, self._got(task, page, path))
+        if own:
+            # Whether pages are counted from 0 or from 1, the first one says.
+            yield assign(own, self._got(task, page, turning.own))
+            unsaid = ast.Compare(load(own), [ast.Is()], [constant(None)])
+            yield ast.If(unsaid, [assign(own, constant(turning.first))], [])
         yield ast.For(
             store(turn),
             call("range", load(self._most_pages)),
@@ -243,14 +251,14 @@ class Functions:
                 yield ast.If(fewer, [ast.Raise(call("ValueError", part))], [])
                 continue
             says = value
-            if one.kind != "next":
+            if one.kind not in {"next", "left"}:
                 says = ast.Compare(value, [ast.Is()], [constant(one.kind == "yes")])
             path = visible(path_text(one.path), _LONGEST)
             yield ast.If(says, [_raise(f"{tool} says by {path} that there is more than it returned.")], [])
 
     def _keep(self, whole: str, path: Path, value: ast.expr) -> ast.stmt:
         """Write that what leads on is kept, by a function: null is not always what the tool declares it to be."""
-        return ast.Expr(call(self._keeps, _around(whole, path), constant(path[-1].key), value))
+        return ast.Expr(call(self._keeps, around(whole, path), constant(path[-1].key), value))
 
     def _keep_function(self) -> ast.stmt:
         holder, key, value = (self._names.make(one) for one in ("holder", "key", "value"))
@@ -287,8 +295,8 @@ class Functions:
             if presence.may_be_nothing(around):
                 # The first page may lack what holds the items of the next.
                 missing = ast.Compare(self._got(task, whole, around), [ast.Is()], [constant(None)])
-                yield ast.If(missing, [_put(whole, around, ast.Dict([], []))], [])
-        yield _put(whole, array, ast.BinOp(parts[0], ast.Add(), parts[1]))
+                yield ast.If(missing, [put(whole, around, ast.Dict([], []))], [])
+        yield put(whole, array, ast.BinOp(parts[0], ast.Add(), parts[1]))
 
 
 def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
@@ -304,18 +312,6 @@ def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
 
 def _raise(message: str) -> ast.stmt:
     return ast.Raise(call("ValueError", constant(message)))
-
-
-def _put(name: str, path: Path, value: ast.expr) -> ast.stmt:
-    """Set what stands at a path of a value, all that is around it being there."""
-    return ast.Assign([ast.Subscript(_around(name, path), ast.Constant(path[-1].key), ast.Store())], value)
-
-
-def _around(name: str, path: Path) -> ast.expr:
-    around = load(name)
-    for step in path[:-1]:
-        around = ast.Subscript(around, ast.Constant(step.key), ast.Load())
-    return around
 
 
 def _all(conditions: list[ast.expr]) -> ast.expr:

@@ -124,6 +124,14 @@ class Have:
             if not any(one == name or one.startswith(f"{name}.") for one in used):
                 yield name
 
+    def is_among(self, ports: Ports) -> bool:
+        """Say whether something at hand is called as a field of the items that a tool returns: it chooses among them."""
+        return bool(self._by_words) and any(
+            words_of(place.path[-1].key) in self._by_words
+            for place in ports.places
+            if place.path and place.path[-1].kind == "key" and any(step.kind != "key" for step in place.path)
+        )
+
     def to_compare(self, name: str, kind: Type) -> Given | None:
         """Give a value, or several, as what is of a type can be compared with; None if nothing of it can be the same."""
         value = self._values[name]
@@ -159,6 +167,13 @@ class Have:
                 if len(keys) > 1 and words_of(keys[-1]) == words_of(name):
                     path, tool = path_text(slot.path), task.ports.tool
                     return f"It may be {path} of {tool}: give it as {'.'.join(keys)!r}, or give {keys[0]} as a whole."
+        for task in workflow.tasks:
+            for place in task.ports.places:
+                # What is in lists within the items is not theirs.
+                is_item = sum(step.kind != "key" for step in place.path) == 1 and place.path[-1].kind == "key"
+                if is_item and words_of(place.path[-1].key) == words_of(name):
+                    path, tool = path_text(place.path), task.ports.tool
+                    return f"No step takes it. {path} of {tool} is called so, but nothing is chosen by that."
         return "No step takes anything of this name."
 
     def _fits(self, kind: Type | None, name: str, *, or_each: bool = False) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from halflap.graph.deeds import own_words, parameters_of
 from halflap.graph.speech import ADJECTIVES
+from halflap.graph.vocabulary import IDENTIFYING
 from halflap.graph.words import words_of
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ class Object(NamedTuple):
     """What names one thing and is not at hand."""
     which: tuple[str, ...] = ()
     """Words such as `last`, or one that stands for what was named before."""
-    taken: tuple[str, ...] = ()
-    """Words for what the tool takes, of which nothing is at hand."""
-    filters: tuple[str, ...] = ()
-    """The names of what is at hand that says to which."""
+    some: tuple[str, ...] = ()
+    """What says to which of all: words for what the tool takes, and what is at hand and the tool does not take."""
     tails: tuple[Tail, ...] = ()
     """All that is said behind."""
 
@@ -44,7 +43,6 @@ class Heard(NamedTuple):
 
     kind: Kind
     word: Word
-    names: tuple[str, ...] = ()
 
 
 class Hearing:
@@ -63,6 +61,18 @@ class Hearing:
             value is not None and words_of(name) in self._slots for name, value in self._said.have.items()
         )
 
+    @property
+    def is_from(self) -> bool:
+        """Whether it says itself that it takes something from somewhere."""
+        return "from" in self._own
+
+    def names_one(self, things: frozenset[str]) -> bool:
+        """Say whether one of these things is at hand, and no list of them."""
+        named = {words_of(name) for name, value in self._said.have.items() if not isinstance(value, list)}
+        return any(
+            things & {*one} and (len(one) == 1 or one[-1] in IDENTIFYING) for one in named & self._slots
+        )
+
     def goes_into(self, word: Word) -> bool:
         """Say whether a word is a value at hand that the tool takes."""
         return self._into(word.names)
@@ -71,14 +81,14 @@ class Hearing:
         """Say what a word is."""
         words = set(words_of(word.text))
         if word.names:
-            return Heard("told" if self._into(word.names) else "filter", word, word.names)
+            return Heard("told" if self._into(word.names) else "filter", word)
         if word.said in ADJECTIVES:
             return Heard("which", word)
         if word.is_plain and words <= self._own:
             return Heard("own", word)
         held = tuple(name for name in self._said.have if words and words <= set(words_of(name)))
         if held:
-            return Heard("told" if self._into(held) else "filter", word, held)
+            return Heard("told" if self._into(held) else "filter", word)
         if word.is_plain and words <= self._takes:
             return Heard("taken", word)
         is_named = word.is_identifier or word.is_name
@@ -95,11 +105,5 @@ def gathered(heard: Iterable[Heard]) -> Object:
     def of(kind: Kind) -> tuple[str, ...]:
         return tuple(one.word.text for one in found if one.kind == kind)
 
-    filters = tuple(name for one in found if one.kind == "filter" for name in one.names)
-    return Object(
-        restricted=of("restricted"),
-        unheld=of("unheld"),
-        which=of("which"),
-        taken=of("taken"),
-        filters=filters,
-    )
+    some = (*of("taken"), *of("filter"))
+    return Object(restricted=of("restricted"), unheld=of("unheld"), which=of("which"), some=some)

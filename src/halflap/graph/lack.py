@@ -9,6 +9,7 @@ from halflap.graph.edge import path_text
 from halflap.graph.effects import seems_to_change
 from halflap.graph.near import MISSPELT, MOST, near_field, near_slot, places_called, tools_called_like
 from halflap.graph.terms import MOST_OPEN
+from halflap.graph.want import field_places
 from halflap.graph.words import words_of
 from halflap.graph.workflow import many, slot_text
 from halflap.schema import clean, compact
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from halflap.graph.terms import Flows, Terms
     from halflap.graph.workflow import Target
 
-__all__ = ["Lack", "lack_of", "lack_of_target"]
+__all__ = ["NOBODY", "REFUSED", "Lack", "lack_of", "lack_of_target"]
 
 _LAST = 100.0
-_TO_ALL = "It would be done to all that are found. Say to which one in `have`; a goal that says `all` means all of them."
-_NOBODY = "No tool is known to return it."
+_TO_ALL = "It would be done to all that are found. Say to which in `have`; `want` with a goal that says `all` means all of them."
+NOBODY = "No tool is known to return it."
+REFUSED = (
+    "It is returned only by tools that are not called for it: `could_provide` says by which, and why not."
+)
 _NEW = "It is the new value: what is there now is not written back. Say it in `have`."
 _SEEMS = "it seems to change something (say otherwise under `tools.read_only`)"
 _CHANGES = f"{_SEEMS}, and is not what is wanted"
@@ -110,16 +114,19 @@ def _is_old(terms: Terms, need: Need, unit: Unit) -> bool:
 
 def lack_of_target(graph: Flows, target: Target, refused: Sequence[str]) -> Lack:
     """Say what is known of something wanted that no tool gives."""
-    could = tuple(
-        {"tool": one, "why": _why_refused(graph.tools[one])} for one in refused if one in graph.tools
-    )
     if target.kind == "tool":
         return _lack_of_tool(graph, target)
+    paths = {ports.tool: path_text(place.path) for ports, place, _ in field_places(graph, target.name)}
+    could = tuple(
+        {"tool": one, "path": paths.get(one, ""), "why": _why_refused(graph.tools[one])}
+        for one in refused
+        if one in graph.tools
+    )
     meant = tools_called_like(graph, target.name)
     near = near_field(graph, target.name, {*refused, *(one["tool"] for one in meant)})
     near = [*meant, *([] if could else near)][:MOST]
     best = next((one for one in near if one["why"] == MISSPELT and not could), None)
-    note = _NOBODY
+    note = REFUSED if could else NOBODY
     if best is not None:
         path = f"{best['path']} of " if best.get("path") else ""
         note += f" Did you mean {path}{best['tool']}?"
@@ -194,6 +201,8 @@ def _why_not(terms: Terms, need: Need, edge: Edge, unit: Unit) -> str:
         return _CHANGES if _is_refused(terms, source) else _LACKS_MUCH
     if unit.is_held:
         return "something is at hand for it, which does not fit: nothing else is put in its place"
+    if links and all(need.written.is_inside(slot, source) for slot, _ in links):
+        return "what it gives is in there already"
     if links and all(need.written.is_old(slot, source, link.source) for slot, link in links):
         return "it is what is there now, which is to be replaced"
     if any(many(slot.path) > 1 for slot in unit.slots):

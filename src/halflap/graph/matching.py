@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from halflap.graph.edge import EACH
+from halflap.graph.effects import seems_to_change
 from halflap.graph.remaining import asks_for_a_part
+from halflap.graph.subject import subject_of
 from halflap.graph.supply import names_a_thing
+from halflap.graph.turning import only_list
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Axis, Match
 
@@ -78,7 +82,14 @@ def chosen(
         at_steps = {
             at: list(_found(have, name, _own_loops(task, tasks), tasks)) for at, task in tasks.items()
         }
-        at_ends = [list(_found(have, name, _loops(one.step, one.path), tasks)) for one in wanted]
+        at_ends = [
+            list(
+                _found(have, name, _loops(one.step, one.path), tasks)
+                if one.path
+                else _listed(have, name, tasks[one.step])
+            )
+            for one in wanted
+        ]
         steps = [one.axis.step for made in [*at_steps.values(), *at_ends] for one in made]
         if len(words_of(name)) == 1:
             # Many things have a `name`: that of what was found last is the nearest to what is wanted.
@@ -91,6 +102,25 @@ def chosen(
         {at: replace(task, matches=(*task.matches, *by_step.get(at, ()))) for at, task in tasks.items()},
         tuple(replace(one, matches=tuple(made)) for one, made in zip(wanted, targets, strict=True)),
     )
+
+
+def _listed(have: Have, name: str, task: Task) -> Iterator[Match]:
+    """Give where the items of what a tool lists have what is at hand themselves: then only those are wanted.
+
+    What is told of one thing with a list stays whole, and what changed something tells all that it did.
+    """
+    ports = task.ports
+    items = only_list(ports)
+    is_many = subject_of(ports.original_name or ports.tool, ports.server).is_many
+    if items is None or not is_many or seems_to_change(ports):
+        return
+    axis = Axis(task.id, (*items, EACH))
+    found = [
+        Match(given, axis, path)
+        for path, given in _places(have, name, axis, ports)
+        if all(step.kind == "key" for step in path[len(axis.path) :])
+    ]
+    yield from sorted(found, key=lambda one: len(one.path))[:1]
 
 
 def _own_loops(task: Task, tasks: Mapping[str, Task]) -> list[Axis]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.deeds import GENERIC, alike
 from halflap.graph.effects import name_words
 from halflap.graph.hearing import Hearing, Object, gathered
 from halflap.graph.speech import ADJECTIVES, DETERMINERS, FILLERS, PRONOUNS, QUANTIFIERS, SEVERAL
+from halflap.graph.verbs import AT_TIMES_THINGS
 from halflap.graph.words import is_plural, words_of
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ __all__ = ["object_of"]
 _EVERYTHING = frozenset({"all", "everything", "everyone", "everybody"})
 _ALONE = _EVERYTHING | {"each", "both"}
 """What says all of something that has to have been named before."""
+_MONEY = frozenset({"money", "fund", "amount", "cash", "payment"})
+_CURRENCIES = frozenset({"euro", "dollar", "pound", "cent", "franc", "yen", "eur", "usd", "gbp", "chf"})
 
 
 class _Phrase(NamedTuple):
@@ -59,20 +63,26 @@ def _is_small(word: Word) -> bool:
 
 def object_of(said: Said, at: int, deed: Deed, ports: Ports) -> Object:
     """Say what the clause at a place of a goal is to be done to."""
-    clause = said.clauses[at]
+    clause = _with_object(said.clauses[at], deed)
     if not clause.phrase:
         is_alone = len(said.clauses) == 1 and not clause.tails and not deed.heads
         return Object() if is_alone else Object(refused=clause.verb)
     phrase = _Phrase.of(clause.phrase)
     if phrase.stands_for:
-        return _as_before(said, at, deed, ports)
+        return _as_before(said, at, clause, deed, ports)
     found = _matched(phrase, clause, deed, Hearing(said, ports))
     return found._replace(every=phrase.is_of_all and not found.refused, tails=clause.tails)
 
 
-def _as_before(said: Said, at: int, deed: Deed, ports: Ports) -> Object:
+def _with_object(clause: Clause, deed: Deed) -> Clause:
+    """Give a clause with what is behind the preposition of its verb as its phrase: `reply to ticket T1`."""
+    if clause.phrase or not clause.tails or clause.tails[0].lead not in deed.leads:
+        return clause
+    return replace(clause, phrase=clause.tails[0].words, tails=clause.tails[1:])
+
+
+def _as_before(said: Said, at: int, clause: Clause, deed: Deed, ports: Ports) -> Object:
     """Look at what was named before, where a word stands for that."""
-    clause = said.clauses[at]
     phrase = _Phrase.of(clause.phrase)
     word = phrase.stands_for
     if word in _EVERYTHING and not _EVERYTHING.isdisjoint(name_words(ports)):
@@ -107,10 +117,14 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
         strange = [one.text for one in content if one.names and not hearing.goes_into(one)]
         return told._replace(refused=next(iter(strange), refused))
     is_part = bool(at) and _is_part(content[at - 1], content[at], deed)
-    if not is_part and not _is_its(content[at], clause, deed, is_determined=bool(phrase.small)):
+    is_sum = bool(at) and _is_sum(content[at - 1], content[at], deed)
+    if not (is_part or is_sum or _is_its(content[at], clause, deed, is_determined=bool(phrase.small))):
         return Object(refused=content[at].text)
     heard = [hearing.hear(one) for one in content[:at]]
     strange = [one.word.text for one in heard if one.kind == "restricted"]
+    if strange and (_is_noun(phrase, clause) or (not is_part and _is_said_before(content[:at], deed))):
+        # `start time job 5`, `block the users following user u1`
+        return Object(refused=strange[0])
     mine = {one for word in content[:at] for one in words_of(word.text)}
     if strange and deed.before and deed.is_named and mine.isdisjoint(deed.before):
         # A hotel booking is not what `cancel_flight_booking` cancels.
@@ -122,8 +136,7 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
     refused = next(
         (one for one in plurals if is_plural(one)), unheld[0] if unheld and hearing.is_told else ""
     )
-    filters = (*before.filters, *told.filters)
-    return before._replace(refused=refused, unheld=unheld, filters=filters)
+    return before._replace(refused=refused, unheld=unheld, some=(*before.some, *told.some))
 
 
 def _is_value(content: Sequence[Word], at: int, deed: Deed, hearing: Hearing) -> bool:
@@ -134,16 +147,29 @@ def _is_value(content: Sequence[Word], at: int, deed: Deed, hearing: Hearing) ->
     if word.names:
         # A word of the language says what kind, unless it goes into the call.
         return not word.text.islower() or not word.is_plain or hearing.goes_into(word)
-    is_behind = any(
-        one.is_plain and not deed.heads.isdisjoint(words_of(one.text)[-1:]) for one in content[:at]
-    )
-    return word.is_name and is_behind
+    return word.is_name and _is_said_before(content[:at], deed)
 
 
 def _is_part(before: Word, head: Word, deed: Deed) -> bool:
     """Say whether a noun is what a tool takes to do it, with what it does it to before it: `delivery slot`."""
     of = words_of(before.text)[-1:]
     return not deed.heads.isdisjoint(of) and not deed.parts.isdisjoint(words_of(head.text)[-1:])
+
+
+def _is_sum(before: Word, head: Word, deed: Deed) -> bool:
+    """Say whether a noun is money, so and so much of it: `5 euros`."""
+    is_money = not _MONEY.isdisjoint(deed.heads) and not _CURRENCIES.isdisjoint(words_of(head.text))
+    return is_money and before.is_identifier
+
+
+def _is_noun(phrase: _Phrase, clause: Clause) -> bool:
+    """Say whether the verb may rather be a noun: there is no article behind it."""
+    return clause.verb in AT_TIMES_THINGS and not phrase.small
+
+
+def _is_said_before(words: Sequence[Word], deed: Deed) -> bool:
+    """Say whether what a tool does it to is named already before something else says which."""
+    return any(one.is_plain and not deed.heads.isdisjoint(words_of(one.text)[-1:]) for one in words)
 
 
 def _is_its(head: Word, clause: Clause, deed: Deed, *, is_determined: bool) -> bool:

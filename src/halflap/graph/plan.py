@@ -174,7 +174,9 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     tasks, wanted = chosen(search.terms.have, tasks, wanted)
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, bool(many(one.path))) for one in wanted}
-    looped |= {(one.axis.step, bool(many(one.path))) for task in tasks.values() for one in task.matches}
+    choosing = [one for task in tasks.values() for one in task.matches]
+    choosing += [match for one in wanted for match in one.matches]
+    looped |= {(one.axis.step, bool(many(one.path))) for one in choosing}
     whole = {one.step for one in wanted if one.target.kind == "tool"}
     for at, task in tasks.items():
         cursor = _cursor(task, search.terms.graph.into(task.ports.tool))

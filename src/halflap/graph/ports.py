@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.edge import EACH, NAME, VALUE, Envelope, Place, Ports, Slot, key
 from halflap.graph.failing import signs_of
-from halflap.graph.words import phrase, words_of
 from halflap.schema.fields import choices_of, extra_of, fields_of
 from halflap.schema.join import union
 from halflap.schema.kinds import Type
@@ -30,8 +29,6 @@ _SELDOM = 0.5
 _UNSURE = 0.5
 _SUCCESS = ("success", "ok")
 _INNER = "data"
-_TURNS = frozenset({"cursor", "end cursor", "has more", "has next", "page info", "pagination", "paging"})
-"""What stands beside the data of an envelope and leads to its next page."""
 _SCALARS = frozenset({"string", "number", "integer", "boolean", "any", "cut", "again", "values"})
 _STRING = Type("string")
 
@@ -71,6 +68,7 @@ def ports_of(
         latency_ms=latency_ms,
         envelope=_envelope(schema.output_type) or _envelope(learned),
         signs=tuple(dict.fromkeys([*signs_of(schema.output_type), *signs_of(learned)])),
+        beside=tuple({one.path: one for one in _beside(schema.output_type, learned)}.values())[:_MOST],
     )
 
 
@@ -194,14 +192,24 @@ def _inside_envelope(kind: Type, *, declared: bool, confidence: float) -> Iterat
         inner = next(one for one in fields if one.name == _INNER)
         # Of an error there are no data: that they are missing then says nothing of the good results.
         yield from _at(replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description), 0)
-        for one in fields:
-            said = words_of(one.name)
-            if one.name != _INNER and (phrase(said) in _TURNS or said[:1] == ("next",)):
-                yield from _at(
-                    replace(whole, path=(key(one.name),), type=one.type, description=one.description), 0
-                )
         return
     yield from _at(whole, 0)
+
+
+def _beside(*kinds: Type | None) -> Iterator[Place]:
+    """Give the plain values that stand beside the data of an envelope."""
+    for kind in kinds:
+        if kind is None or _envelope(kind) is None:
+            continue
+        for one in fields_of(choices_of(kind)):
+            if one.name == _INNER or one.name in _SUCCESS:
+                continue
+            # Whatever is here may be missing: `Presence` knows.
+            for place in _at(
+                Place((key(one.name),), one.type, one.description, declared=False), _DEEPEST - 2
+            ):
+                if all(step.kind == "key" for step in place.path):
+                    yield place
 
 
 def _envelope(kind: Type | None) -> Envelope | None:

@@ -9,6 +9,8 @@ from halflap.graph.node import PAGE_SLOTS
 from halflap.graph.paging import last_page, leads_on, says_last, says_more
 from halflap.graph.ports import is_boolean
 from halflap.graph.turning import (
+    LEFT,
+    is_of_page,
     is_ranked,
     kinds_of,
     only_list,
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["More", "asks_for_a_part", "more_of"]
 
 _PLAIN = frozenset({"string", "integer", "number"})
-_AROUND = frozenset(
-    {"meta", "metadata", "response metadata", "pagination", "paging", "page", "page info", "link", "cursor"}
-)
-"""What pages are told about in, beside their items."""
 _SIZES = frozenset({"size", "row", "from", "start", "start at", "max item", "number", "take"})
 _OF_PAGES = frozenset({"previous", "prev", "page", "per page", "page size", "limit", "offset"})
 """What a page tells of itself: beside it, `total` and `count` are of items, and `next` is a page."""
@@ -40,6 +38,8 @@ _CERTAIN = frozenset(
 """What counts items, whatever stands beside it: `total` alone may be the sum of a bill."""
 
 
+_OF_THINGS = frozenset({"complete", "done", "finished", "end", "last", "remaining", "left", "omitted"})
+"""What may as well be said of a thing that has a list: a task that is not done."""
 _LISTS = frozenset({"list", "all", "every", "each"})
 
 
@@ -47,9 +47,9 @@ _LISTS = frozenset({"list", "all", "every", "each"})
 class More:
     """One such place of a result."""
 
-    kind: Literal["yes", "no", "next", "total", "pages", "full"]
-    """It is true then, or false, or there at all; or a number, greater than that of the items, or than one page; or nothing
-    says it, but there are as many items as there may be."""
+    kind: Literal["yes", "no", "next", "left", "total", "pages", "full"]
+    """It is true then, or false, or there at all; or a number, greater than none, than that of the items, or than one page;
+    or nothing says it, but there are as many items as there may be."""
     path: Path
     array: Path = ()
     """The items that are counted."""
@@ -101,20 +101,22 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
     # How many pages there are is no page.
     beside = {
         phrase(words_of(one.path[-1].key))
-        for one in ports.places
+        for one in ports.told
         if one.path and not (one.path[-1].key and is_plural(one.path[-1].key))
     }
     is_paged = any(asks_for_a_part(one.path[0].key) for one in ports.slots) or bool(beside & _OF_PAGES)
-    for place in ports.places:
+    is_paged = is_paged or any(_is_next_of_page(one.path) for one in ports.told)
+    lists = is_paged or _lists(ports)
+    for place in ports.told:
         if not place.path or any(step.kind != "key" for step in place.path):
             continue
         name = phrase(words_of(place.path[-1].key))
         is_value = name == "value"
-        if not _is_of_page(place.path[: -2 if is_value else -1], arrays):
+        if not is_of_page(place.path[: -2 if is_value else -1], arrays):
             continue
-        if is_boolean(place.type):
-            if says_more(name) or says_last(name):
-                yield More("yes" if says_more(name) else "no", place.path)
+        said = _said(place, name, may_be_of_things=not lists)
+        if said is not None:
+            yield More(said, place.path)
         elif leads_on(name) and (is_paged or name != "next") and _may_lead(place, name):
             yield More("next", place.path)
         elif told_by(place) == "pages" and (is_paged or name != "page"):
@@ -123,10 +125,19 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
             yield More("total", place.path, arrays[0])
 
 
-def _is_of_page(around: Path, arrays: tuple[Path, ...]) -> bool:
-    if around and phrase(words_of(around[-1].key)) in _AROUND:
-        around = around[:-1]
-    return any(array[: len(around)] == around for array in arrays)
+def _said(place: Place, name: str, *, may_be_of_things: bool) -> Literal["yes", "no", "left"] | None:
+    """Say how a place tells outright that there is more, if it does."""
+    if may_be_of_things and name in _OF_THINGS:
+        return None
+    if is_boolean(place.type):
+        return "yes" if says_more(name) else "no" if says_last(name) else None
+    return "left" if name in LEFT and told_by(place) == "more" else None
+
+
+def _is_next_of_page(path: Path) -> bool:
+    """Say whether something is the `next` of what tells about pages: `meta.cursor.next`."""
+    said = [phrase(words_of(one.key)) for one in path[-2:]]
+    return len(said) > 1 and said[1] == "next" and is_of_page(path[:-1], ((),))
 
 
 def _may_lead(place: Place, name: str) -> bool:

@@ -11,6 +11,7 @@ __all__ = [
     "CONDITIONS",
     "DETERMINERS",
     "FILLERS",
+    "INFORMING",
     "LOOKS",
     "PARTICLES",
     "POLITE",
@@ -22,6 +23,7 @@ __all__ = [
     "SEVERAL",
     "SPARING",
     "TELLING",
+    "TURNING",
     "doubt_in",
 ]
 
@@ -36,9 +38,11 @@ POLITE = re.compile(
 
 _DOUBTS = re.compile(
     r"(?i)\b(?:not|never|no|nothing|nobody|nowhere|none|neither|nor|cannot|without|except|excepting|excluding"
-    r"|exclude|excludes|but|besides|aside|unless|until|till|if|whether|or|either|avoid|prevent|refrain|instead|rather"
-    r"|later|tomorrow|someday|eventually|dry|apart|other\s+than|save\s+for|barring|minus|only|almost|nearly|hardly|barely"
-    r"|maybe|perhaps|possibly|probably|suppose|supposing|imagine|pretend|simulate|hypothetical\w*|theoretical\w*|careful"
+    r"|exclude|excludes|excluded|others?|another|remaining|rest|else|stays?|staying|outside|beyond|above|under|below|past"
+    r"|against|older|newer|greater|(?:more|less|fewer)\s+than|at\s+(?:least|most)|up\s+to|simulat\w+|test\s+run"
+    r"|(?:can|may|should|could|might|shall)\s+(?:i|we)|is\s+it|omit\w*|behalf|sans|unlike|lacking|differ\w*|but|besides|aside|unless|until|till|if|whether|or|either|avoid|prevent|refrain|instead|rather"
+    r"|later|tomorrow|someday|eventually|dry|apart|save\s+for|barring|minus|only|almost|nearly|hardly|barely"
+    r"|maybe|perhaps|possibly|probably|suppose|supposing|imagine|pretend\w*|hypothetical\w*|theoretical\w*|careful"
     r"|beware|forbid|forbidden|dont|doesnt|didnt|wont|cant|shouldnt|mustnt|isnt|arent|wouldnt|lest|keep|keeping|spare"
     r"|sparing|retain|preserve|skip|skipping|ignore|ignoring|joking|kidding)\b"
     r"|(?i:n['\u2019]t)\b"
@@ -97,6 +101,25 @@ PREPOSITIONS = frozenset(
 )  # fmt: skip
 PARTICLES = frozenset({"in", "on", "out", "up", "down", "off", "back", "away", "over"})
 """What belongs to a verb: `turn off`."""
+TURNING = frozenset({"over", "off", "out", "away"})
+"""Where they do not belong to a verb, these turn round what it does, or set a bound: `move it out of G1`, `over 100`."""
+INFORMING = frozenset(
+    {
+        "notify",
+        "inform",
+        "tell",
+        "message",
+        "text",
+        "email",
+        "mail",
+        "alert",
+        "warn",
+        "remind",
+        "announce",
+        "broadcast",
+    }
+)
+"""What comes behind `that`, after whom it is said to, is what is said: `notify grower G1 that the water is off`."""
 QUANTIFIERS = frozenset({"all", "every", "each", "both"})
 """What says that it is all of them, where it begins a phrase."""
 DETERMINERS = QUANTIFIERS | frozenset(
@@ -109,8 +132,8 @@ PRONOUNS = frozenset(
 )  # fmt: skip
 SEVERAL = frozenset({"them", "these", "those", "all", "each", "both", "everything", "everyone", "everybody"})
 ADJECTIVES = frozenset(
-    {"last", "latest", "first", "newest", "oldest", "old", "recent", "current", "next", "previous", "existing", "other",
-     "same", "older", "newer", "biggest", "smallest", "largest", "cheapest", "best", "worst", "second", "third", "stale",
+    {"last", "latest", "first", "newest", "oldest", "old", "recent", "current", "next", "previous", "existing",
+     "same", "biggest", "smallest", "largest", "cheapest", "best", "worst", "second", "third", "stale",
      "obsolete", "outdated"}
 )  # fmt: skip
 """What says which one, and leaves open what it is."""

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from halflap.graph.subject import subject_of
 from halflap.graph.vocabulary import IDENTIFYING, KINDS
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Given, many
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
 __all__ = [
     "CROSSING",
     "FAN_OUT",
+    "MENTIONED",
+    "NOT_ALL",
     "OTHERS_ANSWER",
     "OTHERS_ID",
     "OTHERS_VALUE",
     "Offer",
     "foreign",
+    "lists_itself",
+    "named_thing",
     "names_a_thing",
     "offers",
     "repeats",
@@ -37,6 +42,9 @@ CROSSING = 0.2
 OTHERS_ID, OTHERS_ANSWER, OTHERS_VALUE = 8.0, 1.5, 1.0
 """What it costs more to take from another server what the tool's own has, too: what names a thing; that, where it is the
 answer to something at hand; and what is the same everywhere, such as a city."""
+MENTIONED, NOT_ALL = 1.0, 3.0
+"""What it costs more to go through things by all that mention them, where somebody lists the things themselves: those that
+nothing mentions are left out. And where something is to be done to all: more than another suggestion may cost."""
 _LEAST = 1e-3
 
 
@@ -74,6 +82,26 @@ def names_a_thing(slot: Path) -> bool:
     return bool(name) and name[-1] in IDENTIFYING and name[-1] not in KINDS
 
 
+def named_thing(slot: Path) -> tuple[str, ...]:
+    """Give the thing of which a slot takes the name, if it says which: `greenhouse` of `greenhouse_id`."""
+    return (
+        words_of(next(step.key for step in reversed(slot) if step.kind == "key"))[:-1]
+        if names_a_thing(slot)
+        else ()
+    )
+
+
+def lists_itself(source: Ports, offer: Offer, thing: tuple[str, ...]) -> bool:
+    """Say whether what is offered is of the items of a list of these things, and not of others that mention them."""
+    path = next(one.source for one in offer.given if one.origin == "step")
+    items = _items(path)
+    around = next((step.key for step in reversed(items) if step.kind == "key"), "")
+    own = subject_of(source.original_name or source.tool, source.server).thing
+    # `planters[].greenhouse.id` is of planters, whatever their list is called.
+    inside = [words_of(step.key) for step in path[len(items) : -1]]
+    return words_of(around) == thing or (own == thing and not any(one != thing for one in inside))
+
+
 def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[int, Offer]]:
     """Give what an edge offers for the open units of its target: at most one offer for each, the cheapest.
 
@@ -87,8 +115,8 @@ def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[
         if unit.path[0] not in targets or unit.is_held:
             continue
         links = list(_links_into(unit, edge, source))
-        if written.parameters:
-            links = [one for one in links if not written.is_old(one[0], source, one[2])]
+        if written.is_told:
+            links = [one for one in links if not written.is_refused(one[0], source, one[2])]
         if not links:
             continue
         found = _array(unit, links, edge.source, have) if unit.is_array else _single(links, edge.source)

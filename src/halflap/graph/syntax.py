@@ -96,16 +96,16 @@ class Presence:
     def __init__(self, ports: Ports) -> None:
         self._seldom: dict[Path, bool] = {}
         self._null: set[Path] = set()
-        for place in ports.places:
+        for place in ports.told:
             for size in range(len(place.path) + 1):
                 part = place.path[:size]
                 self._seldom[part] = self._seldom.get(part, True) and place.presence < 1
         # What a type says of its keys holds, however many places are inside of them.
-        for place in ports.places:
+        for place in ports.told:
             self._read(place.path, place.type)
         if ports.envelope is not None:
             # Of the envelope itself there is no place.
-            for name in {one.path[0].key for one in ports.places if one.path}:
+            for name in {one.path[0].key for one in ports.told if one.path}:
                 sure = name == "data" and ports.envelope.is_sure
                 self._seldom[(key(name),)] = not sure
 
@@ -159,6 +159,19 @@ def store(name: str) -> ast.expr:
 def assign(name: str, value: ast.expr) -> ast.stmt:
     """Write that a name is set to a value."""
     return ast.Assign([store(name)], value)
+
+
+def put(name: str, path: Path, value: ast.expr) -> ast.stmt:
+    """Write that what stands at a path of a value is set, all that is around it being there."""
+    return ast.Assign([ast.Subscript(around(name, path), ast.Constant(path[-1].key), ast.Store())], value)
+
+
+def around(name: str, path: Path) -> ast.expr:
+    """Write what something at a path of a value stands in."""
+    holder = load(name)
+    for step in path[:-1]:
+        holder = ast.Subscript(holder, ast.Constant(step.key), ast.Load())
+    return holder
 
 
 def constant(value: str | float | bool | None) -> ast.expr:

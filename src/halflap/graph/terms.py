@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.need import need_of
-from halflap.graph.supply import FAN_OUT, foreign, names_a_thing, offers
+from halflap.graph.supply import (
+    FAN_OUT,
+    MENTIONED,
+    NOT_ALL,
+    foreign,
+    lists_itself,
+    named_thing,
+    names_a_thing,
+    offers,
+)
 from halflap.graph.workflow import many
 
 if TYPE_CHECKING:
@@ -130,8 +139,7 @@ class Terms:
 
     def is_guarded(self, tool: str) -> bool:
         """Say whether a tool changes something, so that one has to say to what."""
-        ports = self.graph.tools[tool]
-        return seems_to_change(ports) or seems_to_destroy(ports)
+        return seems_to_change(self.graph.tools[tool])
 
     def to_choose(self, tool: str) -> set[int]:
         """Give the units of a tool that others have many values for, of which one has to be chosen."""
@@ -162,7 +170,7 @@ class Terms:
                     made = list(offers(need, edge, self.graph.tools[edge.source], self.have))
                     if made:
                         found[edge.source] = made
-            self._offers[tool] = self._from_home_first(need, self._paired(need, found))
+            self._offers[tool] = self._from_home_first(need, self._listed(need, self._paired(need, found)))
         return self._offers[tool]
 
     def _paired(
@@ -187,6 +195,41 @@ class Terms:
             source: [
                 (at, replace(one, cost=one.cost + APART))
                 if at in known and source not in telling and any(given.fan_out for given in one.given)
+                else (at, one)
+                for at, one in made
+            ]
+            for source, made in found.items()
+        }
+
+    def _listed(
+        self, need: Need, found: Mapping[str, Sequence[tuple[int, Offer]]]
+    ) -> Mapping[str, Sequence[tuple[int, Offer]]]:
+        """Have things cost more that come from a list of all that mention them, where there is a list of them all."""
+        things = {at: thing for at, unit in enumerate(need.open) if (thing := named_thing(unit.path))}
+        if not things or len(found) == 1:
+            return found
+        tools = self.graph.tools
+        mentioning: dict[int, set[str]] = {}
+        listed: set[int] = set()
+        for source, made in found.items():
+            asked = self.need(source)
+            if asked is None or asked.open:
+                continue
+            for at, offer in made:
+                if at not in things or not any(one.fan_out for one in offer.given):
+                    continue
+                if lists_itself(tools[source], offer, things[at]):
+                    listed.add(at)
+                elif not asked.uses_have and not self.have.is_among(tools[source]):
+                    mentioning.setdefault(at, set()).add(source)
+        if not listed & mentioning.keys():
+            return found
+        to_all = self.every and any(self.is_guarded(one) for one in self.wanted if one in tools)
+        more = NOT_ALL if to_all else MENTIONED
+        return {
+            source: [
+                (at, replace(one, cost=one.cost + more))
+                if at in listed and source in mentioning.get(at, ())
                 else (at, one)
                 for at, one in made
             ]

@@ -5,6 +5,7 @@ Where none says it, a page that is full is followed by another, and one that is 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from halflap.schema import Type
 
 __all__ = [
+    "LEFT",
     "LINKS",
     "MORE",
     "Turning",
     "collected",
     "counted_pages",
+    "is_of_page",
     "is_ranked",
     "kinds_of",
     "only_list",
@@ -56,7 +59,9 @@ _RANKED = frozenset(
 """What names a part that is meant: of the top ten, there are no more."""
 _LASTS = frozenset({"starting after", "start after", "after id", "start after id", "last id", "last seen id"})
 """What takes the id of the last item that is known."""
-_NUMBERS = frozenset({"page", "page number"})
+_NUMBERS = frozenset({"page", "page number", "page index"})
+_OWN_NUMBERS = _NUMBERS | {"current page", "number"}
+"""What a page calls its own number."""
 _TURNING = _OFFSETS | _BEGINNINGS | _LASTS | _NUMBERS
 _TOTALS = frozenset(
     {
@@ -73,10 +78,35 @@ MORE = frozenset(
     {
         "has more", "more", "has next", "has next page", "has more result", "has more item", "has more page",
         "has more data", "more result", "more available", "is more", "is truncated", "truncated", "has another page",
-        "next page exist",
+        "next page exist", "was truncated", "result truncated", "partial", "is partial", "partial result", "incomplete",
+        "is incomplete", "incomplete result",
     }
 )  # fmt: skip
 """What is true where there is more."""
+LEFT = frozenset(
+    {
+        "remaining", "left", "remaining count", "remaining item", "remaining result", "remaining record", "item remaining",
+        "result remaining", "record remaining", "item left", "result left", "record left", "number remaining", "more count",
+        "omitted", "omitted count", "not shown",
+    }
+)  # fmt: skip
+"""What says how many more there are."""
+_BY_DEFAULT = re.compile(
+    r"\bdefaults?\b(?:\s+(?:value|is|to|of))*\s*[:=]?\s*[`'\"]?(\d{1,6})(?!\.?\d)|\b(\d{1,6})\s+by\s+default\b",
+    re.IGNORECASE,
+)
+_FROM_ZERO = re.compile(
+    r"\b(?:zero|0)[ -]?(?:based|indexed)\b|\b(?:start|begin|count)(?:s|ing|ed)? (?:at|from|with) (?:zero|0)\b"
+    r"|\bfirst(?: page)? (?:is|=) (?:page )?(?:zero|0)\b|\b(?:zero|0) is the first\b",
+    re.IGNORECASE,
+)
+_FROM_ONE = re.compile(_FROM_ZERO.pattern.replace("zero|0", "one|1"), re.IGNORECASE)
+_AROUND = frozenset(
+    {
+        "meta", "metadata", "response metadata", "pagination", "paging", "page", "page info", "url", "cursor", "info",
+    }
+)  # fmt: skip
+"""What pages are told about in, beside their items; what is called `links`, too."""
 LINKS = frozenset(
     {"next", "next url", "next link", "next page", "next page url", "next page link", "next href"}
 )
@@ -93,6 +123,8 @@ class Turning:
     """Whether a page tells how many items there are, how many pages, only that there are more, or nothing at all."""
     first: int = 0
     """The number of the first page."""
+    own: Path = ()
+    """Where the first page says its own number, if nobody has said what that is."""
     last: Path = ()
     """Where an item has the id that the call takes."""
     size: int | None = None
@@ -110,7 +142,7 @@ def counted_pages(ports: Ports) -> list[Link]:
         return []
     if len(outer_arrays(ports)) == 1:
         for slot in slots:
-            for place in ports.places:
+            for place in ports.told:
                 if turning_of(ports, place.path, slot.path) is not None:
                     detail = (
                         f"the {_name(place.path)} says whether there is more to ask for by {_name(slot.path)}"
@@ -138,16 +170,19 @@ def turning_of(ports: Ports, source: Path, target: Path) -> Turning | None:
         return None
     if source == only_list(ports):
         return _guessed(ports, slot, source)
-    place = next((one for one in ports.places if one.path == source), None)
-    if place is None:
-        return None
-    if not source or any(step.kind != "key" for step in source):
+    place = next((one for one in ports.told if one.path == source), None)
+    if place is None or not source or any(step.kind != "key" for step in source):
         return None
     by, last = _by(ports, slot), _last(ports, slot)
     tells = told_by(place)
     if tells is None or (by is None and not last):
         return None
-    return Turning(by or "last", tells, _first(slot), last)
+    first = _first(slot)
+    if first is None and by == "pages":
+        own = _own_number(ports)
+        # The first page of an index is 0: where that is wrong, the same page comes again, and none is lost.
+        return Turning(by, tells, 0 if _name(slot.path) == "page index" else 1, own, last)
+    return Turning(by or "last", tells, first or 0, last=last)
 
 
 def size_of(ports: Ports) -> tuple[str, int | None] | None:
@@ -155,6 +190,9 @@ def size_of(ports: Ports) -> tuple[str, int | None] | None:
     for one in ports.slots:
         if len(one.path) == 1 and _name(one.path) in _SIZES and one.type.kind in _NUMERIC:
             known = type(one.default) is int and one.default > 0
+            said = None if known else _BY_DEFAULT.search(one.description)
+            if said is not None:
+                return one.path[0].key, int(said[1] or said[2]) or None
             return one.path[0].key, one.default if known else None
     return None
 
@@ -164,8 +202,35 @@ def is_ranked(ports: Ports) -> bool:
     return not _RANKED.isdisjoint(words_of(ports.original_name or ports.tool))
 
 
-def _first(slot: Slot) -> int:
-    return slot.default if type(slot.default) is int and slot.default in {0, 1} else 1
+def _first(slot: Slot) -> int | None:
+    """Give the number of the first page, as the default or the description says it."""
+    if type(slot.default) is int and slot.default in {0, 1}:
+        return slot.default
+    if _FROM_ZERO.search(slot.description):
+        return 0
+    return 1 if _FROM_ONE.search(slot.description) else None
+
+
+def _own_number(ports: Ports) -> Path:
+    """Give where a page says its own number, beside its list or around it."""
+    array = outer_arrays(ports)[0]
+    found = [
+        one.path
+        for one in ports.told
+        if one.path and all(step.kind == "key" for step in one.path)
+        if _name(one.path) in _OWN_NUMBERS
+        and not is_plural(one.path[-1].key)
+        and is_of_page(one.path[:-1], (array,))
+        if kinds_of(one.type) == {"integer"}
+    ]
+    return min(found, key=lambda path: (_name(path) == "number", len(path)), default=())
+
+
+def is_of_page(around: Path, arrays: tuple[Path, ...]) -> bool:
+    """Say whether what stands in something is told of the page that some lists are on."""
+    while around and _name(around) in _AROUND:
+        around = around[:-1]
+    return any(array[: len(around)] == around for array in arrays)
 
 
 def _guessed(ports: Ports, slot: Slot, items: Path) -> Turning | None:
@@ -181,7 +246,11 @@ def _guessed(ports: Ports, slot: Slot, items: Path) -> Turning | None:
     if size is None and not is_numbered:
         # A page of a book is no page of a list.
         return None
-    return Turning(by, "nothing", _first(slot), size=None if size is None else size[1])
+    first = _first(slot)
+    if first is None and _name(slot.path) == "page index":
+        # Whoever began with another number would lose a page, and nobody would notice.
+        return None
+    return Turning(by, "nothing", 1 if first is None else first, size=None if size is None else size[1])
 
 
 def only_list(ports: Ports) -> Path | None:
@@ -204,6 +273,8 @@ def told_by(place: Place) -> Literal["items", "pages", "more"] | None:
         return "more"
     if not kinds_of(place.type) <= _NUMERIC or place.type.kind == "any":
         return None
+    if told in LEFT:
+        return "more"
     if told in _TOTALS or (told == "value" and len(place.path) > 1 and _name(place.path[:-1]) in _TOTALS):
         return "items"
     return "pages" if told in _PAGES or (told == "page" and is_plural(place.path[-1].key)) else None

@@ -137,7 +137,8 @@ DESTROYING = frozenset(
      "undeploy", "unpublish", "unassign", "unshare", "unregister", "deregister", "evict", "kick", "dismiss",
      "decline", "deny", "forget", "rollback", "revert", "withdraw", "retire", "shutdown", "cleanup", "unset",
      "obliterate", "annul", "rescind", "delist", "deauthorize", "expel", "undo", "sell", "liquidate", "dequeue",
-     "teardown", "consume", "scrap", "dismantle", "demolish", "disconnect", "unsend", "offboard"}
+     "teardown", "consume", "scrap", "dismantle", "demolish", "disconnect", "unsend", "offboard",
+     "uproot", "euthanize", "detonate", "exterminate", "eradicate", "incinerate", "annihilate", "expunge", "raze"}
 )  # fmt: skip
 CHANGING = DESTROYING | frozenset(
     {"create", "update", "add", "set", "send", "write", "post", "put", "insert", "edit", "modify", "patch", "book",
@@ -167,11 +168,11 @@ CHANGING = DESTROYING | frozenset(
      "enforce", "waive", "settle", "reconcile", "log", "file", "print", "stamp", "request", "name", "price", "stock",
      "group", "table", "document", "note", "ticket", "transition", "partition", "commission", "reverse", "new",
      "insure", "crop", "trim", "compress", "encrypt", "split", "combine", "transform", "build", "compile", "step",
-     "evaluate", "exec", "eval", "test", "hover", "focus", "discharge", "hibernate", "expedite", "writeoff", "euthanize",
+     "evaluate", "exec", "eval", "test", "hover", "focus", "discharge", "hibernate", "expedite", "writeoff",
      "furlough", "zap", "sweep", "impersonate", "renew", "extend", "evacuate", "quarantine", "isolate",
      "admit", "prescribe", "vaccinate", "relocate", "reassign", "repay", "reimburse", "fine", "punch", "unstage",
      "stage", "stash", "rebase", "pardon", "ground", "seize", "confiscate", "impound", "tow", "blacklist", "whitelist",
-     "wake", "sleep", "ignite", "arm", "disarm", "detonate", "feed", "water", "brew", "cook", "bake", "wash", "clean",
+     "wake", "sleep", "ignite", "arm", "disarm", "feed", "water", "brew", "cook", "bake", "wash", "clean",
      "assemble", "recycle", "reissue", "reassess", "requisition", "repossess", "foreclose", "evolve", "breed", "sack",
      "bring", "prepend", "free", "unarchive", "redo", "sanitize", "purify", "boost", "throttle"}
 )  # fmt: skip

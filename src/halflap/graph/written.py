@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halflap.graph.effects import seems_to_change, verbs_of
+from halflap.graph.subject import subject_of
 from halflap.graph.verbs import MAKING, READING
 from halflap.graph.words import words_of
 
@@ -16,6 +17,24 @@ __all__ = ["Written"]
 _IDS = frozenset(
     {"id", "key", "number", "code", "uuid", "sku", "slug", "reference", "sha", "symbol", "handle"}
 )
+_PUTTING = frozenset(
+    {
+        "add",
+        "append",
+        "attach",
+        "copy",
+        "enqueue",
+        "import",
+        "include",
+        "insert",
+        "invite",
+        "move",
+        "push",
+        "put",
+        "transfer",
+    }
+)
+"""What puts something into something else, where it is not yet."""
 _NAMES_NOTHING = frozenset({"new", "value", "to", "by", "of", "for", "a", "the"})
 
 
@@ -28,7 +47,10 @@ class Written:
         self._ids: set[tuple[str, ...]] = set()
         self._about: frozenset[str] = frozenset()
         self._rest: frozenset[str] = frozenset()
+        self._into: frozenset[tuple[str, ...]] = frozenset()
         verbs = verbs_of(ports)
+        if verbs & _PUTTING and seems_to_change(ports):
+            self._into = _into(ports)
         if not seems_to_change(ports) or verbs & MAKING:
             return
         said = {slot.parameter: words_of(slot.parameter) for slot in ports.slots}
@@ -43,6 +65,24 @@ class Written:
         if not self._about and self._ids:
             self._about = frozenset(name) - verbs - {word for one in values for word in said[one]} - _IDS
         self._rest = frozenset(name) - verbs
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there is anything that is not to be taken from everywhere."""
+        return bool(self.parameters or self._into)
+
+    def is_refused(self, slot: Slot, source: Ports, path: Path) -> bool:
+        """Say whether what a place of a result has for a slot is there already."""
+        return self.is_old(slot, source, path) or self.is_inside(slot, source)
+
+    def is_inside(self, slot: Slot, source: Ports) -> bool:
+        """Say whether what a tool returns for a slot is in the very thing that it would be put into."""
+        if not self._into or words_of(slot.parameter) in self._into:
+            return False
+        asked = {words_of(one) for one in source.required}
+        if asked == {("id",)}:
+            asked = {(*subject_of(source.original_name or source.tool, source.server).thing, "id")}
+        return not self._into.isdisjoint(asked)
 
     def is_old(self, slot: Slot, source: Ports, path: Path) -> bool:
         """Say whether what a place of a result has for a slot is what the change is to replace."""
@@ -59,3 +99,16 @@ class Written:
         told = frozenset(words_of(source.original_name or source.tool.rpartition("__")[2]))
         # `set_volume` and `get_volume`: of what there is one of, no id is taken.
         return not self._about.isdisjoint(told) or self._rest == told - READING
+
+
+def _into(ports: Ports) -> frozenset[tuple[str, ...]]:
+    """Give the words of the parameter that names what something is put into, where it is clear which that is.
+
+    That is what the name says it is put `to`, or of two things the one that the tool is not about.
+    """
+    subject = subject_of(ports.original_name or ports.tool, ports.server)
+    ids = {words for one in ports.required if len(words := words_of(one)) > 1 and words[-1] in _IDS}
+    owners = {words for words in ids if subject.owner and words[:-1] == subject.owner}
+    if not owners and len(ids) == 2:  # noqa: PLR2004 -- what is put, and into what
+        owners = {words for words in ids if words[:-1] != subject.thing[-len(words[:-1]) :]}
+    return frozenset(owners) if len(owners) == 1 else frozenset()

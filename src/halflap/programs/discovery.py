@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dspy
 
-from halflap.programs.parameters import made_inputs
+from halflap.programs.marks import Uses
+from halflap.programs.parameters import branches_in, made_inputs
 from halflap.programs.parts import INPUTS, Field, Wiring
 from halflap.programs.tracing import AsksItselfError, Trace, trace, typed_inputs
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "discover"]
 
-_RUNS: Final = 6
+_RUNS: Final = 12
 _LONGEST: Final = 100
 
 
@@ -39,21 +40,26 @@ def discover(
 ) -> Found | None:
     """Run a module a few times, with other values each time, and give the one wiring that all runs have."""
     runs: list[Trace] = []
+    uses = Uses()
     for seed in range(_RUNS):
         try:
             inputs = typed_inputs(parameters, made_inputs(parameters, seed))
-            runs.append(trace(module, inputs, units, seed))
+            runs.append(trace(module, inputs, units, seed, uses))
         except AsksItselfError:
             problems.append("`forward` asks the model by itself, past its steps.")
             return None
-        except Exception as error:  # noqa: BLE001  # whatever the user's own code does
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # whatever the user's own code does, also to end the process
+            problems.extend(_told(uses))
             problems.append(
                 f"running it on made-up values failed: {type(error).__name__}: {_shown(str(error))}. In a manifest, values are passed on "
                 "as they are."
             )
             return None
     order = _order(runs, units, problems)
-    if order is None:
+    problems.extend(_told(uses))
+    if order is None or problems:
         return None
     joins = _Joins(runs, order, parameters, problems)
     wiring = Wiring(joins.steps(), {})
@@ -182,6 +188,12 @@ class _Joins:
                 schema["default"] = one.default
             found.append(Field(one.name, takers[0].description, schema))
         return tuple(found)
+
+
+def _told(uses: Uses) -> list[str]:
+    """Say what was done with values on their way, and which functions that were given some may do something else next time."""
+    told = [f"{one}: a manifest passes on values as they are." for one in uses.found]
+    return told or [one for code in uses.functions for one in branches_in(code, code.co_name)]
 
 
 def _made(values: list[Any]) -> str:

@@ -69,7 +69,7 @@ def said(value: Any) -> str:
         case None | bool() | int() | float():
             return json.dumps(value)
         case list():
-            return "a list"
+            return "a list" if value else "an empty list"
         case _:
             return "an object"
 

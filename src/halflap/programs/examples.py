@@ -21,6 +21,7 @@ __all__ = ["Example", "read_examples", "split"]
 
 _MOST_PROBLEMS: Final = 10
 _LARGEST: Final = 100_000_000
+_FEWEST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,36 @@ def _read(line: str, manifest: Manifest) -> Example:
 
 
 def split(examples: Sequence[Example], seed: int, share: float) -> tuple[list[Example], list[Example]]:
-    """Split into what is learned from and what is held out to measure: the same for the same seed."""
-    shuffled = list(examples)
-    random.Random(seed).shuffle(shuffled)  # noqa: S311  # no secret
-    held_out = max(1, round(len(shuffled) * share))
-    if len(shuffled) - held_out < 1:
+    """Split into what is learned from and what is held out to measure: the same for the same seed.
+
+    Examples with equal inputs stay together: else it would be measured on what it was shown.
+    """
+    groups: dict[str, list[Example]] = {}
+    for one in examples:
+        groups.setdefault(_key(one.inputs), []).append(one)
+    if len(groups) < _FEWEST:
+        same = "" if len(examples) < _FEWEST else ", all with the same inputs"
         raise UsageError(
-            f"There are {len(shuffled)} examples, and at least 2 are needed: some to learn from, and others to measure with."
+            f"There {'is 1 example' if len(examples) == 1 else f'are {len(examples)} examples'}{same}, and at least {_FEWEST} with "
+            "different inputs are needed: some to learn from, and others to measure with."
         )
-    return shuffled[held_out:], shuffled[:held_out]
+    shuffled = list(groups.values())
+    random.Random(seed).shuffle(shuffled)  # noqa: S311  # no secret
+    wanted = max(1, round(len(examples) * share))
+    held_out: list[Example] = []
+    while len(shuffled) > 1 and len(held_out) < wanted:
+        held_out += shuffled.pop(0)
+    return [one for group in shuffled for one in group], held_out
+
+
+def _key(value: Any) -> str:
+    """Give the same text for equal values; 1.0 is 1."""
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

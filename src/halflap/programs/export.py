@@ -50,27 +50,34 @@ def load_object(name: str, folder: Path | None = None) -> Any:
                 raise UsageError(
                     f"There is no module {module_name!r}, neither in {place} nor installed."
                 ) from None
+            how = " Install the extra: pip install 'halflap[dspy]'." if error.name == "dspy" else ""
             raise UsageError(
-                f"{module_name} cannot be imported: it needs {error.name}, which is not there."
+                f"{module_name} cannot be imported: it needs {error.name}, which is not there.{how}"
             ) from None
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             at = traceback.extract_tb(error.__traceback__)[-1]
             raise UsageError(
                 f"{module_name} cannot be imported: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})."
             ) from error
         for part in path.split("."):
-            try:
-                found = getattr(found, part)
-            except AttributeError:
-                there = (
-                    ", ".join(sorted(one for one in dir(found) if not one.startswith("_"))[:20]) or "nothing"
-                )
-                raise UsageError(f"{module_name} has no {part!r}. It has: {there}.") from None
-            except Exception as error:
-                raise UsageError(
-                    f"{part!r} of {module_name} cannot be had: {type(error).__name__}: {error}"
-                ) from error
+            found = _part(found, part, module_name)
     return found
+
+
+def _part(of: Any, name: str, module_name: str) -> Any:
+    try:
+        return getattr(of, name)
+    except AttributeError:
+        there = ", ".join(sorted(one for one in dir(of) if not one.startswith("_"))[:20]) or "nothing"
+        raise UsageError(f"{module_name} has no {name!r}. It has: {there}.") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise UsageError(
+            f"{name!r} of {module_name} cannot be had: {type(error).__name__}: {error}"
+        ) from error
 
 
 def describe(
@@ -175,7 +182,13 @@ def _compare(module: Any, manifest: Manifest, state: State, tool: Callable[[str]
     for seed in _COMPARED:
         dice = random.Random(seed)  # noqa: S311  # no secret
         inputs = {field.name: sample(field.schema, dice) for field in manifest.inputs}
-        theirs = trace(module, typed_inputs(parameters, inputs), (), seed).prompts
+        try:
+            theirs = trace(module, typed_inputs(parameters, inputs), (), seed).prompts
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            told = f"running it on made-up values failed: {type(error).__name__}: {error}"
+            raise _refusal(manifest.name, [told]) from error
         ours = trace(rebuilt, inputs, (), seed).prompts
         if theirs != ours:
             told = f"what is written would ask the model something else. {_difference(theirs, ours)}"

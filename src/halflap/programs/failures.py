@@ -22,7 +22,8 @@ from dspy.utils.exceptions import (
     LMUnsupportedFeatureError,
 )
 
-from halflap.programs.model import is_timeout
+from halflap.programs.model import is_redirect, is_timeout
+from halflap.programs.rules import broken_rules
 from halflap.programs.secrecy import place, redacted
 
 if TYPE_CHECKING:
@@ -39,12 +40,12 @@ _OF_FIELD = re.compile(r"Failed to parse field (\w+)")
 def in_plain_words(error: BaseException, config: LmConfig, timeout: float) -> str:
     """Say what went wrong, where, and what to do next; never with the key."""
     if isinstance(error, AdapterParseError):
-        said = _unreadable(error)
+        said = _unreadable(error, config)
     elif isinstance(error, LMError):
         said = _of_model(error, config, timeout)
     else:
         logger.error("DSPy failed: %s", redacted("".join(traceback.format_exception(error)), config))
-        said = f"DSPy failed with {type(error).__name__}: {_first_line(str(error))}"
+        said = f"DSPy failed with {type(error).__name__}: {_first_line(str(error), config)}"
     return redacted(said, config)
 
 
@@ -74,39 +75,51 @@ def _of_model(error: LMError, config: LmConfig, timeout: float) -> str:
     if is_timeout(error):
         seconds = config.timeout or timeout
         return f"the model at {at} did not answer within {seconds:g} s. `programs.lm.timeout` says how long it may take."
+    if is_redirect(error):
+        return (
+            f"{at} leads elsewhere (status {error.status}), and the key is sent to no other place than the configuration says. "
+            "Put the address that it leads to under `programs.lm.api_base`."
+        )
     said = next(text for kind, text in _SAID if isinstance(error, kind))
     return said.format(
         at=at,
         model=config.model,
-        told=_told(error),
+        told=_told(error, config),
         status="" if error.status is None else f" (status {error.status})",
         wait=f" It asks to wait {error.retry_after:g} s." if error.retry_after else "",
     )
 
 
-def _told(error: LMError) -> str:
-    said = _first_line(str(error.message))
+def _told(error: LMError, config: LmConfig) -> str:
+    said = _first_line(str(error.message), config)
     return f": {said}" if said else ""
 
 
-def _first_line(text: str) -> str:
+def _first_line(text: str, config: LmConfig) -> str:
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return (line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…").rstrip(".")
+    return _cut(line, config).rstrip(".")
 
 
-def _unreadable(error: AdapterParseError) -> str:
+def _cut(text: str, config: LmConfig) -> str:
+    # In this order: of a key that is cut through, nobody would know what is left.
+    clean = redacted(text, config)
+    return clean if len(clean) <= _LONGEST else f"{clean[:_LONGEST]}…"
+
+
+def _unreadable(error: AdapterParseError, config: LmConfig) -> str:
     """Say which field of an answer is missing or wrong."""
     error = _more_telling(error)
     expected = list(error.signature.output_fields)
     answer = str(error.lm_response or "").strip()
     if not answer:
         return f"the model answered nothing, and was to answer with {_list(expected)}."
-    shown = answer if len(answer) <= _LONGEST else f"{answer[:_LONGEST]}…"
+    shown = _cut(answer, config)
     of_field = _OF_FIELD.search(str(error.message))
     if of_field:
         name = of_field.group(1)
         wanted = getattr(error.signature.output_fields.get(name), "annotation", None)
-        return f"the model's answer cannot be read: the field `{name}` is not {_kind(wanted)}. It answered: {shown}"
+        told = broken_rules(name, wanted, error.__cause__ or error.__context__)
+        return f"the model's answer cannot be read: {told}. It answered: {shown}"
     there: Any = error.parsed_result or {}
     missing = [name for name in expected if name not in there]
     return f"the model's answer cannot be read: it has no {_list(missing)}. It answered: {shown}"
@@ -122,11 +135,6 @@ def _more_telling(error: AdapterParseError) -> AdapterParseError:
     ):
         return error
     return first
-
-
-def _kind(annotation: Any) -> str:
-    names = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
-    return names.get(annotation, str(annotation).replace("typing.", ""))
 
 
 def _list(names: list[str]) -> str:

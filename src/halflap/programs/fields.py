@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halflap.programs.documents import Problems
 
-__all__ = ["NAME", "RESERVED", "check_schema", "read_fields", "read_text"]
+__all__ = ["NAME", "OF_ERRORS", "RESERVED", "check_output", "check_schema", "read_fields", "read_text"]
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NAMES = "a name of letters, digits and _, a letter first, 64 at most"
@@ -27,11 +27,16 @@ _OF_A_MODEL = frozenset({
 })  # fmt: skip
 """What pydantic's models have as their own."""
 RESERVED = _OF_A_MODEL | {
-    "append", "append_instructions", "config", "delete", "demos", "dump_state", "equals", "fields", "input_fields", "insert",
+    "append", "append_instructions", "completions", "config", "delete", "demos", "dump_state", "equals", "fields", "input_fields", "insert",
     "instance", "instructions", "lm", "load_state", "max_iters", "new_signature", "output_fields", "prediction",
     "prepend", "self", "signature", "with_instructions", "with_updated_fields",
 }  # fmt: skip
 """What DSPy takes for itself. An input `config` or `lm` would let whoever calls the program choose where the key is sent."""
+_BEGINNINGS = ("model_", "dspy_")
+"""With which names of pydantic's own begin, and those that DSPy hides."""
+
+OF_ERRORS = "error"
+"""What no output may be called: it is by this that clients know an answer for an error object."""
 
 _MOST_FIELDS = 50
 _LONGEST_TEXT = 10_000
@@ -100,7 +105,10 @@ def _read_field(
     problems.keys(value, path, _KEYS, ("name",))
     name = value.get("name")
     if "name" in value:
-        _check_name(name, within(path, "name"), problems, {*RESERVED, *reserved})
+        if outputs:
+            check_output(name, within(path, "name"), problems, reserved)
+        else:
+            _check_name(name, within(path, "name"), problems, {*RESERVED, *reserved})
     description = read_text(value, "description", path, problems, empty=True)
     schema = value.get("schema", {"type": "string"})
     check_schema(schema, within(path, "schema"), problems)
@@ -111,10 +119,18 @@ def _read_field(
     return Field(name, description, schema)
 
 
+def check_output(name: Any, path: str, problems: Problems, reserved: Collection[str] = ()) -> None:
+    """Note why an output cannot have this name."""
+    if name == OF_ERRORS:
+        problems.add(f'{path}: "{name}" cannot be the name of an output: clients know an error by it.')
+    else:
+        _check_name(name, path, problems, {*RESERVED, *reserved})
+
+
 def _check_name(name: Any, path: str, problems: Problems, reserved: Collection[str]) -> None:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         problems.wrong(path, _NAMES, name)
-    elif name in reserved or name.startswith("model_") or keyword.iskeyword(name):
+    elif name in reserved or name.startswith(_BEGINNINGS) or keyword.iskeyword(name):
         problems.add(f'{path}: "{name}" cannot be the name of a field: DSPy or Python takes it for itself.')
 
 

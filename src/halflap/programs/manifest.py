@@ -69,8 +69,17 @@ _TAKEN = frozenset({
 _IMPLICIT = {
     "Predict": (),
     "ChainOfThought": ("reasoning",),
-    "ReAct": ("reasoning", "trajectory", "next_thought", "next_tool_name", "next_tool_args"),
+    "ReAct": (
+        "reasoning",
+        "trajectory",
+        "next_thought",
+        "next_tool_name",
+        "next_tool_args",
+        "module",
+        "base",
+    ),
 }
+"""What the steps of a kind have as fields besides, or pass on by keyword."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,17 @@ import asyncio
 import copy
 import os
 import time
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import dspy
 from dspy.utils.exceptions import LMError, LMTimeoutError, LMTransportError, is_retryable_lm_error
 
 from halflap.errors import ProgramFailedError
 from halflap.programs.answers import answer_key
+from halflap.programs.redirects import redirects_refused
 from halflap.programs.running import RUNNING
 from halflap.programs.secrecy import redacted
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from halflap.programs.answers import Answers
     from halflap.programs.running import Running
 
-__all__ = ["SETTING", "Model", "current", "is_timeout", "make_model"]
+__all__ = ["SETTING", "Model", "current", "is_redirect", "is_timeout", "make_model"]
 
 SETTING: Final = "halflap_running"
 """Under which DSPy's settings hold the execution, for the threads that DSPy starts."""
@@ -80,10 +84,11 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         pauses = _pauses()
         while True:
             try:
-                outputs = await super().acall(prompt, messages=messages, **settings)
+                with redirects_refused() as led:
+                    outputs = await super().acall(prompt, messages=messages, **settings)
                 break
             except LMError as error:
-                await asyncio.sleep(_pause(error, pauses))
+                await asyncio.sleep(_pause(_led_elsewhere(error, led), pauses))
         if self.answers is not None and key is not None:
             await asyncio.to_thread(self.answers.keep, key, outputs)
         return outputs
@@ -102,11 +107,12 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         pauses = _pauses()
         while True:
             try:
-                outputs = super().__call__(prompt, messages=messages, **settings)
+                with redirects_refused() as led:
+                    outputs = super().__call__(prompt, messages=messages, **settings)
                 break
             except LMError as error:
                 try:
-                    pause = _pause(error, pauses)
+                    pause = _pause(_led_elsewhere(error, led), pauses)
                 except LMError:
                     if running is not None and running.trouble is None:
                         running.trouble = error
@@ -153,7 +159,7 @@ def _pauses() -> Iterator[float]:
 def _pause(error: LMError, pauses: Iterator[float]) -> float:
     """Say how long to wait before it is tried again, or raise: not what won't pass, nor past the end of the time."""
     pause = next(pauses, None)
-    if pause is None or not is_retryable_lm_error(error) or is_timeout(error):
+    if pause is None or not is_retryable_lm_error(error) or is_timeout(error) or is_redirect(error):
         raise error
     wanted = max(pause, error.retry_after or 0.0)
     running = current()
@@ -169,6 +175,39 @@ def is_timeout(error: BaseException) -> bool:
     return isinstance(error, LMTimeoutError) or (
         isinstance(error, LMTransportError) and "timed out" in str(error)
     )
+
+
+def _led_elsewhere(error: LMError, led: list[int]) -> LMError:
+    """Say it of an error that came of a redirection which was not followed."""
+    if led:
+        error.status = led[-1]
+    return error
+
+
+def is_redirect(error: LMError) -> bool:
+    """Say whether the address leads to another one, which it would again."""
+    return error.status is not None and 300 <= error.status < 400  # noqa: PLR2004  # all of HTTP's redirections
+
+
+def _ask_directly(address: str) -> None:
+    """Have a model on this machine asked without the proxy that the environment names, which would get the key."""
+    host = urlsplit(address).hostname or ""
+    if not _is_here(host) or not getproxies():
+        return
+    # There is no other way to tell it to both of the clients that DSPy has. The name in lower case counts, if there are both.
+    for variable in ("no_proxy", "NO_PROXY"):
+        told = [one.strip() for one in os.environ.get(variable, "").split(",") if one.strip()]
+        if host not in told and "*" not in told and (variable in os.environ or variable == "NO_PROXY"):
+            os.environ[variable] = ",".join([*told, host])
+
+
+def _is_here(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _elsewhere(model: str) -> Iterator[str]:
@@ -194,6 +233,8 @@ def make_model(name: str, config: LmConfig, timeout: float, answers: Answers | N
                     "configuration says. Put its value under `programs.lm.api_base`, or take it out of the environment "
                     "that Halflap runs in.",
                 )
+    else:
+        _ask_directly(config.api_base)
     settings: dict[str, Any] = {
         "timeout": config.timeout or timeout,
         # Servers of one's own have models that no table has; those that speak JSON at all can be held to a schema.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halflap.programs.units import Unit
 
-__all__ = ["Parameter", "made_inputs", "parameters_of"]
+__all__ = ["Parameter", "branches_in", "made_inputs", "parameters_of"]
 
 _NONE: Final = inspect.Parameter.empty
 _BRANCHES: Final[dict[type[ast.AST], str]] = {
@@ -26,6 +26,8 @@ _BRANCHES: Final[dict[type[ast.AST], str]] = {
     ast.AsyncFor: "a loop",
     ast.While: "a loop",
     ast.Try: "a `try`",
+    ast.TryStar: "a `try`",
+    ast.Assert: "an `assert`",
     ast.Match: "a `match`",
     ast.BoolOp: "an `and` or `or`",
     ast.ListComp: "a loop",
@@ -94,22 +96,24 @@ def _find_branches(module: Any, problems: list[str]) -> None:
         if type(one).__module__.partition(".")[0] == "dspy":
             continue
         for name in ("forward", "aforward"):
-            function = vars(type(one)).get(name)
-            try:
-                lines, first = inspect.getsourcelines(function)
-                tree = ast.parse(textwrap.dedent("".join(lines)))
-            except (OSError, TypeError, SyntaxError):
-                continue
-            for node in ast.walk(tree):
-                what = _BRANCHES.get(type(node))
-                if what is not None:
-                    line = first + node.lineno - 1  # type: ignore[attr-defined]
-                    told = (
-                        f"line {line}: `{type(one).__name__}.{name}` has {what}. In a manifest, every step runs once, in "
-                        "one order, with values passed on as they are."
-                    )
-                    if told not in problems:
-                        problems.append(told)
+            for told in branches_in(vars(type(one)).get(name), f"{type(one).__name__}.{name}"):
+                if told not in problems:
+                    problems.append(told)
+
+
+def branches_in(function: Any, name: str) -> list[str]:
+    """Say where a function, as far as its source is there, can go one way or another."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return []
+    found = [(node, _BRANCHES[type(node)]) for node in ast.walk(tree) if type(node) in _BRANCHES]
+    return [
+        f"line {first + node.lineno - 1}: `{name}` has {what}. In a manifest, every step runs once, in one order, with values "  # type: ignore[attr-defined]
+        "passed on as they are."
+        for node, what in found
+    ]
 
 
 def made_inputs(parameters: Sequence[Parameter], seed: int) -> dict[str, Any]:

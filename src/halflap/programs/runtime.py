@@ -17,7 +17,7 @@ from halflap.programs.answers import Answers
 from halflap.programs.inputs import check_inputs
 from halflap.programs.outputs import outputs_of
 from halflap.programs.running import RUNNING, Running
-from halflap.programs.secrecy import KeyFilter
+from halflap.programs.secrecy import KeyFilter, redacted
 from halflap.schema import compile_schema
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Runtime:
         if problems:
             await self._forget(running)
             told = "\n- ".join(["what the model gave is not what the manifest says:", *problems])
-            raise ProgramFailedError(stored.name, told)
+            raise ProgramFailedError(stored.name, redacted(told, self._config.lm))
         return Outcome(
             outputs=outputs,
             execution_time_ms=_milliseconds(ended - started),

@@ -12,18 +12,24 @@ if TYPE_CHECKING:
 __all__ = ["sample"]
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ,.;:"
+_SPECIAL: Final = "<b>&amp;</b> {x} [1] \"'`\\ % $HOME #!? | ~ ^ * = + @ / \t\r\n ä ß é 中文 🙂 \u200b 0 -1 1e9 null https://a.b/c?d=e"
+"""What code that looks for something in a text usually looks for."""
 _LONG: Final = 3_000
 """So long that cutting at a usual length shows."""
+_RARELY: Final = 0.15
+"""How often a value is empty, or null, where it may be."""
 
 
 def sample(schema: Mapping[str, Any], dice: random.Random) -> Any:
-    """Make a value: long and ragged text, large numbers, any of the options."""
+    """Make a value: long and ragged text or special letters, large numbers, any of the options, at times nothing."""
     if "const" in schema or "enum" in schema:
         return dice.choice(schema.get("enum") or [schema["const"]])
     kinds = schema.get("type", "string")
-    kind = (
-        kinds if isinstance(kinds, str) else dice.choice([one for one in kinds if one != "null"] or ["null"])
-    )
+    if isinstance(kinds, str):
+        kind = kinds
+    else:
+        others = [one for one in kinds if one != "null"]
+        kind = "null" if not others or dice.random() < _RARELY else dice.choice(others)
     makers = {"string": _text, "integer": _integer, "number": _number, "array": _array, "object": _object}
     if kind == "boolean":
         return dice.choice([True, False])
@@ -31,8 +37,13 @@ def sample(schema: Mapping[str, Any], dice: random.Random) -> Any:
 
 
 def _text(schema: Mapping[str, Any], dice: random.Random) -> str:
-    most = schema.get("maxLength", _LONG)
-    size = max(min(most, _LONG), schema.get("minLength", 0))
+    least, most = schema.get("minLength", 0), schema.get("maxLength", _LONG)
+    style = dice.random()
+    if style < _RARELY and least == 0:
+        return ""
+    if style > 1 - 2 * _RARELY and least <= len(_SPECIAL) <= most:
+        return _SPECIAL
+    size = max(min(most, _LONG), least)
     inner = "".join(dice.choice(_LETTERS) for _ in range(size))
     # Ragged ends: who strips, joins or splits it makes another text of it.
     return f" {inner[1:-2]}\n " if len(inner) > 3 else inner  # noqa: PLR2004
@@ -53,7 +64,8 @@ def _range(schema: Mapping[str, Any], most: int) -> tuple[float, float]:
 
 
 def _array(schema: Mapping[str, Any], dice: random.Random) -> list[Any]:
-    count = min(max(2, schema.get("minItems", 0)), schema.get("maxItems", 1000))
+    least = schema.get("minItems", 0)
+    count = min(max(0 if dice.random() < _RARELY else 2, least), schema.get("maxItems", 1000))
     return [sample(schema.get("items", {}), dice) for _ in range(count)]
 
 
@@ -61,4 +73,7 @@ def _object(schema: Mapping[str, Any], dice: random.Random) -> dict[str, Any]:
     if "properties" in schema:
         return {name: sample(inner, dice) for name, inner in schema["properties"].items()}
     further = schema.get("additionalProperties", {})
-    return {f"key{number}": sample(further if isinstance(further, dict) else {}, dice) for number in range(2)}
+    count = 0 if dice.random() < _RARELY else 2
+    return {
+        f"key{number}": sample(further if isinstance(further, dict) else {}, dice) for number in range(count)
+    }

@@ -15,6 +15,9 @@ _HIDDEN = "[api_key]"
 _SHORTEST = 4
 """What is shorter is no secret, and taking it out of every word would leave no message."""
 
+_SHORTEST_PART = 8
+"""Of the beginning of a key, likewise."""
+
 
 def redacted(text: str, config: LmConfig | None) -> str:
     """Give a text without the key, and without what the address may hold besides a place."""
@@ -23,7 +26,15 @@ def redacted(text: str, config: LmConfig | None) -> str:
     if config.api_base is not None:
         text = text.replace(config.api_base, place(config))
     key = config.api_key
-    return text.replace(key, _HIDDEN) if key is not None and len(key) >= _SHORTEST else text
+    if key is None or len(key) < _SHORTEST:
+        return text
+    text = text.replace(key, _HIDDEN)
+    # Others cut what they say, too: then it is the beginning of the key that is left.
+    for length in range(len(key) - 1, _SHORTEST_PART - 1, -1):
+        if key[:_SHORTEST_PART] not in text:
+            break
+        text = text.replace(key[:length], _HIDDEN)
+    return text
 
 
 def place(config: LmConfig) -> str:

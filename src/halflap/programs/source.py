@@ -12,7 +12,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
-from halflap.errors import HalflapError, ProgramBrokenError, ProgramError, ProgramNotFoundError
+from halflap.errors import (
+    HalflapError,
+    ProgramBrokenError,
+    ProgramError,
+    ProgramFailedError,
+    ProgramNotFoundError,
+)
 from halflap.execution.rule import Rule, refuse_deeper
 from halflap.programs.library import Shelf
 from halflap.programs.loaded import Loaded, listing, tools_of
@@ -81,6 +87,8 @@ class DspyPrograms:
         self._recorder = recorder
         self._shelf: Shelf | None = None
         self._held: dict[str, Loaded] = {}
+        self._unbuilt: dict[str, tuple[str, str]] = {}
+        """What a reload could not build: the hash of its files as they were, and why."""
         self._made: dict[str | None, int] = {}
         """How many calls each run that is under way has made."""
         self._lock = asyncio.Lock()
@@ -142,10 +150,20 @@ class DspyPrograms:
         return {**({"programs.root": problem} if problem else {}), **self._broken()}
 
     def _broken(self) -> dict[str, str]:
-        return {
-            name: reason if name not in self._held else f"{reason}{self._held[name].still}"
-            for name, reason in (self._shelf or Shelf()).broken.items()
+        shelf = self._shelf or Shelf()
+        # Files that have changed since may be in order: nobody has tried.
+        unbuilt = {
+            name: why
+            for name, (tried, why) in self._unbuilt.items()
+            if name in shelf.programs and shelf.programs[name].source_hash == tried
         }
+        return {name: f"{why}{self._still(name)}" for name, why in {**shelf.broken, **unbuilt}.items()}
+
+    def _still(self, name: str) -> str:
+        """Say that a program stays in use as it was loaded, if it is another than the folder has."""
+        held, there = self._held.get(name), (self._shelf or Shelf()).programs.get(name)
+        same = held is not None and there is not None and held.stored.source_hash == there.source_hash
+        return "" if held is None or same else held.still
 
     async def find(self, name: str) -> Loaded:
         """Give a program by its name, or an error that says which there are."""
@@ -179,14 +197,18 @@ class DspyPrograms:
             async with self._lock:
                 shelf = await self._look()
             if name in shelf.broken:
-                still = self._held[name].still if name in self._held else ""
-                raise ProgramBrokenError(name, [f"{shelf.broken[name]}{still}"])
+                raise ProgramBrokenError(name, [f"{shelf.broken[name]}{self._still(name)}"])
             if name not in shelf.programs:
                 raise ProgramNotFoundError(name, tuple(self._held))
             stored = shelf.programs[name]
             if tools_of(stored):
                 await self._settle()
-            await asyncio.to_thread(self._build, stored)
+            try:
+                await asyncio.to_thread(self._build, stored)
+            except (ProgramBrokenError, ProgramFailedError) as error:
+                self._unbuilt[name] = stored.source_hash, error.reason
+                raise ProgramBrokenError(name, [f"{error.reason}{self._still(name)}"]) from error
+            self._unbuilt.pop(name, None)
             async with self._lock:
                 loaded = Loaded(stored, datetime.now(UTC))
                 _warn_of_dropped(stored)
@@ -224,7 +246,7 @@ class DspyPrograms:
                 try:
                     await self.reload(name)
                 except ProgramError as error:
-                    logger.warning("%s%s", error, held.still)
+                    logger.warning("%s", error)
                 else:
                     logger.info("DSPy program %r was loaded anew.", name)
 

@@ -107,14 +107,7 @@ def _unit(
             signature = signature.delete("reasoning")
         case "ReAct":
             predicts, signature = [module.react, module.extract.predict], module.signature
-    for predict in predicts:
-        if predict.config:
-            told = ", ".join(sorted(predict.config))
-            problems.append(
-                f"`{name}` has settings of the model of its own ({told}): those are said under `programs.lm`, for all."
-            )
-        if predict.fields:
-            problems.append(f"`{name}` has criteria for its fields, which a manifest cannot say.")
+    _check_settings(name, predicts, problems)
     tools: tuple[str, ...] = ()
     if kind == "ReAct":
         tools = tuple(one for one in module.tools if one != "finish")
@@ -132,6 +125,23 @@ def _unit(
     predictor = Predictor(name, kind, signature.instructions, inputs, outputs, tools, **most)
     types = {key: field.annotation for key, field in signature.fields.items()}
     return Unit(module, predictor, {"reasoning": str, **types})
+
+
+def _check_settings(name: str, predicts: list[Any], problems: list[str]) -> None:
+    """Note what a step says of the model, which a manifest leaves to the configuration."""
+    for predict in predicts:
+        if predict.config:
+            told = ", ".join(sorted(predict.config))
+            problems.append(
+                f"`{name}` has settings of the model of its own ({told}): those are said under `programs.lm`, for all."
+            )
+        if predict.lm is not None:
+            problems.append(
+                f"`{name}` has a model of its own ({getattr(predict.lm, 'model', type(predict.lm).__name__)}): that is said under "
+                "`programs.lm`, for all."
+            )
+        if predict.fields:
+            problems.append(f"`{name}` has criteria for its fields, which a manifest cannot say.")
 
 
 def _fields(unit: str, found: Mapping[str, Any], problems: list[str]) -> tuple[Field, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.programs.documents import said, within
+from halflap.programs.fields import check_output
 from halflap.programs.parts import INPUTS, Field, Predictor, Wiring, outputs_of
 
 if TYPE_CHECKING:
@@ -185,6 +186,8 @@ class _Joiner:
             last = self.predictors[-1]
             return last.outputs, {one.name: f"{last.name}.{one.name}" for one in last.outputs}
         if outputs is None:
+            for name in wired:
+                check_output(name, within("wiring.outputs", name), self.problems)
             fields = [self._output(name, source) for name, source in wired.items()]
         else:
             fields = list(outputs)

@@ -46,7 +46,8 @@ def suggest_workflow(gateway: Gateway) -> FrontTool:
                 "goal": {
                     "type": ["string", "null"],
                     "default": None,
-                    "description": "What should be done, in words; the tools that fit best are planned for",
+                    "description": "What should be done, in words; the tools that fit best are planned for. What destroys, or "
+                    "is to be done to all that are found, has to be named by want",
                 },
                 "have": {
                     "type": ["object", "null"],

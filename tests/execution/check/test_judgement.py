@@ -9,6 +9,7 @@ import pytest
 
 from execution.check.checkup import TOOLS, Checkup
 from halflap.execution.check.finding import mistakes_text
+from support import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ def checkup() -> Iterator[Checkup]:
         yield opened
 
 
-@pytest.mark.parametrize("code", FINE)
+@pytest.mark.parametrize("code", some(FINE, every=4))
 def test_a_correct_program_is_not_refused(checkup: Checkup, code: str) -> None:
     checked = checkup.check(code)
     assert checked.skipped is None
@@ -33,7 +34,7 @@ def test_a_correct_program_is_not_refused(checkup: Checkup, code: str) -> None:
 
 @pytest.mark.parametrize(
     ("code", "rule", "said"),
-    [
+    some([
         ("await mcp__shop__order(customer_id='a')", "unknown-tool", "Did you mean mcp__shop__orders"),
         ("await mcp_shop__orders(customer_id='a')", "unknown-tool", "Did you mean mcp__shop__orders"),
         ("await orders(customer_id='a')", "unknown-tool", "Did you mean mcp__shop__orders?"),
@@ -96,7 +97,7 @@ def test_a_correct_program_is_not_refused(checkup: Checkup, code: str) -> None:
         ("async def main():\n    print(1)\nmain()", "not-awaited", "Write `await main(…)`."),
         ("x = (", "syntax", "SyntaxError: '(' was never closed"),
         ("return 1", "syntax", "SyntaxError: 'return' outside function"),
-    ],
+    ], every=3),
 )  # fmt: skip
 def test_a_certain_mistake_is_found(checkup: Checkup, code: str, rule: str, said: str) -> None:
     checked = checkup.check(code)
