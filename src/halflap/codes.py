@@ -47,6 +47,8 @@ ErrorCode = Literal[
     "dspy-program-timeout",
     "dspy-program-cache",
     "workflow",
+    "workflow-failed",
+    "workflow-timeout",
     "client-file",
     "sandbox",
     "scripts-too-deep",

@@ -14,6 +14,7 @@ __all__ = [
     "SCRIPTS",
     "Annotations",
     "CallContext",
+    "CallJournal",
     "Changes",
     "Listing",
     "Progress",
@@ -160,6 +161,16 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+class CallJournal(Protocol):
+    """Knows what calls returned before, and keeps what they return now."""
+
+    async def through(
+        self, name: str, arguments: Mapping[str, Any], call: Callable[[], Awaitable[Result]]
+    ) -> Result:
+        """Give what the call returned before, or make it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """Goes along with every call, through however many hands it passes."""
@@ -179,6 +190,8 @@ class CallContext:
     progress: Progress | None = None
     cancelled: Callable[[Any], None] | None = None
     """Gets what there is of a program that is cancelled: whoever waits for it gets nothing else."""
+    journal: CallJournal | None = None
+    """Through which the calls of a program go, but not those within them."""
 
 
 Handler = Callable[..., Awaitable[Result]]

@@ -24,16 +24,18 @@ def test_clients_see_the_families_that_are_configured(
     async def names(config: Config) -> list[str]:
         return list(app.Front(Gateway(config))._tools)
 
-    every, core, dspy = (
-        run(names(Config(server=FrontConfig(families)))) for families in ((), ("core",), ("dspy",))
+    every, core, dspy, gepa = (
+        run(names(Config(server=FrontConfig(families)))) for families in ((), ("core",), ("dspy",), ("gepa",))
     )
     assert "search_tools" in core
     assert all(name.startswith("dspy_") for name in dspy)
-    assert every == [*core, *dspy]
+    assert all(name.startswith("gepa_") for name in gepa)
+    assert every == [*core, *dspy, *gepa]
 
 
 def test_a_family_that_there_is_not_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(
-        ConfigError, match=r"server.families\[0\] must be core or dspy, not \"cor\"\. Did you mean `core`"
+        ConfigError,
+        match=r"server.families\[0\] must be core, dspy or gepa, not \"cor\"\. Did you mean `core`",
     ):
         Config.from_mapping({"server": {"families": ["cor"]}})

@@ -88,6 +88,9 @@ def test_there_is_a_fixed_handful_of_tools(talk: Talk) -> None:
         "dspy_list_programs",
         "dspy_get_program_info",
         "dspy_reload_program",
+        "gepa_optimize_workflow",
+        "gepa_validate_footprint",
+        "gepa_score_workflow",
     ]
 
 
@@ -137,7 +140,8 @@ def test_an_unknown_tool_is_a_protocol_error_that_names_the_known(talk: Talk) ->
     assert talk.unknown.code == -32602
     assert talk.unknown.message.endswith(
         "There are: dspy_execute_program, dspy_get_program_info, dspy_list_programs, dspy_reload_program, "
-        "execute_program, inspect_tool, list_callable_tools, search_tools, suggest_workflow."
+        "execute_program, gepa_optimize_workflow, gepa_score_workflow, gepa_validate_footprint, inspect_tool, "
+        "list_callable_tools, search_tools, suggest_workflow."
     )
 
 

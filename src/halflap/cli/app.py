@@ -38,6 +38,7 @@ COMMANDS = {
     "schema": "schemas.schema",
     "graph": "graphs.graph",
     "suggest": "suggesting.suggest",
+    "workflow": "workflows.workflow",
     "lint": "linting.lint",
     "backfill": "backfilling.backfill",
     "explain": "explaining.explain",

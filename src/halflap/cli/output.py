@@ -26,6 +26,7 @@ from halflap.errors import (
     ScriptError,
     ToolNotFoundError,
     UsageError,
+    WorkflowError,
 )
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ _ASKED_WRONGLY = (
     ScriptError,
     ToolNotFoundError,
     UsageError,
+    WorkflowError,
 )
 _NOT_WRITTEN: OtherCode = "output-not-written"
 _NOISY = ("asyncio", "client", "httpcore2", "httpx2", "mcp", "uvicorn")
@@ -146,7 +148,7 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
 
 
 def as_json_error(error: HalflapError) -> dict[str, Any]:
-    """Give an error for a program; a configuration's with each of its problems."""
+    """Give an error for a program; a configuration's and a workflow's with each of its problems."""
     told: dict[str, Any] = {"error": True, "code": error.code, "message": str(error)}
     if isinstance(error, ConfigError):
         told["problems"] = [
@@ -159,6 +161,8 @@ def as_json_error(error: HalflapError) -> dict[str, Any]:
             }
             for problem in error.problems
         ]
+    if isinstance(error, WorkflowError):
+        told["problems"] = [{"path": one.path, "message": one.message} for one in error.problems]
     return told
 
 

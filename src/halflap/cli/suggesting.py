@@ -61,6 +61,9 @@ def suggest(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10, help="Show so many at most.")] = 3,
     program: Annotated[bool, typer.Option("--program", help="Print the best one's program alone.")] = False,
+    net: Annotated[
+        bool, typer.Option("--net", help="Print the best one as a net alone, for `halflap workflow`.")
+    ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
@@ -72,15 +75,21 @@ def suggest(
     set_up_logging(verbose=verbose, tells_of_servers=True)
     if as_json and program:
         raise UsageError("--json and --program exclude each other: the data has the program in it.")
+    if program and net:
+        raise UsageError("--program and --net exclude each other: one of them is printed.")
     words = " ".join(goal or ())
-    found, missed = asyncio.run(_suggested(read_config(config), words, want, have or [], limit))
+    found, missed = asyncio.run(_suggested(read_config(config), words, want, have or [], limit, nets=net))
     tell(*missed)
     best = found["suggestions"][0] if found["suggestions"] else None
     if as_json:
         print_json(found)
     elif program and best is not None:
         sys.stdout.write(harmless(best["program"]).rstrip() + "\n")
-    elif program:
+    elif net and best is not None:
+        print_json(best["net"])
+        for remark in best["net"].get("notes", ()):
+            note(f"Note: {one_line(remark, 500)}")
+    elif program or net:
         note("\n".join(_missing(found["missing"])))
     else:
         print_lines(_lines(found))
@@ -90,13 +99,15 @@ def suggest(
 
 
 async def _suggested(
-    config: Config, goal: str, want: str | None, have: Sequence[str], limit: int
+    config: Config, goal: str, want: str | None, have: Sequence[str], limit: int, *, nets: bool
 ) -> tuple[dict[str, Any], tuple[list[str], list[str]]]:
     async with opened(config) as gateway:
         with working("Looking for a way"):
             graph = await gateway.graph(behind=False)
             at_hand = _at_hand(have, graph)
-            found = await gateway.suggest_workflow(goal or None, at_hand, want, limit, behind=False)
+            found = await gateway.suggest_workflow(
+                goal or None, at_hand, want, limit, behind=False, nets=nets
+            )
             return found, unheard(config, gateway)
 
 
@@ -154,7 +165,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield from _missing(found["missing"])
     if found["suggestions"]:
         yield ""
-        yield "The program of the first: the same command with --program. Everything: --json."
+        yield "The program of the first: the same command with --program; as a net: --net. Everything: --json."
 
 
 def _how_sure(one: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from halflap.config.settings import (
     TracesConfig,
     TtlConfig,
     UpstreamDefaults,
+    WorkflowsConfig,
 )
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "TracesConfig",
     "TtlConfig",
     "UpstreamDefaults",
+    "WorkflowsConfig",
     "find_project_files",
     "forget_project_file",
     "load_config",

@@ -31,6 +31,7 @@ from halflap.config.settings import (
     TracesConfig,
     TtlConfig,
     UpstreamDefaults,
+    WorkflowsConfig,
 )
 from halflap.config.table import FOREIGN_TOP_LEVEL, SECTIONS, SETTINGS, TOP_LEVEL, guess, read_section
 from halflap.errors import ConfigError, ConfigProblem
@@ -60,6 +61,7 @@ class Config:
     lint: LintConfig = field(default_factory=LintConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     programs: ProgramsConfig = field(default_factory=ProgramsConfig)
+    workflows: WorkflowsConfig = field(default_factory=WorkflowsConfig)
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
     data_dir: Path = field(default_factory=user_data_dir)
@@ -226,6 +228,7 @@ class _UserReader:
                 folder=self.folder,
                 home=self.scope.home,
             ),
+            workflows=WorkflowsConfig(**sections["workflows"]),
             roots=self._roots(root),
             warnings=tuple(self.warnings),
             upstream=upstream,

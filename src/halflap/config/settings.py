@@ -208,6 +208,13 @@ class GraphConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkflowsConfig:
+    """How long workflows may be looked at."""
+
+    timeout_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class FrontConfig:
     """What clients see of Halflap itself."""
 

@@ -54,7 +54,7 @@ _PLACE = Text(secret=True)
 _TRANSPORTS = dict.fromkeys(("streamable-http", "streamable_http", "streamableHttp"), "http")
 _TRANSPORT = Choice(options=("stdio", "http", "sse"), spellings=_TRANSPORTS)
 
-FAMILIES = ("core", "dspy")
+FAMILIES = ("core", "dspy", "gepa")
 """The families of Halflap's own tools."""
 
 SETTINGS: tuple[Setting, ...] = (
@@ -62,7 +62,7 @@ SETTINGS: tuple[Setting, ...] = (
         "server.families",
         ListOf(item=Choice(options=FAMILIES), noun="families of tools"),
         (),
-        "The families of Halflap's own tools that clients see; empty means all that there are. There are `core` and `dspy`.",
+        "The families of Halflap's own tools that clients see; empty means all that there are. There are `core`, `dspy` and `gepa`.",
     ),
     Setting("tools.allow", _GLOBS, None, "Only these tools can be called. Not together with `tools.block`."),
     Setting("tools.block", _GLOBS, (), "These tools cannot be called. Not together with `tools.allow`."),
@@ -251,6 +251,12 @@ SETTINGS: tuple[Setting, ...] = (
         "Where answers of the language model are kept, so that the same question is not asked twice; by default a folder of Halflap's own.",
     ),
     Setting("programs.lm", LmKind(), None, "The language model that DSPy programs ask."),
+    Setting(
+        "workflows.timeout_seconds",
+        _SECONDS,
+        60.0,
+        "How long a workflow may be optimised, compared or scored for a client.",
+    ),
     Setting("upstream.start_timeout_seconds", _SECONDS, 30.0, "How long a server may take to start."),
     Setting(
         "upstream.call_timeout_seconds",

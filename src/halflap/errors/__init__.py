@@ -36,6 +36,8 @@
     │   ├── ProgramTimeoutError     it took longer than it may
     │   └── ProgramCacheError       answers of the language model cannot be kept, or not be read again
     ├── WorkflowError           a workflow is none, or not as it has to be: every problem, with its path
+    ├── WorkflowFailedError     what was asked about a workflow could not be found out
+    ├── WorkflowTimeoutError    … or took longer than it may
     ├── ClientFileError         a file of a client cannot be read, or not be changed as wanted
     ├── SandboxError            programs cannot run here, or this one could not
     │   └── ScriptsTooDeepError     scripts call each other too deep, or in a circle
@@ -60,7 +62,7 @@ from halflap.errors.programs import (
     ProgramTimeoutError,
 )
 from halflap.errors.root import HalflapError, cut, quoted
-from halflap.errors.workflows import WorkflowError
+from halflap.errors.workflows import WorkflowError, WorkflowFailedError, WorkflowTimeoutError
 from halflap.problems import ArgumentProblem, ConfigProblem, WorkflowProblem
 
 if TYPE_CHECKING:
@@ -110,7 +112,9 @@ __all__ = [
     "UpstreamUnavailableError",
     "UsageError",
     "WorkflowError",
+    "WorkflowFailedError",
     "WorkflowProblem",
+    "WorkflowTimeoutError",
 ]
 
 _MOST_TOOLS_IN_TEXT = 10

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import HalflapError, ToolBlockedError, ToolNotFoundError
@@ -50,7 +51,8 @@ class ProgramHost:
         self._call = call
         self._snapshot = snapshot
         self._config = config
-        self._context = replace(context, rule=Rule(policy, config, context))
+        self._journal = context.journal
+        self._context = replace(context, rule=Rule(policy, config, context), journal=None)
         self._places = asyncio.Semaphore(config.max_concurrent_calls)
         self._readings: dict[str, Reading] = {}
         self.kept = Output(config)
@@ -77,7 +79,8 @@ class ProgramHost:
         began = time.perf_counter()
         outcome, detail = "cancelled", ""
         try:
-            result = await self._call(name, arguments, self._context)
+            made = partial(self._call, name, arguments, self._context)
+            result = await (made() if self._journal is None else self._journal.through(name, arguments, made))
             outcome = TOOL_ERROR if result.is_error else "ok"
             if name.startswith(_SCRIPT) and (result.is_error or result.has_structured_content):
                 # A script's value, or its failure, hides what it showed, and that was meant for the model.

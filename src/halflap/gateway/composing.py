@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from halflap.graph.explain import Explanation
     from halflap.graph.graph import Graph
     from halflap.graph.named import Named
+    from halflap.graph.plan import Planned
 
 __all__ = ["Composing"]
 
@@ -65,11 +66,12 @@ class Composing(Knowing):
         limit: int = 3,
         *,
         behind: bool = True,
+        nets: bool = False,
     ) -> dict[str, Any]:
         """Say how to get what is wanted from what is at hand: workflows, the best first, and what is missing.
 
         `want` is a tool or a field, `goal` what should be done, in words; `have` has the values at hand, by their
-        names, and None for those that are only known to exist.
+        names, and None for those that are only known to exist. With `nets` each workflow is there as a net, too.
         """
         goal, want = (goal or "").strip(), (want or "").strip()
         if not goal and not want:
@@ -92,7 +94,8 @@ class Composing(Knowing):
             every = _means_all(said, graph, target.name)
 
             def planned_for(tools: Graph | _Allowed) -> dict[str, Any]:
-                return plan(tools, want=[target], have=at_hand, limit=limit, every=every).to_json()
+                found = plan(tools, want=[target], have=at_hand, limit=limit, every=every)
+                return _json(found, nets=nets)
 
             return await asyncio.to_thread(
                 lambda: self._with_kept_out(planned_for(flows), flows, lambda: planned_for(graph))
@@ -103,9 +106,8 @@ class Composing(Knowing):
             planned = [(one, plan_for(one, tools, at_hand, limit, asking)) for one in targets]
             found = best(said, goal, planned, limit)
             named = told(asking, near)
-            return Planned(
-                found.suggestions, (*(found.missing if targets or not named else ()), *named)
-            ).to_json()
+            missing = (*(found.missing if targets or not named else ()), *named)
+            return _json(Planned(found.suggestions, missing), nets=nets)
 
         return await asyncio.to_thread(
             lambda: self._with_kept_out(planned_for_goal(flows), flows, lambda: planned_for_goal(graph))
@@ -264,6 +266,17 @@ class _Allowed:
 
     def into(self, tool: str) -> Sequence[Edge]:
         return [edge for edge in self._graph.into(tool) if edge.source in self._tools]
+
+
+def _json(planned: Planned, *, nets: bool) -> dict[str, Any]:
+    found = planned.to_json()
+    if nets:
+        from halflap.workflows.form import write_net  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.workflows.suggested import suggested_net  # noqa: PLC0415 -- as above
+
+        for told, workflow in zip(found["suggestions"], planned.suggestions, strict=True):
+            told["net"] = write_net(suggested_net(workflow))
+    return found
 
 
 def _means_all(said: Said, graph: Graph, tool: str) -> bool:

@@ -220,14 +220,16 @@ class Gateway(Examining, Linting):
         """Call a tool by its namespaced name."""
         return await self.call_tool(name, arguments)
 
-    async def execute(self, code: str, context: CallContext | None = None) -> Execution:
-        """Run a Python program over the tools, in the sandbox.
+    async def execute(
+        self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
+    ) -> Execution:
+        """Run a Python program over the tools, in the sandbox; `kind` and `name` are what the record says that it is.
 
         A program that fails is an answer, too: see `Execution.outcome`. Raises `SandboxError` where no
         program can run.
         """
         await self._know_own_of(code)
-        return await (await self.programs()).execute(code, context or CallContext())
+        return await (await self.programs()).execute(code, context or CallContext(), kind=kind, name=name)
 
     async def check(self, code: str) -> Checked:
         """Say what is wrong with a program without running it: certain mistakes, and doubts."""

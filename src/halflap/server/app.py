@@ -17,6 +17,7 @@ from halflap.server.caller import Caller
 from halflap.server.confirmation import Confirmations
 from halflap.server.core import core_family
 from halflap.server.dspy import dspy_family
+from halflap.server.gepa import gepa_family
 from halflap.server.runs import RunResources
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ programs as dspy__<name>."""
 FAMILIES: Mapping[str, Callable[[Gateway], list[FrontTool]]] = {
     "core": core_family,
     "dspy": dspy_family,
+    "gepa": gepa_family,
 }
 """Our own tools, by the names that `server.families` has for them."""
 

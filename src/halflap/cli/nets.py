@@ -1,0 +1,116 @@
+"""Files with workflows: read from JSON or YAWL, whichever it is, and written."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.output import harmless, note
+from halflap.errors import FileError, WorkflowError
+from halflap.schema import parse_json, why_no_json
+from halflap.workflows.form import read_specification, write_net, write_specification
+from halflap.workflows.yawl import read_yawl
+
+if TYPE_CHECKING:
+    from halflap.workflows.net import Net
+    from halflap.workflows.specification import Specification
+
+__all__ = [
+    "FileArgument",
+    "NetOption",
+    "OutputOption",
+    "as_json_text",
+    "chosen",
+    "json_form",
+    "read",
+    "write",
+]
+
+FileArgument = Annotated[
+    Path, typer.Argument(help="A workflow, in JSON or YAWL's XML; - for stdin.", metavar="FILE")
+]
+NetOption = Annotated[
+    str | None,
+    typer.Option("--net", metavar="ID", help="Of several nets in the file, this one instead of the root."),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file.")
+]
+
+_MOST_BYTES = 10_000_000
+
+
+def read(file: Path, *, structure: bool = True) -> Specification:
+    """Read a workflow with its sub-nets; all that is wrong with it is told, with the name of the file."""
+    where = "stdin" if str(file) == "-" else str(file)
+    try:
+        if str(file) == "-":
+            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        else:
+            with file.open("rb") as stream:
+                data = stream.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise FileError(f"{where} cannot be read: {error.strerror}. Name a file that you may read.") from None
+    if len(data) > _MOST_BYTES:
+        raise FileError(f"{where} is larger than {_MOST_BYTES // 1_000_000} MB, which no workflow may be.")
+    try:
+        if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+            return read_yawl(data)
+        return read_specification(_parsed(data), structure=structure)
+    except WorkflowError as error:
+        raise WorkflowError(error.problems, f"{where}: {error.what}") from None
+
+
+def _parsed(data: bytes) -> Any:
+    if not data.strip():
+        raise WorkflowError([("", "It is empty. A workflow is a JSON object, or YAWL's XML.")])
+    try:
+        return parse_json(data.decode("utf-8-sig"))
+    except ValueError as error:
+        raise WorkflowError([("", f"It is neither JSON nor XML: {why_no_json(error)}.")]) from None
+    except RecursionError:
+        raise WorkflowError([("", "It is nested too deeply to be read.")]) from None
+
+
+def chosen(specification: Specification, name: str | None) -> Net:
+    """Give the net that is meant: the root, unless another is named."""
+    if name is None:
+        return specification.net
+    if name not in specification.nets:
+        there = ", ".join(specification.nets)
+        raise WorkflowError([("--net", f"There is no net {name!r}; there are {there}.")], "It is not there.")
+    return specification.nets[name]
+
+
+def json_form(specification: Specification) -> dict[str, Any]:
+    """Give the JSON form: a single net by itself, unless there is more to tell than that."""
+    plain = not specification.kept and not specification.notes and specification.version is None
+    if len(specification.nets) == 1 and specification.id == specification.net.id and plain:
+        return write_net(specification.net)
+    return write_specification(specification)
+
+
+def as_json_text(value: Any) -> str:
+    """Write it for a file."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def write(text: str, output: Path | None) -> None:
+    """Write a text to a file, or to the output."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    if output is None or str(output) == "-":
+        # A terminal would obey what is hidden in it.
+        sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
+        sys.stdout.flush()
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            f"{output} cannot be written: {error.strerror}. Name a file that you may write, in a folder that is there."
+        ) from None
+    note(f"Written to {output}.")

@@ -1,0 +1,222 @@
+"""`halflap workflow`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halflap.cli.improving import optimize_workflow, score_workflow
+from halflap.cli.net_running import run_workflow
+from halflap.cli.net_text import comparison, footprint_lines, soundness_lines, width
+from halflap.cli.nets import (
+    FileArgument,
+    NetOption,
+    OutputOption,
+    as_json_text,
+    chosen,
+    json_form,
+    read,
+    write,
+)
+from halflap.cli.output import JsonOption, note, one_line, print_json, reported
+from halflap.cli.progress import working
+from halflap.cli.wrapping import print_lines
+from halflap.errors import UsageError
+from halflap.workflows.footprint import Unknown, footprint
+from halflap.workflows.render import net_mermaid, net_svg
+from halflap.workflows.soundness import soundness
+from halflap.workflows.specification import Specification
+from halflap.workflows.study import Study
+from halflap.workflows.validate import validate_footprint
+from halflap.workflows.yawl import write_yawl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.workflows.footprint import Footprint
+    from halflap.workflows.net import Net
+    from halflap.workflows.soundness import Soundness
+
+__all__ = ["workflow"]
+
+workflow = typer.Typer(
+    name="workflow",
+    help="Look at workflows as nets: whether one is sound, how good it is, what is better; draw it, run it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+class Mode(StrEnum):
+    """How alike two have to be."""
+
+    STRICT = "strict"
+    BALANCED = "balanced"
+    LENIENT = "lenient"
+
+
+class Picture(StrEnum):
+    """How it is drawn."""
+
+    MERMAID = "mermaid"
+    SVG = "svg"
+
+
+@workflow.callback()
+def _workflow() -> None:
+    """Look at workflows as nets."""
+
+
+@workflow.command()
+@reported
+def validate(file: FileArgument, net: NetOption = None, as_json: JsonOption = False) -> None:
+    """Say whether a workflow is sound, with what shows it if not, and show its footprint.
+
+    The exit code is 1 if it is not sound, or if that is not known, and 2 if it is no workflow.
+    """
+    specification = read(file)
+    one = chosen(specification, net)
+    with working(f"Looking at {one_line(one.id)}"):
+        study = Study(one)
+        judged = soundness(study)
+        found = footprint(study)
+    if as_json:
+        print_json(_told(study, judged, found))
+    else:
+        print_lines(_lines(study, judged, found))
+        _remarks(specification, one)
+    if not judged.sound:
+        raise typer.Exit(1)
+
+
+def _lines(study: Study, judged: Soundness, found: Footprint | Unknown) -> Iterator[str]:
+    net = study.net
+    tasks = len(net.tasks)
+    yield f"{one_line(net.id)}: {tasks} task{'' if tasks == 1 else 's'}, {len(net.flows)} flows"
+    yield from soundness_lines(judged)
+    if study.structure.tree is None and study.structure.problem:
+        yield f"It is not made of blocks: {one_line(study.structure.problem, 2_000)}"
+    yield from footprint_lines(found, width())
+
+
+def _told(study: Study, judged: Soundness, found: Footprint | Unknown) -> dict[str, Any]:
+    known = None if isinstance(found, Unknown) else found
+    unknown = [f"Soundness: {judged.problem}"] if judged.sound is None else []
+    unknown += [f"Footprint: {found.why}"] if isinstance(found, Unknown) else []
+    return {
+        "id": study.net.id,
+        "sound": judged.sound,
+        "option_to_complete": judged.option_to_complete,
+        "proper_completion": judged.proper_completion,
+        "no_dead_tasks": judged.no_dead_tasks,
+        "method": judged.method,
+        "failures": [
+            {"kind": one.kind, "message": one.why, "trace": list(one.trace), "marking": dict(one.marking)}
+            for one in judged.failures
+        ],
+        "blocks": study.structure.tree is not None,
+        "blocks_problem": study.structure.problem,
+        "activities": None if known is None else list(known.activities),
+        "start_activities": None if known is None else list(known.start_activities()),
+        "end_activities": None if known is None else list(known.end_activities()),
+        "footprint": None if known is None else [list(row) for row in known.matrix()],
+        "notes": list(study.net.notes),
+        "conclusive": not unknown,
+        "inconclusive_because": unknown,
+    }
+
+
+@workflow.command()
+@reported
+def compare(
+    file: FileArgument,
+    other: Annotated[Path, typer.Argument(help="What may stand for it; - for stdin.", metavar="OTHER")],
+    mode: Annotated[
+        Mode,
+        typer.Option(
+            "--mode",
+            "-m",
+            help="How alike they have to be. strict: the same traces. balanced: 0.8 of the footprint agrees, and no dependent order is reversed. lenient: 0.5, and the same activities.",
+        ),
+    ] = Mode.BALANCED,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether one workflow may stand for another: traces, footprints, soundness, the order of what depends on what.
+
+    The exit code is 1 if it may not, or if that is not known. With --json it is what gepa_validate_footprint answers.
+    """
+    if str(file) == str(other) == "-":
+        raise UsageError("Only one of the two can come from stdin. Name a file for the other.")
+    first, second = read(file), read(other)
+    with working(f"Comparing {one_line(first.net.id)} and {one_line(second.net.id)}"):
+        found = validate_footprint(first.net, second.net, mode.value)
+    if as_json:
+        print_json(found.response())
+    else:
+        print_lines(comparison(found))
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+workflow.command(name="score")(score_workflow)
+workflow.command(name="optimize")(optimize_workflow)
+workflow.command(name="run")(run_workflow)
+
+
+@workflow.command()
+@reported
+def render(
+    file: FileArgument,
+    form: Annotated[
+        Picture | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="How it is drawn: mermaid or svg; by default as the file's name says, else mermaid.",
+        ),
+    ] = None,
+    net: NetOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Draw a workflow, as Mermaid or as SVG."""
+    specification = read(file, structure=False)
+    if form is None:
+        form = Picture.SVG if output is not None and output.suffix.lower() == ".svg" else Picture.MERMAID
+    one = chosen(specification, net)
+    write(net_svg(one) if form is Picture.SVG else net_mermaid(one), output)
+
+
+@workflow.command(name="import")
+@reported
+def import_yawl(file: FileArgument, net: NetOption = None, output: OutputOption = None) -> None:
+    """Read a YAWL specification, and write it in the JSON form.
+
+    What the form has no place for is kept in it, and named on stderr; `halflap workflow export` gives it back.
+    """
+    specification = read(file)
+    one = None if net is None else chosen(specification, net)
+    write(as_json_text(json_form(specification if one is None else _alone(one))), output)
+    for each in specification.nets.values() if one is None else [one]:
+        _remarks(specification, each)
+
+
+@workflow.command(name="export")
+@reported
+def export_yawl(file: FileArgument, net: NetOption = None, output: OutputOption = None) -> None:
+    """Write a workflow as a YAWL specification; durations, probabilities, reads and writes go into extendedAttributes."""
+    specification = read(file, structure=False)
+    write(write_yawl(specification if net is None else _alone(chosen(specification, net))), output)
+
+
+def _alone(net: Net) -> Specification:
+    return Specification(net.id, net.id, {net.id: net})
+
+
+def _remarks(specification: Specification, net: Net) -> None:
+    """Say on stderr what a reader should know, beside the data."""
+    for remark in dict.fromkeys((*specification.notes, *net.notes)):
+        note(f"Note: {one_line(remark, 2_000)}")

@@ -1,0 +1,216 @@
+"""What would make a workflow better: each recommendation names the tasks and the change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from halflap.workflows.patterns import decidable, every, limited
+from halflap.workflows.pieces.piece import Branching, Loop, Series, Way
+from halflap.workflows.rules import rule_text
+from halflap.workflows.timing.clock import EndlessError
+from halflap.workflows.timing.critical import Atoms, fused
+from halflap.workflows.timing.makespan import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halflap.workflows.pieces.facts import Facts
+    from halflap.workflows.pieces.piece import Layout, Piece
+    from halflap.workflows.rules import Verdict
+    from halflap.workflows.soundness import Soundness
+    from halflap.workflows.study import Study
+
+__all__ = ["Advice", "advice"]
+
+_MOST = 50
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One recommendation."""
+
+    dimension: str
+    tasks: tuple[str, ...]
+    change: str
+    why: str
+
+    def response(self) -> dict[str, Any]:
+        return {
+            "dimension": self.dimension,
+            "tasks": list(self.tasks),
+            "change": self.change,
+            "why": self.why,
+        }
+
+
+def advice(
+    study: Study, layout: Layout, facts: Facts, judged: Soundness, verdicts: Sequence[Verdict]
+) -> list[Advice]:
+    """Recommend what can be, what is wrong first."""
+    found = [*_wrong(study, judged, verdicts), *_gates(study, layout)]
+    pieces = [link.way.piece for link in layout.links]
+    for piece in pieces:
+        found += _races(facts, piece)
+        found += _beside(facts, piece)
+        found += _told(facts, piece)
+    found += _missing(facts)
+    found += _idle(facts, pieces)
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def _wrong(study: Study, judged: Soundness, verdicts: Sequence[Verdict]) -> Iterator[Advice]:
+    for failure in judged.failures:
+        named = (failure.task,) if failure.task is not None else failure.trace[-1:]
+        after = f" after {', '.join(failure.trace)}" if failure.trace else ""
+        yield Advice("compliance", named, f"Mend what happens{after}.", failure.why)
+    for one in verdicts:
+        if one.holds is False:
+            lacking = [task for task in one.rule.tasks if study.net.tasks[task].resource is None]
+            if one.rule.kind == "separation_of_duties" and lacking:
+                change = f"Say who does {_named(lacking)}."
+            else:
+                change = f"Change the workflow so that {rule_text(one.rule)}, or take the rule out."
+            yield Advice("compliance", one.rule.tasks, change, one.why or "")
+
+
+def _gates(study: Study, layout: Layout) -> Iterator[Advice]:
+    if layout.piece is not None:
+        return
+    for one in study.structure.mismatches:
+        yield Advice(
+            "maintainability",
+            (one.split, one.join),
+            f"Make the join of '{one.join}' {one.split_kind}, or the split of '{one.split}' {one.join_kind}.",
+            f"'{one.split}' splits by {one.split_kind}, and its ways come together in '{one.join}', which joins by {one.join_kind}.",
+        )
+    gates = tuple(gate for gate in study.structure.gates if gate in study.net.tasks)[:_MOST_NAMED]
+    if gates and not study.structure.mismatches:
+        yield Advice(
+            "maintainability",
+            gates,
+            f"Let the ways out of {_named(gates)} come together in joins of their own kind, block within block.",
+            study.structure.problem or "",
+        )
+
+
+def _beside(facts: Facts, piece: Piece) -> Iterator[Advice]:
+    """Find neighbours in a series that need not wait for each other, and what it would bring."""
+    timing = Timing(facts)
+    for one in every(piece):
+        if not isinstance(one, Series):
+            continue
+        parts = [
+            part for part in fused(one.parts) if any(not facts.routes(node) for node in facts.steps(part))
+        ]
+        for first, then in pairwise(parts):
+            if facts.depend(first, then):
+                continue
+            both = Branching("and", (Way(first), Way(then)))
+            try:
+                gain = timing.expected(first) + timing.expected(then) - timing.expected(both)
+            except EndlessError:
+                continue
+            if gain > 0:
+                names = (_doing(facts, first)[-1:], _doing(facts, then)[:1])
+                a, b = names[0][0], names[1][0]
+                yield Advice(
+                    "performance",
+                    (a, b),
+                    f"Do '{a}' and '{b}' side by side.",
+                    f"Neither needs what the other gives; that would save {gain:g}.",
+                )
+
+
+def _doing(facts: Facts, piece: Piece) -> list[str]:
+    return [node for node in facts.net.tasks if node in facts.steps(piece) and not facts.routes(node)]
+
+
+def _races(facts: Facts, piece: Piece) -> Iterator[Advice]:
+    """Find what stands side by side though it depends on each other, by data that is known."""
+    atoms = Atoms(piece)
+    for at, one in enumerate(atoms.atoms):
+        for before in range(at):
+            other = atoms.atoms[before]
+            mine, yours = facts.data(one), facts.data(other)
+            if atoms.before[at] >> before & 1 or None in {mine.reads, mine.writes, yours.reads, yours.writes}:
+                continue
+            clash = sorted(
+                (mine.writes or frozenset()) & ((yours.reads or frozenset()) | (yours.writes or frozenset()))
+                | (mine.reads or frozenset()) & (yours.writes or frozenset())
+            )
+            if clash:
+                names = (_doing(facts, other)[:1] + _doing(facts, one)[:1]) or [""]
+                yield Advice(
+                    "compliance",
+                    tuple(names),
+                    f"Put {_named(names)} one after the other.",
+                    f"They are done side by side, and both have to do with {_named(clash)}: which comes first is chance.",
+                )
+
+
+def _told(facts: Facts, piece: Piece) -> Iterator[Advice]:
+    for one in every(piece):
+        if isinstance(one, Branching) and one.kind != "and" and not decidable(facts, one.split, one.ways):
+            yield Advice(
+                "maintainability",
+                (one.split,) if one.split else (),
+                f"Give the flows out of '{one.split}' predicates and a default, or probabilities.",
+                "It is not said how its way is chosen; all count as likely.",
+            )
+        elif isinstance(one, Loop) and not limited(facts, one):
+            names = _doing(facts, one)[:1]
+            yield Advice(
+                "maintainability",
+                tuple(names),
+                f"Give {_named(names) or 'a task of the loop'} a limit.",
+                "It is in a loop, and nothing says how often it may be done.",
+            )
+
+
+def _missing(facts: Facts) -> Iterator[Advice]:
+    tasks = [task for task in facts.net.tasks.values() if not facts.routes(task.id)]
+    unknown = tuple(task.id for task in tasks if task.reads is None or task.writes is None)
+    if unknown:
+        yield Advice(
+            "performance",
+            unknown,
+            f"Say what {_named(unknown)} {'reads and writes' if len(unknown) == 1 else 'read and write'}.",
+            "Until then everything has to wait for it, and it for everything.",
+        )
+    timeless = tuple(task.id for task in tasks if task.duration is None and task.label is not None)
+    if timeless:
+        yield Advice(
+            "performance",
+            timeless,
+            f"Give {_named(timeless)} a duration.",
+            "How long it takes is not said; 1 is taken.",
+        )
+
+
+def _idle(facts: Facts, pieces: Sequence[Piece]) -> Iterator[Advice]:
+    for piece in pieces:
+        for one in every(piece):
+            if not isinstance(one, Series):
+                continue
+            for at, part in enumerate(one.parts):
+                nodes = facts.steps(part)
+                if len(nodes) != 1 or isinstance(part, Branching | Loop):
+                    continue
+                (node,) = nodes
+                after = one.parts[at + 1] if at + 1 < len(one.parts) else None
+                before = one.parts[at - 1] if at else None
+                gates = (isinstance(after, Branching | Loop), isinstance(before, Branching | Loop))
+                if node in facts.net.tasks and facts.removable(node) and not any(gates):
+                    yield Advice(
+                        "maintainability", (node,), f"Take '{node}' out.", "It is silent, and does nothing."
+                    )
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = [f"'{one}'" for one in names[:_MOST_NAMED]]
+    if len(names) > _MOST_NAMED:
+        return f"{', '.join(shown)} and {len(names) - _MOST_NAMED} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

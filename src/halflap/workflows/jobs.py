@@ -1,0 +1,153 @@
+"""What can be asked about workflows, as data: arguments in, an answer out, and every mistake in the arguments at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from rapidfuzz import fuzz, process
+
+from halflap.errors import WorkflowError
+from halflap.workflows.constraints import read_constraints
+from halflap.workflows.form import read_specification
+from halflap.workflows.optimize import TARGETS, optimize
+from halflap.workflows.score import read_patterns, read_weights, score
+from halflap.workflows.validate import validate_footprint
+from halflap.workflows.validation import Mode
+from halflap.workflows.yawl import read_yawl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from halflap.workflows.net import Net
+
+__all__ = ["JOBS", "do", "read_workflow"]
+
+_YAWL = "yawl"
+_WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
+_MEANT = 60
+
+
+def do(job: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Do one of the jobs; a `WorkflowError` has all that is wrong with the arguments."""
+    return JOBS[job](arguments)
+
+
+def read_workflow(value: Any) -> Net:
+    """Read a workflow: in the JSON form, with or without sub-nets, or as `{"yawl": the XML of a specification}`.
+
+    Of one with sub-nets it is the root.
+    """
+    if isinstance(value, dict) and _YAWL in value:
+        if len(value) > 1:
+            others = ", ".join(repr(one) for one in sorted(map(str, value)) if one != _YAWL)
+            raise WorkflowError([("", f"Beside 'yawl' there can be nothing; there is {others}.")])
+        text = value[_YAWL]
+        if not isinstance(text, str):
+            raise WorkflowError(
+                [(_YAWL, f"It has to be the XML of a specification as text, not {_word(text)}.")]
+            )
+        try:
+            return read_yawl(text).net
+        except WorkflowError as error:
+            raise WorkflowError([(f"{_YAWL}: {one.path}", one.message) for one in error.problems]) from None
+    return read_specification(value).net
+
+
+class _Arguments:
+    """Arguments as they are read, with what was found wrong."""
+
+    def __init__(self, given: Mapping[str, Any], known: Sequence[str]) -> None:
+        self._given = given
+        self.problems: list[tuple[str, str]] = []
+        for name in given:
+            if name not in known:
+                near = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=_MEANT)
+                meant = f"There are {', '.join(known)}." if near is None else f"Did you mean {near[0]!r}?"
+                self.problems.append((name, f"There is no such parameter. {meant}"))
+
+    def workflow(self, name: str) -> Net | None:
+        value = self._given.get(name)
+        if value is None or value == {}:
+            self.problems.append(("", f"Parameter '{name}' is required and must not be empty"))
+            return None
+        if not isinstance(value, dict):
+            self.problems.append((name, f"It has to be an object, a workflow, not {_word(value)}."))
+            return None
+        try:
+            return read_workflow(value)
+        except WorkflowError as error:
+            self.problems += [(_below(name, one.path), one.message) for one in error.problems]
+            return None
+
+    def choice(self, name: str, options: Sequence[str], default: str | None = None) -> str:
+        value = self._given.get(name, default)
+        if value is None or value == "":
+            self.problems.append(("", f"Parameter '{name}' is required and must not be empty"))
+        elif value not in options:
+            said = repr(value) if isinstance(value, str) else _word(value)
+            self.problems.append((name, f"It has to be one of {', '.join(options)}, not {said}."))
+        return str(value)
+
+    def check(self) -> None:
+        if self.problems:
+            raise WorkflowError(self.problems, "The arguments are not as they have to be.")
+
+
+def _validate(given: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = _Arguments(given, ("original_workflow", "optimized_workflow", "validation_mode"))
+    original = arguments.workflow("original_workflow")
+    optimized = arguments.workflow("optimized_workflow")
+    mode: Any = arguments.choice("validation_mode", get_args(Mode), "balanced")
+    arguments.check()
+    assert original is not None
+    assert optimized is not None
+    return validate_footprint(original, optimized, mode).response()
+
+
+def _score(given: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = _Arguments(given, ("workflow", "reference_patterns", "scoring_weights"))
+    net = arguments.workflow("workflow")
+    patterns = given.get("reference_patterns")
+    if patterns is None:
+        arguments.problems.append(("", "Parameter 'reference_patterns' is required"))
+    else:
+        read_patterns(patterns, arguments.problems)
+    weights = given.get("scoring_weights")
+    read_weights(weights, arguments.problems)
+    arguments.check()
+    assert net is not None
+    assert patterns is not None
+    return score(net, patterns, weights).response()
+
+
+def _optimize(given: Mapping[str, Any]) -> dict[str, Any]:
+    known = ("workflow_spec", "optimization_target", "constraints", "reference_patterns")
+    arguments = _Arguments(given, known)
+    net = arguments.workflow("workflow_spec")
+    target = arguments.choice("optimization_target", TARGETS)
+    constraints = given.get("constraints")
+    # Which tasks there are is not known of a workflow that could not be read.
+    if net is not None:
+        read_constraints(constraints, net, arguments.problems)
+    patterns = given.get("reference_patterns")
+    patterns = () if patterns is None else patterns
+    read_patterns(patterns, arguments.problems)
+    arguments.check()
+    assert net is not None
+    return optimize(net, target, constraints, patterns).response()
+
+
+JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "optimize": _optimize,
+    "score": _score,
+    "validate": _validate,
+}
+"""By name."""
+
+
+def _below(name: str, path: str) -> str:
+    return name if not path else f"{name}{path}" if path.startswith("[") else f"{name}.{path}"
+
+
+def _word(value: Any) -> str:
+    return "null" if value is None else _WORDS.get(type(value), "an object")

@@ -1,0 +1,1 @@
+"""The search for a better workflow: what counts as better, and two ways to look for it."""

@@ -1,0 +1,206 @@
+"""How well a workflow uses the four patterns: sequential, parallel, choice and loop.
+
+Each is a share: of what is done one after the other, how much has to be; of what could be done side by side, how much is; of
+what choices and loops should say of themselves, how much they do. A pattern that there is no place for has no score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from halflap.workflows.pieces.piece import Branching, Loop, Series, parts_of
+from halflap.workflows.timing.critical import Atoms, fused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from halflap.workflows.pieces.facts import Facts
+    from halflap.workflows.pieces.piece import Layout, Piece, Way
+
+__all__ = ["PATTERNS", "Pattern", "PatternScore", "pattern_scores"]
+
+Pattern = Literal["sequential", "parallel", "choice", "loop"]
+PATTERNS: tuple[Pattern, ...] = ("sequential", "parallel", "choice", "loop")
+
+
+@dataclass(frozen=True, slots=True)
+class PatternScore:
+    """A pattern's score, None where there is no place for it, and what it was counted from."""
+
+    score: float | None
+    raw: Mapping[str, int] = field(hash=False)
+
+
+def pattern_scores(facts: Facts, layout: Layout) -> dict[Pattern, PatternScore]:
+    """Score all four patterns."""
+    pieces = [link.way.piece for link in layout.links]
+    return {
+        "sequential": _sequential(facts, pieces),
+        "parallel": _parallel(facts, pieces),
+        "choice": _choice(facts, layout),
+        "loop": _loop(facts, layout),
+    }
+
+
+def every(piece: Piece) -> Iterator[Piece]:
+    """Give a piece, and all within it."""
+    yield piece
+    if isinstance(piece, Series):
+        for part in piece.parts:
+            yield from every(part)
+    elif isinstance(piece, Branching):
+        for way in piece.ways:
+            yield from every(way.piece)
+    elif isinstance(piece, Loop):
+        yield from every(piece.body)
+        yield from every(piece.again.piece)
+
+
+def _does(facts: Facts, piece: Piece) -> bool:
+    return any(not facts.routes(node) for node in facts.steps(piece))
+
+
+def _sequential(facts: Facts, pieces: list[Piece]) -> PatternScore:
+    pairs = needed = 0
+    for piece in pieces:
+        for one in every(piece):
+            if not isinstance(one, Series):
+                continue
+            parts = [part for part in fused(one.parts) if _does(facts, part)]
+            for first, then in pairwise(parts):
+                pairs += 1
+                needed += facts.depend(first, then)
+    return PatternScore(needed / pairs if pairs else None, {"pairs": pairs, "dependent": needed})
+
+
+def _levels(piece: Piece) -> Iterator[Piece]:
+    """Give the pieces whose atoms stand beside each other: the whole, and each way of a choice or a loop within."""
+    yield piece
+    for one in every(piece):
+        if isinstance(one, Branching) and one.kind != "and":
+            for way in one.ways:
+                yield way.piece
+        elif isinstance(one, Loop):
+            yield one.body
+            yield one.again.piece
+
+
+def _parallel(facts: Facts, pieces: list[Piece]) -> PatternScore:
+    independent = beside = races = 0
+    for piece in pieces:
+        for level in _levels(piece):
+            atoms = Atoms(level)
+            needed = atoms.needed(facts)
+            does = [_does(facts, one) for one in atoms.atoms]
+            closed: list[int] = []
+            for at, needs in enumerate(needed):
+                everything, bits = needs, needs
+                while bits:
+                    lowest = bits & -bits
+                    bits ^= lowest
+                    everything |= closed[lowest.bit_length() - 1]
+                closed.append(everything)
+                for other in range(at):
+                    if not (does[at] and does[other]):
+                        continue
+                    apart = not atoms.before[at] >> other & 1
+                    if apart and facts.depend(atoms.atoms[other], atoms.atoms[at]):
+                        races += 1
+                    elif not everything >> other & 1:
+                        independent += 1
+                        beside += apart
+    whole = independent + races
+    raw = {"independent_pairs": independent, "side_by_side": beside, "dependent_side_by_side": races}
+    return PatternScore(beside / whole if whole else None, raw)
+
+
+def decidable(facts: Facts, split: str | None, ways: tuple[Way, ...]) -> bool:
+    """Tell whether it is said how a way is chosen: by who comes first, by predicates, or at least how likely each is."""
+    if split in facts.net.conditions:
+        return True
+    said = [way.said for way in ways]
+    if sum(one.predicate is None for one in said) <= 1 and len(said) > 1:
+        return True
+    return all(one.probability is not None for one in said)
+
+
+def _choice(facts: Facts, layout: Layout) -> PatternScore:
+    choices = decided = distinct = closed = 0
+    for link in layout.links:
+        for one in every(link.way.piece):
+            if isinstance(one, Branching) and one.kind != "and":
+                choices += 1
+                closed += 1
+                decided += decidable(facts, one.split, one.ways)
+                looks = [_look(facts, way.piece) for way in one.ways]
+                distinct += len(set(looks)) == len(looks)
+    if layout.piece is None:
+        for at, corner in enumerate(layout.corners):
+            ways = tuple(link.way for link in layout.links if link.source == at)
+            if not corner.joins and corner.kind != "and" and len(ways) > 1:
+                choices += 1
+                distinct += 1
+                decided += decidable(facts, corner.node, ways)
+    raw = {"choices": choices, "decided": decided, "distinct": distinct, "closed": closed}
+    return PatternScore((decided + distinct + closed) / (3 * choices) if choices else None, raw)
+
+
+def _look(facts: Facts, piece: Piece) -> object:
+    """Give what a piece looks like from outside: its labels, and how they stand."""
+    labels = {node: task.label for node, task in facts.net.tasks.items()}
+
+    def seen(one: Piece) -> object:
+        if isinstance(one, Series):
+            return tuple(inner for part in one.parts if (inner := seen(part)) is not None) or None
+        if isinstance(one, Branching):
+            return (one.kind, *(seen(way.piece) for way in one.ways))
+        if isinstance(one, Loop):
+            return ("loop", seen(one.body), seen(one.again.piece))
+        return labels.get(one.node)
+
+    return seen(piece if isinstance(piece, Series) else Series(parts_of(piece)))
+
+
+def _loop(facts: Facts, layout: Layout) -> PatternScore:
+    loops = bounded = left = structured = 0
+    for link in layout.links:
+        for one in every(link.way.piece):
+            if isinstance(one, Loop):
+                loops += 1
+                structured += 1
+                left += one.leave_weight > 0
+                bounded += limited(facts, one)
+    wild = _circles(layout)
+    loops += wild
+    raw = {"loops": loops, "structured": structured, "can_be_left": left, "bounded": bounded}
+    return PatternScore((structured + left + bounded) / (3 * loops) if loops else None, raw)
+
+
+def limited(facts: Facts, loop: Loop) -> bool:
+    """Tell whether a task of a loop says how often it may be done."""
+    found = (facts.net.tasks.get(node) for node in facts.steps(loop))
+    return any(task is not None and task.limit is not None for task in found)
+
+
+def _circles(layout: Layout) -> int:
+    """Count the circles among gates that are in no block, those that hang together as one."""
+    if layout.piece is not None:
+        return 0
+    reached: list[set[int]] = []
+    ahead: dict[int, set[int]] = {}
+    for link in layout.links:
+        ahead.setdefault(link.source, set()).add(link.target)
+    for start in range(len(layout.corners)):
+        seen: set[int] = set()
+        waiting = [start]
+        while waiting:
+            for node in ahead.get(waiting.pop(), ()):
+                if node not in seen:
+                    seen.add(node)
+                    waiting.append(node)
+        reached.append(seen)
+    return len(
+        {frozenset(b for b in seen if at in reached[b]) for at, seen in enumerate(reached) if at in seen}
+    )

@@ -1,0 +1,1 @@
+"""A workflow taken apart into pieces, and put together again from others."""

@@ -1,0 +1,251 @@
+"""From a net to a program for the sandbox: built as nodes of a tree, whatever tasks and values are called.
+
+It plays the net: what is marked, a task takes; what it is done with, it marks. What becomes ready is begun at once and awaited
+together. The part that is the same for every net is `ENGINE`; what differs are the tables that it reads.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import TYPE_CHECKING, Any
+
+from halflap.graph.syntax import assign, attribute, call, constant, literal, load
+from halflap.schema import visible
+from halflap.workflows.orblocks import or_blocks
+from halflap.workflows.predicates import PRELUDE, parse, to_python
+from halflap.workflows.running.values import reference, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from halflap.workflows.net import Flow, Net, Task
+
+__all__ = ["DEFAULT_LIMIT", "net_program"]
+
+DEFAULT_LIMIT = 100
+"""How often a task is done in one run, if it does not say."""
+_LONGEST = 80
+
+ENGINE = """
+def _look(path, said):
+    value = _data
+    for at, step in enumerate(path):
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            raise ValueError(f"{said}: there is no {'.'.join(path[: at + 1])!r} yet.")
+    return value
+
+
+def _keep(task, value):
+    _data[task] = value
+    written = _writes.get(task, [])
+    for name in written:
+        if len(written) == 1:
+            _data[name] = value
+        elif isinstance(value, dict) and name in value:
+            _data[name] = value[name]
+        else:
+            raise ValueError(f"The task {task!r} writes {name!r}, and what it returned has no such key.")
+
+
+def _ready():
+    found = []
+    for task, (join, places) in _joins.items():
+        marked = [place for place in places if _marked[place]]
+        if join == "and":
+            taken = marked if len(marked) == len(places) else []
+        elif join == "or":
+            taken = marked if marked and len(marked) == _chosen.get(task, 0) else []
+        else:
+            taken = marked[:1]
+        for place in taken:
+            _marked[place] -= 1
+        if taken:
+            found.append(task)
+    return found
+
+
+def _mark(task):
+    split, ways, join = _splits[task]
+    if split != "and":
+        taken = []
+        for place, holds in ways:
+            # What comes after the one that is taken is not looked at.
+            if holds is not None and (split == "or" or not taken) and holds():
+                taken.append(place)
+        if not taken and task in _defaults:
+            taken = [_defaults[task]]
+        if not taken:
+            raise ValueError(f"No predicate of a flow out of {task!r} holds, and none of the flows is the default.")
+        ways = [(place, None) for place in taken]
+    if join is not None:
+        _chosen[join] = len(ways)
+    for place, _ in ways:
+        _marked[place] += 1
+
+
+def _plain(value):
+    try:
+        json.dumps(value)
+    except TypeError:
+        # A picture, say, which JSON has not.
+        return str(value)
+    return value
+
+
+async def _go(task):
+    if _failed:
+        return
+    try:
+        _done[task] = _done.get(task, 0) + 1
+        if _done[task] > _limits[task]:
+            raise ValueError(f"The task {task!r} would be done more than {_limits[task]} times, which is its limit.")
+        if task in _calls:
+            try:
+                value = await _calls[task]()
+            except ToolError as error:
+                raise RuntimeError(f"The task {task!r} failed: {error}") from None
+            _keep(task, value)
+        _trace.append(task)
+        _mark(task)
+    except Exception as error:
+        # What is under way is done to its end; nothing more is begun.
+        _failed.append(error)
+    if not _failed:
+        await asyncio.gather(*[_go(one) for one in _ready()])
+""".strip()
+
+
+def net_program(net: Net, arguments: Mapping[str, Any]) -> str:
+    """Write the program that runs a net, which has to be one that can be; it prints what each task returned, as JSON."""
+    return _Program(net, arguments).text()
+
+
+class _Program:
+    def __init__(self, net: Net, arguments: Mapping[str, Any]) -> None:
+        self._net = net
+        self._given = arguments
+        self._incoming, self._outgoing = net.incoming(), net.outgoing()
+        self._joined = {split: block.join for split, block in or_blocks(net).items()}
+        self._called = {
+            task.id: f"_call_{at}" for at, task in enumerate(net.tasks.values(), 1) if task.tool is not None
+        }
+
+    def text(self) -> str:
+        net = self._net
+        told = f"Runs the workflow {visible(net.id, _LONGEST)}."
+        body: list[ast.stmt] = [ast.Expr(ast.Constant(told))]
+        body += [ast.Import([ast.alias(one)]) for one in ("asyncio", "json")]
+        body += ast.parse(PRELUDE).body
+        body += ast.parse(ENGINE).body
+        body += list(self._functions())
+        places = dict.fromkeys(place for flow in net.flows for place in (_place(net, flow),))
+        begin: dict[str, Any] = dict.fromkeys(places, 0) | {net.input: 1}
+        writes = {
+            task.id: sorted(task.writes)
+            for task in net.tasks.values()
+            if task.tool is not None and task.writes
+        }
+        defaults = {flow.source: _place(net, flow) for flow in net.flows if flow.default}
+        limits = {one.id: DEFAULT_LIMIT if one.limit is None else one.limit for one in net.tasks.values()}
+        body += [
+            # As JSON, so that the check before the run takes it for what may be anything.
+            assign("_data", call(attribute(load("json"), "loads"), constant(json.dumps(dict(self._given))))),
+            assign("_marked", literal(begin)),
+            assign("_joins", literal({task.id: self._join(task) for task in net.tasks.values()})),
+            assign("_splits", _table({task.id: self._split(task) for task in net.tasks.values()})),
+            assign("_calls", _table({task: load(name) for task, name in self._called.items()})),
+            assign("_defaults", literal(defaults)),
+            assign("_output", constant(net.output)),
+            assign("_writes", literal(writes)),
+            assign("_limits", literal(limits)),
+            *(assign(name, ast.Dict([], [])) for name in ("_chosen", "_done")),
+            *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_trace")),
+            *ast.parse(
+                "await asyncio.gather(*[_go(one) for one in _ready()])\nif _failed:\n    raise _failed[0]"
+            ).body,
+            *self._end(),
+        ]
+        return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
+
+    # What differs from net to net.
+
+    def _functions(self) -> Iterator[ast.stmt]:
+        for task, name in self._called.items():
+            one = self._net.tasks[task]
+            assert one.tool is not None
+            given = {key: self._value(one, key, value) for key, value in (one.arguments or {}).items()}
+            called = ast.Call(load(one.tool), [], [ast.keyword(None, _table(given))] if given else [])
+            yield ast.AsyncFunctionDef(name, _no_arguments(), [ast.Return(ast.Await(called))], [])
+
+    def _value(self, task: Task, key: str, value: Any) -> ast.expr:
+        """Write an argument, or a part of one."""
+        path = reference(value)
+        if path is not None:
+            said = f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}"
+            return _looked_up(path, said)
+        if wrapped(value):
+            return literal(value["value"])
+        if isinstance(value, dict):
+            return _table({name: self._value(task, key, one) for name, one in value.items()})
+        if isinstance(value, list | tuple):
+            return ast.List([self._value(task, key, one) for one in value], ast.Load())
+        return literal(value)
+
+    def _join(self, task: Task) -> list[Any]:
+        places = dict.fromkeys(_place(self._net, flow) for flow in self._incoming[task.id])
+        return [task.join if len(places) > 1 else "xor", list(places)]
+
+    def _split(self, task: Task) -> ast.expr:
+        flows = self._outgoing[task.id]
+        kind = task.split if len(flows) > 1 else "and"
+        if kind != "and":
+            flows = [one for _, one in sorted(enumerate(flows), key=lambda one: _turn(*one))]
+        ways = [
+            ast.Tuple([constant(_place(self._net, flow)), _holds(flow, kind)], ast.Load()) for flow in flows
+        ]
+        join = self._joined.get(task.id)
+        return ast.Tuple([constant(kind), ast.List(list(ways), ast.Load()), constant(join)], ast.Load())
+
+    def _end(self) -> Iterator[ast.stmt]:
+        """Print what there is now; what is not over is an error."""
+        yield from ast.parse(
+            "if [place for place, count in _marked.items() if count] != [_output]:\n"
+            "    raise ValueError('It did not come to its end: ' + json.dumps(_marked))\n"
+            "print(json.dumps({'trace': _trace, 'results': "
+            "{task: _plain(_data[task]) for task in _calls if task in _data}}, ensure_ascii=False))"
+        ).body
+
+
+def _place(net: Net, flow: Flow) -> str:
+    """Name the condition that a flow leads out of or into, or the one in it."""
+    if flow.source in net.conditions:
+        return flow.source
+    return flow.target if flow.target in net.conditions else f"{flow.source} -> {flow.target}"
+
+
+def _turn(at: int, flow: Flow) -> tuple[bool, int, int]:
+    return (flow.order is None, flow.order or 0, at)
+
+
+def _holds(flow: Flow, kind: str) -> ast.expr:
+    if kind == "and" or flow.predicate is None:
+        return constant(None)
+    said = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
+    return ast.Lambda(_no_arguments(), to_python(parse(flow.predicate), lambda path: _looked_up(path, said)))
+
+
+def _looked_up(path: tuple[str, ...], said: str) -> ast.expr:
+    return call("_look", ast.List([constant(one) for one in path], ast.Load()), constant(said))
+
+
+def _table(of: Mapping[str, ast.expr]) -> ast.expr:
+    return ast.Dict([constant(key) for key in of], list(of.values()))
+
+
+def _no_arguments() -> ast.arguments:
+    return ast.arguments([], [], None, [], [], None, [])

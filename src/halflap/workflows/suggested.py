@@ -1,0 +1,135 @@
+"""A suggested workflow as a net: its steps are tasks, what they wait for are flows, and what goes from one to another is read and written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from halflap.graph.edge import path_text
+from halflap.graph.workflow import many, slot_text
+from halflap.workflows.net import Condition, Flow, Kept, Net, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.graph.edge import Path
+    from halflap.graph.workflow import Given, Workflow
+    from halflap.graph.workflow import Task as Step
+
+__all__ = ["EACH", "PAGES", "SOME", "suggested_net"]
+
+EACH, PAGES, SOME = "fan_out", "pages", "only_where"
+"""What a step does that a task has no word for: it is called for each of many, for every page, or for some items alone."""
+_INPUT, _OUTPUT, _BEGIN, _END = "input", "output", "begin", "end"
+
+
+def suggested_net(workflow: Workflow) -> Net:
+    """Give the net of a suggested workflow."""
+    steps = {one.id: one for one in workflow.tasks}
+    ends = _free(_INPUT, steps), _free(_OUTPUT, steps)
+    kept = tuple(kept for one in workflow.tasks for kept in _beyond(workflow, one))
+    tasks = {name: _task(one) for name, one in steps.items()}
+    flows = [Flow(source, one.id) for one in workflow.tasks for source in one.sources]
+    leading = {flow.source for flow in flows}
+    first = [one.id for one in workflow.tasks if not one.sources]
+    last = [name for name in steps if name not in leading]
+    before, after = [], []
+    for ones, name, end in ((first, _BEGIN, ends[0]), (last, _END, ends[1])):
+        gate = ones[0]
+        if len(ones) > 1:
+            gate = _free(name, {**steps, **dict.fromkeys(ends)})
+            # Only a gate: nothing is done there, so nothing is read or written.
+            tasks[gate] = Task(gate, None, join="and", split="and", reads=frozenset(), writes=frozenset())
+        if name == _BEGIN:
+            before = [Flow(end, gate), *(Flow(gate, one) for one in ones if one != gate)]
+        else:
+            after = [*(Flow(one, gate) for one in ones if one != gate), Flow(gate, end)]
+    notes = tuple(
+        f"'{one.at}' {_SAID[one.name]} ({one.text}). A net has no word for it: the program of the suggestion does it."
+        for one in kept
+    )
+    conditions = {end: Condition(end) for end in ends}
+    return Net("suggested", *ends, tasks, conditions, (*before, *flows, *after), kept=kept, notes=notes)
+
+
+_SAID = {
+    EACH: "is called for each of many",
+    PAGES: "is called for every page",
+    SOME: "takes some items alone",
+}
+
+
+def _free(name: str, taken: Any) -> str:
+    return name if name not in taken else _free(f"{name}_", taken)
+
+
+def _task(step: Step) -> Task:
+    ports = step.ports
+    reads = {*step.sources, *(one.have for one in step.arguments if one.origin == "have")}
+    reads |= {match.given.have for match in step.matches}
+    return Task(
+        step.id,
+        ports.original_name or ports.tool,
+        join="and" if len(step.sources) > 1 else "xor",
+        duration=None if ports.latency_ms is None else ports.latency_ms / 1000,
+        reads=frozenset(reads),
+        writes=frozenset({step.id}),
+        # What changes nothing can be done again.
+        idempotent=True if ports.changes is False and not ports.is_destructive else None,
+        tool=ports.tool,
+        arguments=_arguments(step),
+    )
+
+
+def _arguments(step: Step) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for one in step.arguments:
+        value = _value(one)
+        if value is None or any(part.kind != "key" for part in one.slot):
+            continue
+        at = found
+        for part in one.slot[:-1]:
+            at = at.setdefault(part.key, {})
+        at[one.slot[-1].key] = value
+    return found
+
+
+def _value(given: Given) -> Any:
+    """Give a value, or the reference to where it comes from; None for what has a default, or no reference leads to."""
+    if given.origin == "step":
+        if many(given.source) or _dotted(given.source):
+            return None
+        return {"from": ".".join([given.step, *(part.key for part in given.source)])}
+    if given.origin == "missing":
+        return {"from": slot_text(given.slot)}
+    if given.origin == "have":
+        if given.value is None:
+            return {"from": given.have}
+        return {"value": given.value} if isinstance(given.value, dict | list) else given.value
+    return None
+
+
+def _beyond(workflow: Workflow, step: Step) -> Iterator[Kept]:
+    """Name what a step does that a task can't say."""
+    loops = [f"{one.step or 'what is at hand'}: {path_text(one.path)}" for one in step.axes]
+    # A list within an argument is one too, and a key with a dot in it no path leads to.
+    loops += [
+        f"{one.step}: {path_text(one.source)}"
+        for one in step.arguments
+        if one.origin == "step"
+        and not step.axes
+        and (many(one.source) or many(one.slot) or _dotted(one.source))
+    ]
+    loops += [
+        f"each of {one.have}" for one in step.arguments if one.origin == "have" and one.each and not step.axes
+    ]
+    if loops:
+        yield Kept(step.id, EACH, ", ".join(dict.fromkeys(loops)))
+    if step.paginates is not None:
+        yield Kept(step.id, PAGES, step.ports.tool)
+    chosen = workflow.choosing(step.id)
+    if chosen:
+        yield Kept(step.id, SOME, ", ".join(path_text(one.path) for one in chosen))
+
+
+def _dotted(path: Path) -> bool:
+    return any(part.kind == "key" and ("." in part.key or not part.key) for part in path)

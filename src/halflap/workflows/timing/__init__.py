@@ -1,0 +1,1 @@
+"""How long a workflow takes, and how long it would have to."""

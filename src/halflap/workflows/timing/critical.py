@@ -1,0 +1,125 @@
+"""The critical path of the data: how long a case would take if everything waited for nothing but what it needs.
+
+A piece is taken as atoms, which are tasks, choices with the task that decides, and loops, in the order that they have. Of these, one
+waits for another that comes before it only if it depends on it. The longest chain is the critical path. A
+choice counts by its probabilities, a loop by how often it is done; who does what is not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halflap.workflows.pieces.piece import Branching, Loop, Series, Step, parts_of, series
+from halflap.workflows.timing.chance import certain, expected, latest
+from halflap.workflows.timing.clock import EndlessError
+from halflap.workflows.timing.playing import chances_of_ways, shares
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halflap.workflows.pieces.facts import Facts
+    from halflap.workflows.pieces.piece import Piece
+
+__all__ = ["Atoms", "critical_path", "fused"]
+
+_NEARLY_ALWAYS = 1 - 1e-6
+
+
+def fused(parts: Sequence[Piece]) -> list[Piece]:
+    """Put a choice together with who decides it: the task or the condition before it, or the loop with the same gate."""
+    found: list[Piece] = []
+    for part in parts:
+        decides = _split(part)
+        if decides is not None and found and _gate_of(found[-1]) == decides:
+            found[-1] = series((found[-1], part))
+        else:
+            found.append(part)
+    return found
+
+
+def _split(piece: Piece) -> str | None:
+    """Give whose gate a choice begins with."""
+    if isinstance(piece, Branching) and piece.kind != "and":
+        return piece.split
+    return None
+
+
+def _gate_of(piece: Piece) -> str | None:
+    """Give the task, condition or loop that a piece ends with, by whose gate it may be."""
+    last = parts_of(piece)[-1] if parts_of(piece) else piece
+    if isinstance(last, Step):
+        return last.node
+    return last.split if isinstance(last, Loop) else None
+
+
+class Atoms:
+    """The atoms of a piece, and for each those that come before it, as bits."""
+
+    def __init__(self, piece: Piece) -> None:
+        self.atoms: list[Piece] = []
+        self.before: list[int] = []
+        self._add(piece, 0)
+
+    def _add(self, piece: Piece, before: int) -> int:
+        """Add the atoms of a piece after others, and give the bits of all that it has."""
+        added = 0
+        for part in fused(parts_of(piece)):
+            if isinstance(part, Branching) and part.kind == "and":
+                inner = 0
+                for way in part.ways:
+                    inner |= self._add(way.piece, before | added)
+                added |= inner
+            elif not (isinstance(part, Series) and not part.parts):
+                added |= 1 << len(self.atoms)
+                self.atoms.append(part)
+                self.before.append(before | added & ~(1 << (len(self.atoms) - 1)))
+        return added
+
+    def needed(self, facts: Facts) -> list[int]:
+        """Give for each atom those before it that it depends on, as bits."""
+        found = []
+        numbers = [facts.number(one) for one in self.atoms]
+        for at, number in enumerate(numbers):
+            bits, needs = self.before[at], 0
+            while bits:
+                lowest = bits & -bits
+                bits ^= lowest
+                if facts.numbers_depend(numbers[lowest.bit_length() - 1], number):
+                    needs |= lowest
+            found.append(needs)
+        return found
+
+
+def critical_path(facts: Facts, piece: Piece) -> float:
+    """Give how long a piece takes at least, by expectation; `EndlessError` for a loop that is never left."""
+    atoms = Atoms(piece)
+    needed = atoms.needed(facts)
+    ends: list[float] = []
+    for one, needs in zip(atoms.atoms, needed, strict=True):
+        start, left = 0.0, needs
+        while left:
+            lowest = left & -left
+            left ^= lowest
+            start = max(start, ends[lowest.bit_length() - 1])
+        ends.append(start + _of_atom(facts, one))
+    return max(ends, default=0.0)
+
+
+def _of_atom(facts: Facts, piece: Piece) -> float:
+    if isinstance(piece, Step):
+        return facts.duration(piece.node)
+    if isinstance(piece, Series):
+        # Who decides, and what is decided: one after the other.
+        return sum(_of_atom(facts, part) for part in piece.parts)
+    if isinstance(piece, Branching):
+        inner = [critical_path(facts, way.piece) for way in piece.ways]
+        if piece.kind == "xor":
+            chances = shares([way.weight for way in piece.ways])
+            return sum(p * one for p, one in zip(chances, inner, strict=True))
+        done = zip(chances_of_ways(piece), inner, strict=True)
+        return expected(latest([(p, certain(one)) for p, one in done if p]))
+    back = shares([piece.again.weight, piece.leave_weight])[0]
+    if back > _NEARLY_ALWAYS:
+        raise EndlessError
+    once, again = critical_path(facts, piece.body), critical_path(facts, piece.again.piece)
+    return (once + back * again) / (1 - back)

@@ -1,0 +1,66 @@
+"""A server whose tools write down that they were called; one waits as long as a file is there."""
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(sys.argv[1])
+TEXT = {"type": "string"}
+TAKES: dict[str, dict[str, Any]] = {
+    "say": {"what": TEXT},
+    "slow": {"what": TEXT},
+    "wait": {"what": TEXT},
+    "fail": {"what": TEXT},
+    "count": {"name": TEXT},
+}
+WRITING = threading.Lock()
+
+
+def send(message: dict[str, Any]) -> None:
+    with WRITING:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def log(line: str) -> int:
+    with WRITING, (FOLDER / "log").open("a+") as stream:
+        stream.write(f"{line}\n")
+        stream.seek(0)
+        return stream.read().split("\n").count(line)
+
+
+def answer(request: dict[str, Any]) -> None:
+    name, given = request["params"]["name"], request["params"]["arguments"]
+    times = log(f"{name} {given.get('what', given.get('name'))}")
+    if name == "slow":
+        time.sleep(0.4)
+        log(f"end {given['what']}")
+    while name == "wait" and (FOLDER / "closed").exists():
+        time.sleep(0.01)
+    failed = name == "fail" and (FOLDER / "closed").exists()
+    value = {"what": given.get("what"), "times": times, "flags": {"odd": times % 2 == 1}}
+    text = "it does not work now" if failed else json.dumps(value)
+    send({"id": request["id"], "result": {"content": [{"type": "text", "text": text}], "isError": failed}})
+
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    method = asked.get("method")
+    if method == "initialize":
+        told: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
+        send({"id": asked["id"], "result": {**told, "serverInfo": {"name": "counting", "version": "1"}}})
+    elif method == "tools/list":
+        tools = [
+            {
+                "name": name,
+                "description": f"{name}.",
+                "inputSchema": {"type": "object", "properties": fields, "required": list(fields)},
+            }
+            for name, fields in TAKES.items()
+        ]
+        send({"id": asked["id"], "result": {"tools": tools}})
+    elif method == "tools/call":
+        threading.Thread(target=answer, args=(asked,), daemon=True).start()

@@ -1,0 +1,93 @@
+"""Suggested workflows as nets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.made import Made, edge, link, ports
+from halflap.errors import WorkflowError
+from halflap.graph.plan import plan
+from halflap.graph.want import target_of
+from halflap.workflows.form import read_net, write_net
+from halflap.workflows.running.runnable import check_runnable
+from halflap.workflows.soundness import soundness
+from halflap.workflows.study import Study
+from halflap.workflows.suggested import suggested_net
+from halflap.workflows.validate import validate_footprint
+
+if TYPE_CHECKING:
+    from halflap.workflows.net import Net
+
+PERSON = ports("get_person", "person_id", "address.city firm_id", latency=250.0)
+FIRM = ports("get_firm", "firm_id", "sector")
+WEATHER = ports("weather", "city", "rain", server="sky")
+NOTE = ports("write_note", "rain sector text", "note_id")
+MAIL = ports("send_mail", "rain name", "mail_id")
+LINKS = [
+    edge(PERSON, WEATHER, link("address.city", "city")),
+    edge(PERSON, FIRM, link("firm_id", "firm_id")),
+    edge(WEATHER, NOTE, link("rain", "rain")),
+    edge(FIRM, NOTE, link("sector", "sector")),
+]
+OFFICE = Made.of(PERSON, FIRM, WEATHER, NOTE, edges=LINKS)
+FIND = ports("find_customers", "email", "customers[].customer_id")
+ORDERS = ports("list_orders", "customer_id cursor?", "orders[].order_id next_cursor?")
+SHOP = Made.of(FIND, ORDERS, edges=[edge(ORDERS, ORDERS, link("next_cursor", "cursor"), pages=True)])
+
+
+def suggested(graph: Made, want: str, **have: Any) -> Net:
+    found = plan(graph, want=[target_of(graph, want)], have=have)
+    return suggested_net(found.suggestions[0])
+
+
+def test_steps_are_tasks_that_read_what_they_take_and_write_what_they_return() -> None:
+    net = suggested(OFFICE, "write_note", person_id="p1", text="hello")
+    by_label = {task.label: task for task in net.tasks.values()}
+    person, note = by_label["get_person"], by_label["write_note"]
+    assert (person.reads, person.writes, person.duration) == (
+        frozenset({"person_id"}),
+        frozenset({person.id}),
+        0.25,
+    )
+    others = {by_label["weather"].id, by_label["get_firm"].id}
+    assert (note.reads, note.join, note.duration) == (frozenset({*others, "text"}), "and", None)
+    assert by_label["weather"].arguments == {"city": {"from": f"{person.id}.address.city"}}
+    assert person.arguments == {"person_id": "p1"}
+
+
+def test_it_is_sound_reads_back_as_the_same_and_can_be_run() -> None:
+    net = suggested(OFFICE, "write_note", person_id="p1", text="hello")
+    assert read_net(write_net(net)) == net
+    assert soundness(Study(net)).sound
+    check_runnable(net, {})
+    assert validate_footprint(net, net, "strict").passed
+
+
+def test_steps_that_wait_for_nothing_begin_together() -> None:
+    graph = Made.of(ports("a", "x", "one"), ports("b", "y", "two"), ports("c", "one two", "three"))
+    net = suggested(graph, "c", x="1", y="2")
+    assert soundness(Study(net)).sound
+    (gate,) = (task for task in net.tasks.values() if task.label is None)
+    assert {flow.target for flow in net.flows if flow.source == gate.id} == {
+        task.id for task in net.tasks.values() if task.label in {"a", "b"}
+    }
+
+
+def test_what_is_known_to_exist_or_missing_has_to_be_given() -> None:
+    net = suggested(OFFICE, "weather", person_id=None)
+    with pytest.raises(WorkflowError, match=r"There is no 'person_id'\. Give it with --arg person_id="):
+        check_runnable(net, {})
+    check_runnable(net, {"person_id": "p1"})
+
+
+def test_what_a_net_has_no_word_for_is_named_and_not_run() -> None:
+    net = suggested(SHOP, "list_orders", email="a@b")
+    assert {(one.name, net.tasks[one.at].label) for one in net.kept} == {
+        ("fan_out", "list_orders"),
+        ("pages", "list_orders"),
+    }
+    assert all("A net has no word for it" in note for note in net.notes)
+    with pytest.raises(WorkflowError, match="It has calls for each of many, which can't be run"):
+        check_runnable(net, {})

@@ -1,0 +1,124 @@
+"""Random workflows whose tasks say how long they take, what they read and write, and who does them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+from halflap.workflows.form import read_net
+from halflap.workflows.net import Net, Rule
+from workflows.nets import block_net, distinct, trees
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from workflows.nets import Tree
+
+
+def line(*tasks: dict[str, Any], **more: Any) -> Net:
+    """Make a workflow of tasks one after the other."""
+    names = ["i", *(task["id"] for task in tasks), "o"]
+    flows = [{"from": one, "to": other} for one, other in zip(names, names[1:], strict=False)]
+    return read_net({"id": "line", "input": "i", "output": "o", "tasks": list(tasks), "flows": flows, **more})
+
+
+def task(
+    name: str, duration: float = 1, reads: str = "", writes: str | None = None, **more: Any
+) -> dict[str, Any]:
+    """Say a task in short: what it reads as `a b`; it writes what it is called, if nothing else is said."""
+    written = [name] if writes is None else writes.split()
+    return {"id": name, "duration": duration, "reads": reads.split(), "writes": written, **more}
+
+
+@st.composite
+def timed(
+    draw: DrawFn,
+    base: SearchStrategy[Net],
+    resources: Sequence[str | None] = (None,),
+    *,
+    unknown: bool = True,
+) -> Net:
+    """Give a workflow with durations, data and resources."""
+    net = draw(base)
+    data = st.frozensets(st.sampled_from("xyz"), max_size=1)
+    names = st.one_of(st.none(), data, data) if unknown else data
+    tasks = {
+        name: one
+        if one.label is None
+        else replace(
+            one,
+            duration=draw(st.integers(0, 5)),
+            cost=draw(st.integers(0, 3)),
+            reads=draw(names),
+            writes=draw(names),
+            resource=draw(st.sampled_from(resources)),
+            idempotent=draw(st.sampled_from([None, True])),
+        )
+        for name, one in net.tasks.items()
+    }
+    return replace(net, tasks=tasks)
+
+
+@st.composite
+def busy(draw: DrawFn, leaves: int = 6, *, loops: bool = False) -> Net:
+    """Give a workflow in which tasks come again, choices say what they read, and there are ways with nothing on them."""
+    made = trees(leaves=leaves, gates=("and", "xor"), loops=loops).map(block_net)
+    net = draw(made.filter(lambda one: any(task.label is not None for task in one.tasks.values())))
+    data = st.frozensets(st.sampled_from("wxyz"), max_size=1)
+    looks: dict[str, dict[str, Any]] = {}
+    tasks = {}
+    for name, one in net.tasks.items():
+        if one.label is None:
+            tasks[name] = replace(one, reads=draw(st.one_of(st.none(), data)) if one.split == "xor" else None)
+            continue
+        # Few labels, so that some are the same.
+        label = "abcd"[ord(one.label) % 4]
+        if label not in looks:
+            looks[label] = {
+                "duration": draw(st.integers(1, 5)),
+                "reads": draw(data),
+                "writes": draw(data),
+                "idempotent": draw(st.booleans()),
+            }
+        tasks[name] = replace(one, label=label, **looks[label])
+    return replace(net, tasks=tasks)
+
+
+@st.composite
+def lines(draw: DrawFn, most: int = 6) -> Net:
+    """Give tasks one after the other, each of which needs some of those before it."""
+    made = []
+    for at in range(draw(st.integers(2, most))):
+        needs = draw(st.sets(st.integers(0, at - 1), max_size=2)) if at else set()
+        reads = " ".join(f"t{other}" for other in sorted(needs))
+        made.append(task(f"t{at}", draw(st.integers(1, 9)), reads))
+    return line(*made)
+
+
+def small_trees(leaves: int = 5, **options: Any) -> SearchStrategy[Tree]:
+    """Give small trees in which every task has a label of its own."""
+    return trees(leaves=leaves, silent=False, **options).map(distinct)
+
+
+def small_nets(leaves: int = 5, **options: Any) -> SearchStrategy[Net]:
+    """Give their workflows."""
+    return small_trees(leaves, **options).map(block_net)
+
+
+@st.composite
+def ruled(draw: DrawFn, base: SearchStrategy[Net]) -> Net:
+    """Give a workflow with rules, which hold or not."""
+    net = draw(base)
+    seen = [name for name, one in net.tasks.items() if one.label is not None]
+    if len(seen) < 2:
+        return net
+    kinds = draw(st.lists(st.sampled_from(["precedence", "response", "exclusion", "required"]), max_size=2))
+    rules = []
+    for kind in kinds:
+        pair = tuple(draw(st.permutations(seen))[:2])
+        rules.append(Rule(kind, pair[:1] if kind == "required" else pair))  # type: ignore[arg-type]
+    return replace(net, rules=tuple(rules))
