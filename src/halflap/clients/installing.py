@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.clients import jsontext
 from halflap.clients.jsonblocks import Block, Document, block_at, comments_in, key_at, same_line, trivia
 from halflap.clients.translate import is_itself
+from halflap.config.itself import is_within_another
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -190,7 +191,8 @@ def _as_it_was_started(entry: Mapping[str, Any], there: Mapping[str, Any]) -> di
     """Keep the options that the person starts Halflap with; a configuration that is named now takes its place."""
     args = there.get("args")
     words = [there["command"], *(args if isinstance(args, list) else [])]
-    if "serve" not in words or not all(isinstance(word, str) for word in words):
+    is_plain = all(isinstance(word, str) for word in words) and not is_within_another(words[0])
+    if "serve" not in words or not is_plain:
         # A command line within an argument, as of `bash -c`: there is no telling how it should be.
         return {key: value for key, value in entry.items() if key not in {"command", "args"}}
     new = list(entry["args"])
