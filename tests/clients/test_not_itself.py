@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clients.homes import TIME
 from clients.test_install import configured
 from halflap.config import load_config
 
@@ -44,3 +45,13 @@ def test_what_is_set_up_around_halflap_stays(person: Home, entry: dict[str, Any]
     path = person.write(".cursor/mcp.json", {"mcpServers": {"gate": entry}})
     person.run("install", "cursor", "--yes")
     assert json.loads(path.read_bytes())["mcpServers"] == {"gate": entry}
+
+
+def test_what_starts_halflap_is_kept_out_and_named(person: Home) -> None:
+    own = {"command": "uvx", "args": ["halflap", "serve"]}
+    person.write(".cursor/mcp.json", {"mcpServers": {"s1": own, "time": TIME}})
+    done = person.run("init", "--yes", "--json")
+    assert "Kept out: `s1` of Cursor, ~/.cursor/mcp.json: it starts Halflap itself" in done.err
+    assert done.json["kept_out"] == [{"name": "s1", "reason": "it starts Halflap itself"}]
+    assert [one["name"] for one in done.json["added"]] == ["time"]
+    assert "`s1`" not in person.run("install", "cursor", "--move", "--yes", "--print").err

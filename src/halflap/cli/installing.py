@@ -261,7 +261,9 @@ class _Install:
         moves, notes = [], []
         configured = self._configured()
         found = [
-            one for one in servers_in(self.place, value, self.scope) if not has_its_name(one.name, one.entry)
+            one
+            for one in servers_in(self.place, value, self.scope)
+            if not (one.itself or has_its_name(one.name, one.entry))
         ]
         choices = choose(found, configured.servers, configured.tools, self.scope, self.also)
         for one in choices:
@@ -289,7 +291,7 @@ class _Install:
             f"{found.label} stays: it is in {found.place.file.name}, which is not changed. Take it out "
             "there yourself, if Halflap has it."
             for found in gather(others, self.scope).servers
-            if not has_its_name(found.name, found.entry)
+            if not (found.itself or has_its_name(found.name, found.entry))
         ]
 
     def _receipt(self, before: FileText, after: str, done: Installed, kept: Path | None) -> Receipt:

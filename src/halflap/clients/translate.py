@@ -65,6 +65,10 @@ class Found:
     """What else says that it, or a part of it, is not on in the client, by its key."""
     sign_in: str = ""
     """The key by which the client signs in to it, which Halflap does not."""
+    off_in: str = ""
+    """What says that it is off in some project alone, where there is such a thing."""
+    itself: bool = False
+    """It starts Halflap."""
 
     @property
     def label(self) -> str:
