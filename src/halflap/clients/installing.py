@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
-from halflap.clients.jsonblocks import Block, Document, block_at, comments_in, key_at, same_line, trivia
-from halflap.clients.translate import is_itself
+from halflap.clients.jsonblocks import (
+    Block,
+    Document,
+    block_at,
+    comments_in,
+    key_at,
+    same_line,
+    trivia,
+    without_null,
+)
+from halflap.clients.translate import is_itself, starts_itself
 from halflap.config.itself import is_within_another
+from halflap.config.nodes import shown
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Installed", "Moved", "entry_for", "install", "own_entries", "uninstall"]
+__all__ = ["Installed", "Moved", "entry_for", "install", "own_entries", "uninstall", "written_into"]
 
 _NAME = "halflap"
 
@@ -52,15 +62,16 @@ class Installed:
     made: tuple[str, ...] = ()
     """The keys that lead to the outermost object that had to be made."""
     moved: tuple[Moved, ...] = ()
+    put: Mapping[str, Any] = field(default_factory=dict)
+    """The entry as Halflap alone would have it."""
 
     def after(self, earlier: Installed | None) -> Installed:
         """Give what it takes to undo both an earlier installation and this one."""
         if earlier is None or earlier.keys != self.keys or earlier.name != self.name or self.was is None:
             moved = () if earlier is None else earlier.moved
-            return Installed(self.keys, self.name, self.was, self.hollow, self.made, (*moved, *self.moved))
-        return Installed(
-            self.keys, self.name, earlier.was, earlier.hollow, earlier.made, (*earlier.moved, *self.moved)
-        )
+            return replace(self, moved=(*moved, *self.moved))
+        moved = (*earlier.moved, *self.moved)
+        return replace(self, was=earlier.was, hollow=earlier.hollow, made=earlier.made, moved=moved)
 
     def as_json(self) -> dict[str, Any]:
         """Give it as it is written down."""
@@ -83,7 +94,8 @@ class Installed:
             for one in value["moved"]
         )
         was, hollow = (None if value[key] is None else str(value[key]) for key in ("was", "hollow"))
-        return cls(_texts(value["keys"]), str(value["name"]), was, hollow, _texts(value["made"]), moved)
+        put = dict(value.get("put", {}))
+        return cls(_texts(value["keys"]), str(value["name"]), was, hollow, _texts(value["made"]), moved, put)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -113,6 +125,8 @@ def install(
     moves: Sequence[tuple[tuple[str, ...], str]] = (),
 ) -> tuple[str, Installed]:
     """Put Halflap in, and take the servers out that are to be moved; say how to undo that."""
+    put = dict(entry)
+    text = without_null(text, keys)
     wanted: Any = jsontext.parse(text) if text.strip("\ufeff \t\r\n") else {}
     there = _at(wanted, keys)
     name = next((key for key, raw in there.items() if is_itself(key, raw)), _NAME)
@@ -150,7 +164,7 @@ def install(
     if moved:
         after = jsontext.remove_all(Document(after), going)
     _must_be(after, wanted)
-    return after, Installed(done.keys, name, done.was, done.hollow, done.made, tuple(moved))
+    return after, replace(done, moved=tuple(moved), put=put)
 
 
 def _all_moved(document: Document, where: tuple[str, ...], names: Sequence[str]) -> list[Moved]:
@@ -230,15 +244,66 @@ def _updated(
 def uninstall(text: str, done: Installed) -> tuple[str, list[str]]:
     """Take out what was put in, and put back what was taken out; say what could not be."""
     notes: list[str] = []
+    for keys in dict.fromkeys((done.keys, *(one.keys for one in done.moved))):
+        text = without_null(text, keys)
     there = _at(jsontext.parse(text), done.keys)
-    if done.name in there and not is_itself(done.name, there[done.name]):
+    name = _own_name(there, done)
+    if done.name in there and name != done.name:
         notes.append(f"`{done.name}` is something else by now, and stays.")
-    elif done.name in there and done.was is not None:
-        text = jsontext.replace_value(text, done.keys, done.name, None, verbatim=done.was)
-    elif done.name in there:
-        text = jsontext.remove(text, done.keys, done.name, hollow=None if done.made else done.hollow)
+    if name is not None and name != done.name:
+        notes.append(f"`{shown(name)}` starts Halflap, where `{done.name}` is gone: it is taken out.")
+    if name is not None and done.was is not None:
+        text = jsontext.replace_value(text, done.keys, name, None, verbatim=done.was)
+    elif name is not None:
+        text = jsontext.remove(text, done.keys, name, hollow=None if done.made else done.hollow)
         text = _without_made(text, done)
     return _all_put_back(text, done.moved, notes), notes
+
+
+def _own_name(there: Mapping[str, Any], done: Installed) -> str | None:
+    """Find the entry that was put in, also under another name; None if there is no telling which it is."""
+    if done.name in there and is_itself(done.name, there[done.name]):
+        return done.name
+    own = [name for name, raw in there.items() if starts_itself(raw)]
+    # Where one of the person's own was brought up to date, another may be their own too.
+    return own[0] if len(own) == 1 and done.was is None else None
+
+
+def written_into(text: str, done: Installed) -> tuple[str, list[str], list[str]]:
+    """Give the name of the entry that goes, what the person wrote into it, without the values, and the comments."""
+    if jsontext.find(without_null(text, done.keys), done.keys) is None or not done.put:
+        return done.name, [], []
+    there = _at(jsontext.parse(text), done.keys)
+    name = _own_name(there, done)
+    if name is None or not isinstance(there[name], dict):
+        return done.name, [], []
+    was = {} if done.was is None else jsontext.parse(done.was)
+    raw = jsontext.raw(text, done.keys, name)
+    kept = Counter(comments_in(done.was or "", 0, len(done.was or "")))
+    comments = list((Counter(comments_in(raw, 0, len(raw))) - kept).elements())
+    return name, _beyond(there[name], done.put, was), comments
+
+
+def _beyond(entry: Mapping[str, Any], *known: Mapping[str, Any]) -> list[str]:
+    """Name what of an entry is in none of others."""
+    parts, words = [], list[str]()
+    for key, value in entry.items():
+        others = [one[key] for one in known if key in one]
+        if value in others:
+            continue
+        if isinstance(value, dict) and key == "env":
+            has = [other for other in others if isinstance(other, dict)]
+            parts += [
+                f"`env.{shown(name)}`"
+                for name, one in value.items()
+                if not any(other.get(name) == one for other in has)
+            ]
+        elif isinstance(value, list) and key == "args" and others:
+            every = [word for other in others if isinstance(other, list) for word in other]
+            words = [f"`{shown(str(word))}`" for word in value if word not in every]
+        else:
+            parts.append(f"`{shown(key)}`")
+    return [*parts, f"{', '.join(words)} of `args`"] if words else parts
 
 
 def _all_put_back(text: str, moved: Sequence[Moved], notes: list[str]) -> str:

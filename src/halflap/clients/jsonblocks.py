@@ -25,6 +25,7 @@ __all__ = [
     "same_line",
     "trivia",
     "two_places",
+    "without_null",
 ]
 
 SPACES = " \t\r\n\ufeff"
@@ -124,6 +125,18 @@ class Document:
                 return None
             at, where = member.value, f"`{key}`"
         return None
+
+
+def without_null(text: str, path: Sequence[str]) -> str:
+    """Write `{}` where `null` stands for an object of a path: to clients, both are nothing."""
+    for at, key in enumerate(path):
+        block = Document(text).find(path[:at])
+        for member in () if block is None else block.members:
+            if member.key == key and text[member.value : member.end] == "null":
+                return without_null(text[: member.value] + "{}" + text[member.end :], path)
+        if block is None or block.index(key) is None:
+            break
+    return text
 
 
 def _line(text: str, at: int) -> int:
