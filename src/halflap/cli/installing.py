@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -176,6 +176,19 @@ def _make(place: Place, now: FileText, planned: Change) -> None:
         note(f"What was there is kept in {kept}.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """A server that stays in the client though others are moved."""
+
+    name: str
+    label: str
+    why: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.label} stays: {self.why}"
+
+
 class _Install:
     """Halflap comes in; with `move`, the servers that it has go out."""
 
@@ -186,22 +199,24 @@ class _Install:
         self.move = move
         self.also = also
         self.scope = Scope.of(os.environ, working_folder())
+        self.notes: list[str] = []
+        """What there is to say whatever the file is."""
         if not self._configured().servers:
             if move:
                 raise UsageError(
                     "Halflap's configuration has no server, so none can be moved. First: halflap init"
                 )
-            note(
+            self.notes.append(
                 "Note: Halflap's configuration has no server yet. `halflap init` takes in those of your clients."
             )
         command = own_command(sys.executable, config, self.scope.home)
         self.entry = entry_for(place.client.slug, command, own_variables(os.environ))
         if place.folder is not None:
-            note(
+            self.notes.append(
                 f"Note: {place.file} is often shared with others; the path of Halflap in it is this machine's."
             )
         if is_passing(sys.executable):
-            note(
+            self.notes.append(
                 "Note: Halflap runs from a cache here, which may be emptied. Install it first, as with pipx."
             )
 
@@ -215,7 +230,8 @@ class _Install:
     def change(self, before: FileText) -> Change:
         text = before.text
         value = value_of(self.place.file, text)
-        moves, notes = self._moves(value) if self.move else ([], [])
+        moves, stays = self._moves(value) if self.move else ([], [])
+        notes = [*self.notes]
         own = own_entries(value, self.place.keys)
         if len(own) > 1:
             names = ", ".join(f"`{one_line(name)}`" for name in own)
@@ -231,19 +247,23 @@ class _Install:
         notes += [_twice(name) for (_, name), times in count.items() if times > 1]
         notes += [_lost(one) for one in done.moved if one.lost]
         label = self.place.client.label
-        report = {"name": done.name, "moved": names_of(done)}
+        report = {
+            "name": done.name,
+            "moved": names_of(done),
+            "stays": [{"name": one.name, "why": one.why} for one in stays],
+            "notes": [line.removeprefix("Note: ") for line in notes],
+        }
         where = " --project" if self.place.folder is not None else ""
         said = (
             f"{label} has Halflap now, as `{done.name}`. Restart it if it runs. "
             f"Take it back: halflap install {self.slug}{where} --undo"
         )
-        return Change(
-            after, lambda kept: self._receipt(before, after, done, kept), tuple(notes), report, said
-        )
+        every = (*(one.said for one in stays), *notes)
+        return Change(after, lambda kept: self._receipt(before, after, done, kept), every, report, said)
 
-    def _moves(self, value: Mapping[str, Any]) -> tuple[list[tuple[tuple[str, ...], str]], list[str]]:
+    def _moves(self, value: Mapping[str, Any]) -> tuple[list[tuple[tuple[str, ...], str]], list[_Stay]]:
         """Choose the servers that Halflap really has, switched on, and say of the others why they stay."""
-        moves, notes = [], []
+        moves, stays = [], []
         configured = self._configured()
         found = [
             one
@@ -255,16 +275,17 @@ class _Install:
             if one.reason is None:
                 moves.append((one.found.place.keys, one.found.name))
             else:
-                notes.append(f"{one.found.label}{one.found.place.detail} stays: {one.reason}.")
+                label = f"{one.found.label}{one.found.place.detail}"
+                stays.append(_Stay(one.found.name, label, f"{one.reason}."))
         unknown = set(self.also) - {one.found.name for one in choices}
         if unknown:
             raise UsageError(
                 f"--also: {self.place.file} has no server {', '.join(map(repr, sorted(unknown)))}. "
                 "Nothing was written."
             )
-        return moves, [*notes, *self._elsewhere()]
+        return moves, [*stays, *self._elsewhere()]
 
-    def _elsewhere(self) -> list[str]:
+    def _elsewhere(self) -> list[_Stay]:
         """Say of the servers in the client's other files that they stay, since only one is changed."""
         every = places(sys.platform, os.environ, working_folder())
         others = [
@@ -273,8 +294,12 @@ class _Install:
             if one.client.slug == self.slug and one.folder == self.place.folder and one != self.place
         ]
         return [
-            f"{found.label} stays: it is in {found.place.file.name}, which is not changed. Take it out "
-            "there yourself, if Halflap has it."
+            _Stay(
+                found.name,
+                found.label,
+                f"it is in {found.place.file.name}, which is not changed. Take it out there yourself, if Halflap has "
+                "it.",
+            )
             for found in gather(others, self.scope).servers
             if not (found.itself or has_its_name(found.name, found.entry))
         ]

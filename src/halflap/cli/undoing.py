@@ -51,7 +51,12 @@ class Undo:
         where = f" A copy of it, as it was before Halflap, is {receipt.backup}." if receipt.backup else ""
         if before.data is None:
             raise ClientFileError(f"{file} is not there any more, so nothing can be taken out.{where}")
-        report: dict[str, Any] = {"name": receipt.done.name, "restored": names_of(receipt.done), "still": []}
+        report: dict[str, Any] = {
+            "name": receipt.done.name,
+            "restored": names_of(receipt.done),
+            "still": [],
+            "notes": [],
+        }
         if receipt.exact and before.digest == receipt.written:
             if receipt.original is None:
                 return Change(None, _nothing, (), {**report, "exact": True}, f"{file} is gone, as before.")
@@ -84,7 +89,9 @@ class Undo:
                 f"{label} still starts Halflap, as {names}: take that out yourself, if it is not meant."
             )
         said = "What was done is undone." if still else f"Halflap is out of {label}."
-        return Change(after, _nothing, tuple(every), {**report, "still": still, "exact": False}, said)
+        return Change(
+            after, _nothing, tuple(every), {**report, "still": still, "notes": every, "exact": False}, said
+        )
 
 
 def _goes(text: str, done: Installed) -> list[str]:
