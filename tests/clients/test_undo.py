@@ -56,14 +56,14 @@ def test_an_entry_of_the_persons_own_is_as_it_was_and_named(person: Home) -> Non
 
 def test_what_was_written_into_halflaps_entry_is_named_when_it_goes(person: Home) -> None:
     path = installed(person)
-    text = path.read_text().replace('"serve"', '"serve", "--verbose"')
+    text = path.read_text().replace('"serve"', '"serve", "--verbose", "--key=hunter2", "hunter2"')
     path.write_text(
         text.replace('"halflap": {', '"halflap": { // note to self\n"env": {"MY": "hunter2"}, "timeout": 5,')
     )
     done = person.run("install", "cursor", "--undo", "--yes")
     assert (
-        "What was written into `halflap` since goes with it: `env.MY`, `timeout`, `--verbose` of `args`, the comment "
-        "`// note to self`. The copy has it." in done.err
+        "What was written into `halflap` since goes with it: `env.MY`, `timeout`, `--verbose`, `--key` of `args`, the "
+        "comment `// note to self`. The copy has it." in done.err
     )
     assert "hunter2" not in done.err
     assert "hunter2" not in path.read_text()

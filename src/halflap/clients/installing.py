@@ -1,8 +1,7 @@
-"""Halflap in a client's file: put in beside what is there, and taken out again, as a change of text."""
+"""Halflap put into a client's file, beside what is there, as a change of text; and what it takes to undo that."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,22 +9,20 @@ from halflap.clients import jsontext
 from halflap.clients.jsonblocks import (
     Block,
     Document,
-    block_at,
     comments_in,
     key_at,
     same_line,
     trivia,
     without_null,
 )
-from halflap.clients.translate import is_itself, starts_itself
+from halflap.clients.translate import is_itself
 from halflap.config.itself import is_within_another
-from halflap.config.nodes import shown
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Installed", "Moved", "entry_for", "install", "own_entries", "uninstall", "written_into"]
+__all__ = ["Installed", "Moved", "entry_for", "install", "object_at", "own_entries"]
 
 _NAME = "halflap"
 
@@ -115,7 +112,7 @@ def entry_for(client: str, command: Sequence[str], env: Mapping[str, str]) -> di
 
 def own_entries(value: Any, keys: Sequence[str]) -> list[str]:
     """Give the names of the entries that are Halflap."""
-    return [name for name, raw in _at(value, keys).items() if is_itself(name, raw)]
+    return [name for name, raw in object_at(value, keys).items() if is_itself(name, raw)]
 
 
 def install(
@@ -128,7 +125,7 @@ def install(
     put = dict(entry)
     text = without_null(text, keys)
     wanted: Any = jsontext.parse(text) if text.strip("\ufeff \t\r\n") else {}
-    there = _at(wanted, keys)
+    there = object_at(wanted, keys)
     name = next((key for key, raw in there.items() if is_itself(key, raw)), _NAME)
     if name in there:
         if not is_itself(name, there[name]):
@@ -158,7 +155,7 @@ def install(
     going = dict[tuple[str, ...], list[str]]()
     for where, key in moves:
         going.setdefault(where, []).append(key)
-        del _at(wanted, where)[key]
+        del object_at(wanted, where)[key]
     document = Document(text)
     moved = [one for where, names in going.items() for one in _all_moved(document, where, names)]
     if moved:
@@ -241,139 +238,6 @@ def _updated(
     return text
 
 
-def uninstall(text: str, done: Installed) -> tuple[str, list[str]]:
-    """Take out what was put in, and put back what was taken out; say what could not be."""
-    notes: list[str] = []
-    for keys in dict.fromkeys((done.keys, *(one.keys for one in done.moved))):
-        text = without_null(text, keys)
-    there = _at(jsontext.parse(text), done.keys)
-    name = _own_name(there, done)
-    if done.name in there and name != done.name:
-        notes.append(f"`{done.name}` is something else by now, and stays.")
-    if name is not None and name != done.name:
-        notes.append(f"`{shown(name)}` starts Halflap, where `{done.name}` is gone: it is taken out.")
-    if name is not None and done.was is not None:
-        text = jsontext.replace_value(text, done.keys, name, None, verbatim=done.was)
-    elif name is not None:
-        text = jsontext.remove(text, done.keys, name, hollow=None if done.made else done.hollow)
-        text = _without_made(text, done)
-    return _all_put_back(text, done.moved, notes), notes
-
-
-def _own_name(there: Mapping[str, Any], done: Installed) -> str | None:
-    """Find the entry that was put in, also under another name; None if there is no telling which it is."""
-    if done.name in there and is_itself(done.name, there[done.name]):
-        return done.name
-    own = [name for name, raw in there.items() if starts_itself(raw)]
-    # Where one of the person's own was brought up to date, another may be their own too.
-    return own[0] if len(own) == 1 and done.was is None else None
-
-
-def written_into(text: str, done: Installed) -> tuple[str, list[str], list[str]]:
-    """Give the name of the entry that goes, what the person wrote into it, without the values, and the comments."""
-    if jsontext.find(without_null(text, done.keys), done.keys) is None or not done.put:
-        return done.name, [], []
-    there = _at(jsontext.parse(text), done.keys)
-    name = _own_name(there, done)
-    if name is None or not isinstance(there[name], dict):
-        return done.name, [], []
-    was = {} if done.was is None else jsontext.parse(done.was)
-    raw = jsontext.raw(text, done.keys, name)
-    kept = Counter(comments_in(done.was or "", 0, len(done.was or "")))
-    comments = list((Counter(comments_in(raw, 0, len(raw))) - kept).elements())
-    return name, _beyond(there[name], done.put, was), comments
-
-
-def _beyond(entry: Mapping[str, Any], *known: Mapping[str, Any]) -> list[str]:
-    """Name what of an entry is in none of others."""
-    parts, words = [], list[str]()
-    for key, value in entry.items():
-        others = [one[key] for one in known if key in one]
-        if value in others:
-            continue
-        if isinstance(value, dict) and key == "env":
-            has = [other for other in others if isinstance(other, dict)]
-            parts += [
-                f"`env.{shown(name)}`"
-                for name, one in value.items()
-                if not any(other.get(name) == one for other in has)
-            ]
-        elif isinstance(value, list) and key == "args" and others:
-            every = [word for other in others if isinstance(other, list) for word in other]
-            words = [f"`{shown(str(word))}`" for word in value if word not in every]
-        else:
-            parts.append(f"`{shown(key)}`")
-    return [*parts, f"{', '.join(words)} of `args`"] if words else parts
-
-
-def _all_put_back(text: str, moved: Sequence[Moved], notes: list[str]) -> str:
-    """Put back what is not there again; each object is looked for once, since files of clients are large."""
-    document, groups = Document(text), dict[tuple[str, ...], list[Moved]]()
-    for one in moved:
-        group = groups.setdefault(one.keys, [])
-        if one.name not in one.after and any(other.name == one.name for other in group):
-            # It did not stand there twice, but was put in anew after it had been moved, and moved again.
-            notes.append(f"`{one.name}` was moved twice: the later comes back. The earlier is in a copy.")
-            group[:] = [other for other in group if other.name != one.name]
-        group.append(one)
-    blocks = {keys: document.find(keys) for keys in groups}
-    for keys, block in blocks.items():
-        there = {member.key for member in block.members} if block else set()
-        again = dict.fromkeys(one.name for one in groups[keys] if one.name in there)
-        notes += [f"`{name}` is there again already, and stays as it is." for name in again]
-        groups[keys] = [one for one in groups[keys] if one.name not in there]
-    layout, pieces, at = jsontext.Layout.of(text), [], 0
-    for keys, block in sorted(_that_are(blocks).items(), key=lambda pair: pair[1].start):
-        inner, around = text[block.start : block.end + 1], layout.at(text, block.start)
-        for one in groups.pop(keys):
-            inner = _put_back(inner, one, around)
-        pieces += [text[at : block.start], inner]
-        at = block.end + 1
-    text = "".join([*pieces, text[at:]])
-    for one in (one for group in groups.values() for one in group):
-        text = jsontext.insert(text, one.keys, one.name, None, verbatim=one.raw, spelled=one.spelled)
-    return text
-
-
-def _that_are(blocks: Mapping[tuple[str, ...], Block | None]) -> dict[tuple[str, ...], Block]:
-    return {keys: block for keys, block in blocks.items() if block is not None}
-
-
-def _put_back(inner: str, one: Moved, layout: jsontext.Layout) -> str:
-    """Insert a server into the text of an object, behind the last of those that it stood behind."""
-    block = block_at(inner, 0)
-    index, before_it = 0, Counter(one.after)
-    for at, member in enumerate(block.members, 1):
-        if before_it[member.key] > 0:
-            index = at
-            before_it[member.key] -= 1
-    return jsontext.insert_into(
-        inner,
-        block,
-        one.name,
-        None,
-        index=index,
-        verbatim=one.raw,
-        spelled=one.spelled,
-        before=one.tail,
-        behind=one.lead,
-        layout=layout,
-    )
-
-
-def _without_made(text: str, done: Installed) -> str:
-    """Take out the objects that were made for the entry, if there is nothing else in them by now."""
-    keys = list(done.keys)
-    while done.made and len(keys) >= len(done.made):
-        block = jsontext.find(text, keys)
-        if block is None or block.members or "/" in text[block.start : block.end]:
-            break
-        outermost = len(keys) == len(done.made)
-        text = jsontext.remove(text, keys[:-1], keys[-1], hollow=done.hollow if outermost else None)
-        keys.pop()
-    return text
-
-
 def _first_missing(text: str, keys: Sequence[str]) -> tuple[str, ...]:
     for length in range(1, len(keys) + 1):
         if jsontext.find(text, keys[:length]) is None:
@@ -381,7 +245,8 @@ def _first_missing(text: str, keys: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def _at(value: Any, keys: Sequence[str]) -> dict[str, Any]:
+def object_at(value: Any, keys: Sequence[str]) -> dict[str, Any]:
+    """Give the object at a path of keys; an empty one if there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
