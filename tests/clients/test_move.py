@@ -268,3 +268,23 @@ def test_undoing_where_the_servers_are_gone_keeps_the_spelling_too(person: Home)
     path.write_text("{}")
     person.run("install", "cursor", "--undo", "--yes")
     assert '"\\u00e9b"' in path.read_text()
+
+
+def test_scripts_are_told_what_stays_and_what_there_is_to_note(person: Home) -> None:
+    configured(person, time=TIME)
+    own = {"command": "halflap", "args": ["serve"]}
+    path = person.write(
+        ".cursor/mcp.json", {"mcpServers": {"time": TIME, "x": {"command": "x"}, "a": own, "b": own}}
+    )
+    done = person.run("install", "cursor", "--move", "--yes", "--json")
+    assert done.json["moved"] == ["time"]
+    assert done.json["stays"] == [
+        {"name": "x", "why": "Halflap's configuration does not have it, or not like this."}
+    ]
+    (noted,) = done.json["notes"]
+    assert noted.startswith("2 entries start Halflap: `a`, `b`.")
+    assert "`x` stays: Halflap's configuration does not have it" in done.err
+    path.write_text(path.read_text() + " ")
+    undone = person.run("install", "cursor", "--undo", "--yes", "--json").json
+    assert undone["still"] == ["a", "b"]
+    assert any("was changed since by something else" in line for line in undone["notes"])

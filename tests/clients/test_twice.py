@@ -78,6 +78,18 @@ def test_names_that_stand_twice_in_a_project_of_claude_code_are_told(person: Hom
     assert "line 3: the server `a` stands here twice; the first is on line 2." in done.err
 
 
+def test_on_one_line_names_that_stand_twice_are_told_with_column_and_project(person: Home) -> None:
+    servers = '{"a": {"command": "one"}, "a": {"command": "two"}}'
+    text = f'{{"projects": {{"{person.work}": {{"mcpServers": {servers}}}}}}}'
+    path = person.write(".claude.json", text)
+    first, second = text.index('"a"') + 1, text.rindex('"a"') + 1
+    done = person.run("init", "--yes")
+    assert (
+        f"{path}, project {person.work}: line 1, column {second}: the server `a` stands here twice; "
+        f"the first is at column {first}." in done.err
+    )
+
+
 def clients_with(person: Home, **servers: Any) -> None:
     person.write(".cursor/mcp.json", {"mcpServers": servers})
 

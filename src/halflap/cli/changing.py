@@ -6,7 +6,8 @@ import difflib
 import json
 import re
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,10 +18,12 @@ from halflap.clients import jsontext
 from halflap.errors import ConfirmationNeededError, HalflapError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["difference", "may_write", "show_difference"]
+    from halflap.clients import Receipt
+
+__all__ = ["Change", "difference", "may_write", "show_difference"]
 
 _CONTEXT = 3
 _LONGEST_LINE = 400
@@ -30,6 +33,19 @@ _HEAD = 2
 """The lines of a diff that name the file."""
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a file becomes, and what is to be noted of it."""
+
+    text: str | None
+    """None deletes the file."""
+    receipt: Callable[[Path | None], Receipt | None]
+    """What is noted once the file is as it should be; given the copy of the file before."""
+    notes: tuple[str, ...]
+    report: Mapping[str, Any]
+    said: str
 
 
 def difference(path: Path, before: str | None, after: str | None) -> str:

@@ -258,5 +258,5 @@ def _report(target: Path, plan: Import, gathered: Gathered, *, written: bool) ->
         "left": [found.name for found in plan.earlier],
         "kept_out": [{"name": found.name, "reason": found.refused} for found in plan.kept_out],
         "unreadable": list(gathered.unreadable),
-        "notes": list(plan.notes),
+        "notes": [*gathered.repeated, *plan.notes],
     }

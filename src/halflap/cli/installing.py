@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.cli.changing import may_write, show_difference
-from halflap.cli.hiding import hidden, secrets_of, servers_of_text
+from halflap.cli.changing import Change, may_write, show_difference
+from halflap.cli.hiding import secrets_of, servers_of_text
 from halflap.cli.output import ConfigOption, JsonOption, note, one_line, print_json, reported
+from halflap.cli.undoing import Undo, comments_of, names_of
 from halflap.clients import (
     CLIENTS,
     INSTALLABLE,
@@ -28,7 +29,6 @@ from halflap.clients import (
     has_its_name,
     is_passing,
     keep_receipt,
-    noted_files,
     own_command,
     own_entries,
     own_variables,
@@ -39,7 +39,6 @@ from halflap.clients import (
     receipt_of,
     replace_file,
     servers_in,
-    uninstall,
     value_of,
 )
 from halflap.clients import install as put_in
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
 __all__ = ["install"]
 
 _TRIES = 3
-_LONGEST_COMMENT = 80
 
 
 @reported
@@ -111,27 +109,14 @@ def install(
         place = own
     if place is None:
         raise UsageError(f"{CLIENTS[client].label} has no file for a project. Leave --project out.")
-    job = _Undo(place) if undo else _Install(place, config, move=move, also=also or ())
+    job = Undo(place) if undo else _Install(place, config, move=move, also=also or ())
     done = _change(place, job.change, yes=yes, only_show=only_show, shown=not as_json)
     if as_json:
         print_json({"client": client, "file": str(place.file), **done})
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What a file becomes, and what is to be noted of it."""
-
-    text: str | None
-    """None deletes the file."""
-    receipt: Callable[[Path | None], Receipt | None]
-    """What is noted once the file is as it should be; given the copy of the file before."""
-    notes: tuple[str, ...]
-    report: Mapping[str, Any]
-    said: str
-
-
 def _change(
-    place: Place, change: Callable[[FileText], _Change], *, yes: bool, only_show: bool, shown: bool
+    place: Place, change: Callable[[FileText], Change], *, yes: bool, only_show: bool, shown: bool
 ) -> dict[str, Any]:
     """Show a change, ask, and make it: to the file as it is by then, for clients write theirs at any time."""
     before = read_file(place.file)
@@ -140,7 +125,7 @@ def _change(
     for line in planned.notes:
         note(line)
     if planned.text == text:
-        note(f"Nothing to do: {place.file} is as it should be.")
+        note(f"Nothing to do: {place.file} stays as it is.")
         return {**planned.report, "written": False}
     if shown:
         servers = (*servers_of_text(text), *servers_of_text(planned.text))
@@ -168,7 +153,7 @@ def _change(
     return {**planned.report, "written": True}
 
 
-def _make(place: Place, now: FileText, planned: _Change) -> None:
+def _make(place: Place, now: FileText, planned: Change) -> None:
     data_dir = user_data_dir()
     kept = None if now.data is None else back_up(now, backups(data_dir), place.file.name.removeprefix("."))
     earlier = receipt_of(data_dir, place.file)
@@ -191,6 +176,19 @@ def _make(place: Place, now: FileText, planned: _Change) -> None:
         note(f"What was there is kept in {kept}.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """A server that stays in the client though others are moved."""
+
+    name: str
+    label: str
+    why: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.label} stays: {self.why}"
+
+
 class _Install:
     """Halflap comes in; with `move`, the servers that it has go out."""
 
@@ -201,22 +199,24 @@ class _Install:
         self.move = move
         self.also = also
         self.scope = Scope.of(os.environ, working_folder())
+        self.notes: list[str] = []
+        """What there is to say whatever the file is."""
         if not self._configured().servers:
             if move:
                 raise UsageError(
                     "Halflap's configuration has no server, so none can be moved. First: halflap init"
                 )
-            note(
+            self.notes.append(
                 "Note: Halflap's configuration has no server yet. `halflap init` takes in those of your clients."
             )
         command = own_command(sys.executable, config, self.scope.home)
         self.entry = entry_for(place.client.slug, command, own_variables(os.environ))
         if place.folder is not None:
-            note(
+            self.notes.append(
                 f"Note: {place.file} is often shared with others; the path of Halflap in it is this machine's."
             )
         if is_passing(sys.executable):
-            note(
+            self.notes.append(
                 "Note: Halflap runs from a cache here, which may be emptied. Install it first, as with pipx."
             )
 
@@ -227,10 +227,11 @@ class _Install:
         written = {} if file is None else read_written(file, self.scope.home).servers
         return replace(config, servers=tuple(written.values()))
 
-    def change(self, before: FileText) -> _Change:
+    def change(self, before: FileText) -> Change:
         text = before.text
         value = value_of(self.place.file, text)
-        moves, notes = self._moves(value) if self.move else ([], [])
+        moves, stays = self._moves(value) if self.move else ([], [])
+        notes = [*self.notes]
         own = own_entries(value, self.place.keys)
         if len(own) > 1:
             names = ", ".join(f"`{one_line(name)}`" for name in own)
@@ -246,38 +247,45 @@ class _Install:
         notes += [_twice(name) for (_, name), times in count.items() if times > 1]
         notes += [_lost(one) for one in done.moved if one.lost]
         label = self.place.client.label
-        report = {"name": done.name, "moved": _names(done)}
+        report = {
+            "name": done.name,
+            "moved": names_of(done),
+            "stays": [{"name": one.name, "why": one.why} for one in stays],
+            "notes": [line.removeprefix("Note: ") for line in notes],
+        }
         where = " --project" if self.place.folder is not None else ""
         said = (
             f"{label} has Halflap now, as `{done.name}`. Restart it if it runs. "
             f"Take it back: halflap install {self.slug}{where} --undo"
         )
-        return _Change(
-            after, lambda kept: self._receipt(before, after, done, kept), tuple(notes), report, said
-        )
+        every = (*(one.said for one in stays), *notes)
+        return Change(after, lambda kept: self._receipt(before, after, done, kept), every, report, said)
 
-    def _moves(self, value: Mapping[str, Any]) -> tuple[list[tuple[tuple[str, ...], str]], list[str]]:
+    def _moves(self, value: Mapping[str, Any]) -> tuple[list[tuple[tuple[str, ...], str]], list[_Stay]]:
         """Choose the servers that Halflap really has, switched on, and say of the others why they stay."""
-        moves, notes = [], []
+        moves, stays = [], []
         configured = self._configured()
         found = [
-            one for one in servers_in(self.place, value, self.scope) if not has_its_name(one.name, one.entry)
+            one
+            for one in servers_in(self.place, value, self.scope)
+            if not (one.itself or has_its_name(one.name, one.entry))
         ]
         choices = choose(found, configured.servers, configured.tools, self.scope, self.also)
         for one in choices:
             if one.reason is None:
                 moves.append((one.found.place.keys, one.found.name))
             else:
-                notes.append(f"{one.found.label}{one.found.place.detail} stays: {one.reason}.")
+                label = f"{one.found.label}{one.found.place.detail}"
+                stays.append(_Stay(one.found.name, label, f"{one.reason}."))
         unknown = set(self.also) - {one.found.name for one in choices}
         if unknown:
             raise UsageError(
                 f"--also: {self.place.file} has no server {', '.join(map(repr, sorted(unknown)))}. "
                 "Nothing was written."
             )
-        return moves, [*notes, *self._elsewhere()]
+        return moves, [*stays, *self._elsewhere()]
 
-    def _elsewhere(self) -> list[str]:
+    def _elsewhere(self) -> list[_Stay]:
         """Say of the servers in the client's other files that they stay, since only one is changed."""
         every = places(sys.platform, os.environ, working_folder())
         others = [
@@ -286,10 +294,14 @@ class _Install:
             if one.client.slug == self.slug and one.folder == self.place.folder and one != self.place
         ]
         return [
-            f"{found.label} stays: it is in {found.place.file.name}, which is not changed. Take it out "
-            "there yourself, if Halflap has it."
+            _Stay(
+                found.name,
+                found.label,
+                f"it is in {found.place.file.name}, which is not changed. Take it out there yourself, if Halflap has "
+                "it.",
+            )
             for found in gather(others, self.scope).servers
-            if not has_its_name(found.name, found.entry)
+            if not (found.itself or has_its_name(found.name, found.entry))
         ]
 
     def _receipt(self, before: FileText, after: str, done: Installed, kept: Path | None) -> Receipt:
@@ -307,11 +319,6 @@ def _is_same(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _names(done: Installed) -> list[str]:
-    """Name what was moved; of a name that stood twice in one object, both are one server."""
-    return [name for _, name in dict.fromkeys((one.keys, one.name) for one in done.moved)]
-
-
 def _twice(name: str) -> str:
     return (
         f"Note: `{one_line(name)}` stands there twice: both go out, of which only the last counted, which Halflap has. "
@@ -320,58 +327,9 @@ def _twice(name: str) -> str:
 
 
 def _lost(one: Moved) -> str:
-    comments = ", ".join(f"`{one_line(hidden(comment, ()))[:_LONGEST_COMMENT]}`" for comment in one.lost)
+    comments = ", ".join(comments_of(one.lost))
     count, go = ("1 comment", "goes") if len(one.lost) == 1 else (f"{len(one.lost)} comments", "go")
     return (
         f"Note: {count} within `{one_line(one.name)}` {go} with it: {comments}. The copy has them, and --undo brings "
         "them back."
     )
-
-
-class _Undo:
-    """The client becomes as it was."""
-
-    def __init__(self, place: Place) -> None:
-        found = receipt_of(user_data_dir(), place.file)
-        if found is None:
-            others = "".join(f"\n  {one_line(str(file))}" for file in noted_files(user_data_dir()))
-            where = (
-                f" There is something to undo in (with --project, in that folder, if it is a project's):{others}"
-                if others
-                else ""
-            )
-            raise UsageError(f"There is nothing to undo: Halflap has noted no change to {place.file}.{where}")
-        self.place = place
-        self.receipt = found
-
-    def change(self, before: FileText) -> _Change:
-        receipt, file = self.receipt, self.place.file
-        if before.data is None:
-            where = f" A copy of it, as it was before Halflap, is {receipt.backup}." if receipt.backup else ""
-            raise ClientFileError(f"{file} is not there any more, so nothing can be taken out.{where}")
-        report: dict[str, Any] = {
-            "name": receipt.done.name,
-            "restored": _names(receipt.done),
-        }
-        if receipt.exact and before.digest == receipt.written:
-            if receipt.original is None:
-                return _Change(None, _nothing, (), {**report, "exact": True}, f"{file} is gone, as before.")
-            copy = None if receipt.backup is None else read_file(receipt.backup)
-            if copy is not None and copy.digest == receipt.original:
-                said = f"{file} is, byte for byte, as it was."
-                return _Change(copy.text, _nothing, (), {**report, "exact": True}, said)
-        value_of(file, before.text)
-        try:
-            after, notes = uninstall(before.text, receipt.done)
-            value_of(file, after)
-        except ClientFileError as error:
-            raise ClientFileError(f"{file}: {error} Nothing was written.") from None
-        changed = (
-            f"{file} was changed since by something else; that stays, and only Halflap's own part is undone."
-        )
-        said = f"Halflap is out of {self.place.client.label}."
-        return _Change(after, _nothing, (changed, *notes), {**report, "exact": False}, said)
-
-
-def _nothing(_kept: Path | None) -> None:
-    return None

@@ -5,7 +5,7 @@ from halflap.clients.configtext import Addition, Additions
 from halflap.clients.configtext import added as with_additions
 from halflap.clients.files import FileText, back_up, delete, read_file, replace_file
 from halflap.clients.importing import Import, Taken, arrange, digests_of, same_server
-from halflap.clients.installing import Installed, Moved, entry_for, install, own_entries, uninstall
+from halflap.clients.installing import Installed, Moved, entry_for, install, own_entries
 from halflap.clients.moving import Choice, choose
 from halflap.clients.places import CLIENTS, INSTALLABLE, Client, Place, place_of, places
 from halflap.clients.reading import Gathered, gather, servers_in, value_of
@@ -19,6 +19,7 @@ from halflap.clients.records import (
     remember_imported,
 )
 from halflap.clients.translate import Found, has_its_name, may_be_itself, read_entry
+from halflap.clients.undoing import uninstall, written_into
 from halflap.clients.written import Written, read_written
 
 __all__ = [
@@ -69,4 +70,5 @@ __all__ = [
     "uninstall",
     "value_of",
     "with_additions",
+    "written_into",
 ]

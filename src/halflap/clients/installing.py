@@ -1,20 +1,28 @@
-"""Halflap in a client's file: put in beside what is there, and taken out again, as a change of text."""
+"""Halflap put into a client's file, beside what is there, as a change of text; and what it takes to undo that."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
-from halflap.clients.jsonblocks import Block, Document, block_at, comments_in, key_at, same_line, trivia
+from halflap.clients.jsonblocks import (
+    Block,
+    Document,
+    comments_in,
+    key_at,
+    same_line,
+    trivia,
+    without_null,
+)
 from halflap.clients.translate import is_itself
+from halflap.config.itself import is_within_another
 from halflap.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Installed", "Moved", "entry_for", "install", "own_entries", "uninstall"]
+__all__ = ["Installed", "Moved", "entry_for", "install", "object_at", "own_entries"]
 
 _NAME = "halflap"
 
@@ -51,15 +59,16 @@ class Installed:
     made: tuple[str, ...] = ()
     """The keys that lead to the outermost object that had to be made."""
     moved: tuple[Moved, ...] = ()
+    put: Mapping[str, Any] = field(default_factory=dict)
+    """The entry as Halflap alone would have it."""
 
     def after(self, earlier: Installed | None) -> Installed:
         """Give what it takes to undo both an earlier installation and this one."""
         if earlier is None or earlier.keys != self.keys or earlier.name != self.name or self.was is None:
             moved = () if earlier is None else earlier.moved
-            return Installed(self.keys, self.name, self.was, self.hollow, self.made, (*moved, *self.moved))
-        return Installed(
-            self.keys, self.name, earlier.was, earlier.hollow, earlier.made, (*earlier.moved, *self.moved)
-        )
+            return replace(self, moved=(*moved, *self.moved))
+        moved = (*earlier.moved, *self.moved)
+        return replace(self, was=earlier.was, hollow=earlier.hollow, made=earlier.made, moved=moved)
 
     def as_json(self) -> dict[str, Any]:
         """Give it as it is written down."""
@@ -82,7 +91,8 @@ class Installed:
             for one in value["moved"]
         )
         was, hollow = (None if value[key] is None else str(value[key]) for key in ("was", "hollow"))
-        return cls(_texts(value["keys"]), str(value["name"]), was, hollow, _texts(value["made"]), moved)
+        put = dict(value.get("put", {}))
+        return cls(_texts(value["keys"]), str(value["name"]), was, hollow, _texts(value["made"]), moved, put)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -102,7 +112,7 @@ def entry_for(client: str, command: Sequence[str], env: Mapping[str, str]) -> di
 
 def own_entries(value: Any, keys: Sequence[str]) -> list[str]:
     """Give the names of the entries that are Halflap."""
-    return [name for name, raw in _at(value, keys).items() if is_itself(name, raw)]
+    return [name for name, raw in object_at(value, keys).items() if is_itself(name, raw)]
 
 
 def install(
@@ -112,8 +122,10 @@ def install(
     moves: Sequence[tuple[tuple[str, ...], str]] = (),
 ) -> tuple[str, Installed]:
     """Put Halflap in, and take the servers out that are to be moved; say how to undo that."""
+    put = dict(entry)
+    text = without_null(text, keys)
     wanted: Any = jsontext.parse(text) if text.strip("\ufeff \t\r\n") else {}
-    there = _at(wanted, keys)
+    there = object_at(wanted, keys)
     name = next((key for key, raw in there.items() if is_itself(key, raw)), _NAME)
     if name in there:
         if not is_itself(name, there[name]):
@@ -143,13 +155,13 @@ def install(
     going = dict[tuple[str, ...], list[str]]()
     for where, key in moves:
         going.setdefault(where, []).append(key)
-        del _at(wanted, where)[key]
+        del object_at(wanted, where)[key]
     document = Document(text)
     moved = [one for where, names in going.items() for one in _all_moved(document, where, names)]
     if moved:
         after = jsontext.remove_all(Document(after), going)
     _must_be(after, wanted)
-    return after, Installed(done.keys, name, done.was, done.hollow, done.made, tuple(moved))
+    return after, replace(done, moved=tuple(moved), put=put)
 
 
 def _all_moved(document: Document, where: tuple[str, ...], names: Sequence[str]) -> list[Moved]:
@@ -190,7 +202,8 @@ def _as_it_was_started(entry: Mapping[str, Any], there: Mapping[str, Any]) -> di
     """Keep the options that the person starts Halflap with; a configuration that is named now takes its place."""
     args = there.get("args")
     words = [there["command"], *(args if isinstance(args, list) else [])]
-    if "serve" not in words or not all(isinstance(word, str) for word in words):
+    is_plain = all(isinstance(word, str) for word in words) and not is_within_another(words[0])
+    if "serve" not in words or not is_plain:
         # A command line within an argument, as of `bash -c`: there is no telling how it should be.
         return {key: value for key, value in entry.items() if key not in {"command", "args"}}
     new = list(entry["args"])
@@ -225,88 +238,6 @@ def _updated(
     return text
 
 
-def uninstall(text: str, done: Installed) -> tuple[str, list[str]]:
-    """Take out what was put in, and put back what was taken out; say what could not be."""
-    notes: list[str] = []
-    there = _at(jsontext.parse(text), done.keys)
-    if done.name in there and not is_itself(done.name, there[done.name]):
-        notes.append(f"`{done.name}` is something else by now, and stays.")
-    elif done.name in there and done.was is not None:
-        text = jsontext.replace_value(text, done.keys, done.name, None, verbatim=done.was)
-    elif done.name in there:
-        text = jsontext.remove(text, done.keys, done.name, hollow=None if done.made else done.hollow)
-        text = _without_made(text, done)
-    return _all_put_back(text, done.moved, notes), notes
-
-
-def _all_put_back(text: str, moved: Sequence[Moved], notes: list[str]) -> str:
-    """Put back what is not there again; each object is looked for once, since files of clients are large."""
-    document, groups = Document(text), dict[tuple[str, ...], list[Moved]]()
-    for one in moved:
-        group = groups.setdefault(one.keys, [])
-        if one.name not in one.after and any(other.name == one.name for other in group):
-            # It did not stand there twice, but was put in anew after it had been moved, and moved again.
-            notes.append(f"`{one.name}` was moved twice: the later comes back. The earlier is in a copy.")
-            group[:] = [other for other in group if other.name != one.name]
-        group.append(one)
-    blocks = {keys: document.find(keys) for keys in groups}
-    for keys, block in blocks.items():
-        there = {member.key for member in block.members} if block else set()
-        again = dict.fromkeys(one.name for one in groups[keys] if one.name in there)
-        notes += [f"`{name}` is there again already, and stays as it is." for name in again]
-        groups[keys] = [one for one in groups[keys] if one.name not in there]
-    layout, pieces, at = jsontext.Layout.of(text), [], 0
-    for keys, block in sorted(_that_are(blocks).items(), key=lambda pair: pair[1].start):
-        inner, around = text[block.start : block.end + 1], layout.at(text, block.start)
-        for one in groups.pop(keys):
-            inner = _put_back(inner, one, around)
-        pieces += [text[at : block.start], inner]
-        at = block.end + 1
-    text = "".join([*pieces, text[at:]])
-    for one in (one for group in groups.values() for one in group):
-        text = jsontext.insert(text, one.keys, one.name, None, verbatim=one.raw, spelled=one.spelled)
-    return text
-
-
-def _that_are(blocks: Mapping[tuple[str, ...], Block | None]) -> dict[tuple[str, ...], Block]:
-    return {keys: block for keys, block in blocks.items() if block is not None}
-
-
-def _put_back(inner: str, one: Moved, layout: jsontext.Layout) -> str:
-    """Insert a server into the text of an object, behind the last of those that it stood behind."""
-    block = block_at(inner, 0)
-    index, before_it = 0, Counter(one.after)
-    for at, member in enumerate(block.members, 1):
-        if before_it[member.key] > 0:
-            index = at
-            before_it[member.key] -= 1
-    return jsontext.insert_into(
-        inner,
-        block,
-        one.name,
-        None,
-        index=index,
-        verbatim=one.raw,
-        spelled=one.spelled,
-        before=one.tail,
-        behind=one.lead,
-        layout=layout,
-    )
-
-
-def _without_made(text: str, done: Installed) -> str:
-    """Take out the objects that were made for the entry, if there is nothing else in them by now."""
-    keys = list(done.keys)
-    while done.made and len(keys) >= len(done.made):
-        block = jsontext.find(text, keys)
-        if block is None or block.members or "/" in text[block.start : block.end]:
-            break
-        outermost = len(keys) == len(done.made)
-        text = jsontext.remove(text, keys[:-1], keys[-1], hollow=done.hollow if outermost else None)
-        keys.pop()
-    return text
-
-
 def _first_missing(text: str, keys: Sequence[str]) -> tuple[str, ...]:
     for length in range(1, len(keys) + 1):
         if jsontext.find(text, keys[:length]) is None:
@@ -314,7 +245,8 @@ def _first_missing(text: str, keys: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def _at(value: Any, keys: Sequence[str]) -> dict[str, Any]:
+def object_at(value: Any, keys: Sequence[str]) -> dict[str, Any]:
+    """Give the object at a path of keys; an empty one if there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

@@ -24,6 +24,8 @@ __all__ = [
     "key_at",
     "same_line",
     "trivia",
+    "two_places",
+    "without_null",
 ]
 
 SPACES = " \t\r\n\ufeff"
@@ -96,9 +98,9 @@ class Document:
     def _only(self, block: Block, key: str) -> Member | None:
         same = [member for member in block.members if member.key == key]
         if len(same) > 1:
+            here, there = two_places(self.text, same[0].start, same[1].start)
             raise ClientFileError(
-                f"line {_line(self.text, same[1].start)}: the key `{key}` occurs twice; the first is on line "
-                f"{_line(self.text, same[0].start)}. Keep one of them."
+                f"{here}: the key `{key}` occurs twice; the first is {there}. Keep one of them."
             )
         return same[0] if same else None
 
@@ -125,8 +127,29 @@ class Document:
         return None
 
 
+def without_null(text: str, path: Sequence[str]) -> str:
+    """Write `{}` where `null` stands for an object of a path: to clients, both are nothing."""
+    for at, key in enumerate(path):
+        block = Document(text).find(path[:at])
+        for member in () if block is None else block.members:
+            if member.key == key and text[member.value : member.end] == "null":
+                return without_null(text[: member.value] + "{}" + text[member.end :], path)
+        if block is None or block.index(key) is None:
+            break
+    return text
+
+
 def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
+
+
+def two_places(text: str, first: int, second: int) -> tuple[str, str]:
+    """Say where the second of two things is, and where the first: by lines, and on one line by columns."""
+    line = _line(text, second)
+    if line != _line(text, first):
+        return f"line {line}", f"on line {_line(text, first)}"
+    begin = text.rfind("\n", 0, first)
+    return f"line {line}, column {second - begin}", f"at column {first - begin}"
 
 
 def trivia(text: str, at: int, end: int) -> list[tuple[str, int]]:

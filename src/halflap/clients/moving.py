@@ -57,6 +57,8 @@ def _is_off(one: Found, same: list[ServerConfig], tools: ToolsConfig) -> str | N
         return "in Halflap's configuration it is disabled"
     if one.off:
         return "it is switched off in the client, and on in Halflap"
+    if one.off_in:
+        return f"{one.off_in}, and on in Halflap everywhere"
     held = held_still(one.held, tools)
     if held:
         return held[0]

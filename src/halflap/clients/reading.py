@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.clients import jsontext
 from halflap.clients.blocking import names_in
 from halflap.clients.files import read_file
-from halflap.clients.jsonblocks import Document
+from halflap.clients.jsonblocks import Document, two_places
 from halflap.clients.translate import Found, starts_itself, translate
 from halflap.config.nodes import shown
 from halflap.errors import ClientFileError
@@ -79,23 +79,53 @@ def _once(places: Sequence[Place]) -> list[Place]:
 
 def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
     """Say which servers of Claude Code are switched off in some project, which Halflap has nothing like."""
-    if place.client.slug != "claude-code" or place.folder is not None:
-        return []
-    own = _mapping(value.get("mcpServers"))
-    said = []
-    for folder, project in _mapping(value.get("projects")).items():
-        names, odd = names_in(_mapping(project).get("disabledMcpServers"))
-        said += [
-            f"`{shown(name)}` is switched off in the project {folder} alone; in Halflap it is on everywhere."
-            for name in names
-            if name in own and name not in _mapping(_mapping(project).get("mcpServers"))
-        ]
-        if odd and own:
-            said.append(
-                f"`disabledMcpServers` of the project {folder} {odd}. If servers of your own are off there alone: in "
-                "Halflap they are on everywhere."
-            )
+    own, off = _mapping(value.get("mcpServers")), _OffInProjects.of(place, value)
+    said = [
+        f"`{shown(name)}` is switched off in {_projects(folders)} alone; in Halflap it is on everywhere."
+        for name, folders in off.folders.items()
+        if name in own
+    ]
+    said += [
+        f"{odd}. If servers of your own are off there alone: in Halflap they are on everywhere."
+        for odd in off.odd
+        if own
+    ]
     return said
+
+
+@dataclass(frozen=True, slots=True)
+class _OffInProjects:
+    """What Claude Code has off in some projects of the servers that are the person's own."""
+
+    folders: Mapping[str, list[str]]
+    """The projects, by the server's name."""
+    odd: tuple[str, ...]
+    """What is wrong with saying so."""
+
+    @classmethod
+    def of(cls, place: Place, value: Mapping[str, Any]) -> _OffInProjects:
+        folders: dict[str, list[str]] = {}
+        odd = []
+        if place.client.slug == "claude-code" and place.folder is None:
+            for folder, project in _mapping(value.get("projects")).items():
+                names, wrong = names_in(_mapping(project).get("disabledMcpServers"))
+                for name in dict.fromkeys(names):
+                    if name not in _mapping(_mapping(project).get("mcpServers")):
+                        folders.setdefault(name, []).append(folder)
+                if wrong:
+                    odd.append(f"`disabledMcpServers` of the project {folder} {wrong}")
+        return cls(folders, tuple(odd))
+
+    def said(self, name: str) -> str:
+        if name in self.folders:
+            return f"it is switched off in {_projects(self.folders[name])}"
+        return f"it may be switched off in a project: {self.odd[0]}" if self.odd else ""
+
+
+def _projects(folders: Sequence[str]) -> str:
+    if len(folders) == 1:
+        return f"the project {folders[0]}"
+    return f"the projects {', '.join(folders[:-1])} and {folders[-1]}"
 
 
 def _repeated(place: Place, value: Mapping[str, Any], text: str) -> list[str]:
@@ -106,7 +136,7 @@ def _repeated(place: Place, value: Mapping[str, Any], text: str) -> list[str]:
 
 
 def _repeated_in(place: Place, document: Document) -> list[str]:
-    text, lines = document.text, dict[str, int]()
+    text, first = document.text, dict[str, int]()
     try:
         block = document.find(place.keys)
     except ClientFileError as error:
@@ -117,13 +147,13 @@ def _repeated_in(place: Place, document: Document) -> list[str]:
         )
     found = []
     for member in () if block is None else block.members:
-        line = text.count("\n", 0, member.start) + 1
-        if member.key in lines:
+        if member.key in first:
+            here, there = two_places(text, first[member.key], member.start)
             found.append(
-                f"{place.file}: line {line}: the server `{shown(member.key)}` stands here twice; the first is on line "
-                f"{lines[member.key]}. Only the last counts, as in the client: give one another name."
+                f"{place.file}{place.detail}: {here}: the server `{shown(member.key)}` stands here twice; the first is "
+                f"{there}. Only the last counts, as in the client: give one another name."
             )
-        lines[member.key] = line
+        first[member.key] = member.start
     return found
 
 
@@ -143,16 +173,20 @@ def servers_in(
 ) -> list[Found]:
     """Give the servers of one file; `settings` is Claude Code's own file, which says what is switched off.
 
-    What starts Halflap is none of them; what is Halflap by its name, and reached by a URL, may be another.
+    What starts Halflap is marked, and refused; what is Halflap by its name, and reached by a URL, may be another.
     """
     found: list[Found] = []
     for one, raw, inputs in _objects(place, value):
         off, held = _switched_off(one, settings or value)
+        off_in = _OffInProjects.of(one, value).said
         is_gone = one.folder is not None and not one.folder.is_dir()
         for name, entry in raw.items():
-            if not starts_itself(entry):
-                server = translate(name, entry, one, scope, inputs=inputs, disabled=name in off, held=held)
-                found.append(server.disable(_GONE) if is_gone and not server.refused else server)
+            if starts_itself(entry):
+                found.append(Found(name, one, refused="it starts Halflap itself", itself=True))
+                continue
+            server = translate(name, entry, one, scope, inputs=inputs, disabled=name in off, held=held)
+            server = replace(server, off_in=off_in(name))
+            found.append(server.disable(_GONE) if is_gone and not server.refused else server)
     return found
 
 

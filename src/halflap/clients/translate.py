@@ -32,8 +32,6 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _OF_HALFLAP = re.compile(r"(?P<name>(?:env:)?[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-.*)?\Z", re.DOTALL)
 _NOT_EMPTY = ("command", "cwd", "envFile", "url")
 """Keys that must say something once their variables are expanded."""
-_IN_A_LINE = re.compile(r"(?:^|[\s/\\\"'=])halflap(?:\.exe)?[\"']?(?:\s+-\S+)*\s+serve\b", re.IGNORECASE)
-"""Halflap in a line for a shell, as in `bash -lc "exec halflap serve"`."""
 _HERE = re.compile(r"https?://(?:127\.[\d.]+|localhost|\[::1\])(?::\d+)?/mcp/?\Z", re.IGNORECASE)
 _SAME = frozenset({"userHome", "pathSeparator", "/"})
 _FOLDERS = frozenset({"workspaceFolder", "workspaceFolderBasename"})
@@ -67,6 +65,10 @@ class Found:
     """What else says that it, or a part of it, is not on in the client, by its key."""
     sign_in: str = ""
     """The key by which the client signs in to it, which Halflap does not."""
+    off_in: str = ""
+    """What says that it is off in some project alone, where there is such a thing."""
+    itself: bool = False
+    """It starts Halflap."""
 
     @property
     def label(self) -> str:
@@ -99,7 +101,7 @@ def starts_itself(raw: Any) -> bool:
         return False
     command, args = raw["command"], raw.get("args")
     words = [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []
-    return is_halflap(command, words) or any(_IN_A_LINE.search(word) for word in (command, *words))
+    return is_halflap(command, words)
 
 
 def has_its_name(name: str, raw: Any) -> bool:
