@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def line(*tasks: dict[str, Any], **more: Any) -> Net:
     """Make a workflow of tasks one after the other."""
     names = ["i", *(task["id"] for task in tasks), "o"]
-    flows = [{"from": one, "to": other} for one, other in zip(names, names[1:], strict=False)]
+    flows = [{"from": one, "to": other} for one, other in itertools.pairwise(names)]
     return read_net({"id": "line", "input": "i", "output": "o", "tasks": list(tasks), "flows": flows, **more})
 
 
