@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.workflows.states import Stepper
+from halflap.workflows.states import Stepper, bits_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -77,6 +77,7 @@ class Automaton:
         self.sets: list[frozenset[Marking]] = []
         self._numbers: dict[frozenset[Marking], int] = {}
         self._moves: dict[int, dict[str, int]] = {}
+        self._at_least: dict[int, Fraction] = {}
         self._completions: dict[int, tuple[list[str], bool] | None] = {}
         self.nowhere = self._number([])
         self.start = self._number([self.stepper.start])
@@ -135,25 +136,49 @@ class Automaton:
                     stack.append(target)
         return None
 
-    def _downhill(self, state: int) -> list[str]:
-        """Follow what is left to be done, down to nothing."""
-        found = []
-        rest = self._rest(state)
-        while rest:
-            rest -= 1
-            label, state = next(
-                (label, target) for label, target in self.moves(state).items() if self._rest(target) == rest
-            )
-            found.append(label)
-        return found
+    def at_least(self, state: int) -> Fraction | int:
+        """Tell how long a trace from here to the end is at least; exactly that where it is known of each place."""
+        if self.left is None:
+            return 0
+        if state not in self._at_least:
+            self._at_least[state] = min(self._rest(marking) for marking in self.sets[state])
+        return self._at_least[state]
 
-    def _rest(self, state: int) -> Fraction:
+    def _downhill(self, state: int) -> list[str]:
+        """Take steps that waste nothing: what is left to be done gets less by one with all that is seen."""
+        assert self.left is not None
+        begin = min(self.sets[state], key=lambda marking: (self._rest(marking), marking))
+        came: dict[Marking, tuple[Marking, str | None]] = {}
+        stack: list[tuple[Marking, Marking, str | None]] = [(begin, begin, None)]
+        wastes = [
+            sum(self.left[place] for place in step.gives)
+            - sum(self.left[place] for place in step.takes)
+            + (step.label is not None)
+            for step in self.stepper.steps
+        ]
+        here = begin
+        while here != self.stepper.end:
+            here, before, label = stack.pop()
+            if here in came:
+                continue
+            came[here] = (before, label)
+            # The first that can be done is taken first; others only where silent steps have gone round in a circle.
+            stack.extend(
+                (self.stepper.after(here, step), here, self.labels[step])
+                for step in reversed(self.stepper.enabled(here))
+                if not wastes[step]
+            )
+        found = []
+        while here != begin:
+            here, label = came[here]
+            if label is not None:
+                found.append(label)
+        return found[::-1]
+
+    def _rest(self, marking: Marking) -> Fraction:
         assert self.left is not None
         left = self.left
-        return min(
-            sum((left[place] for place in _bits(marking.places)), start=left[0] * 0)
-            for marking in self.sets[state]
-        )
+        return sum((left[place] for place in bits_of(marking.places)), start=left[0] * 0)
 
     def _number(self, markings: Iterable[Marking]) -> int:
         """Give the number of what can be reached from here with nothing to be seen."""
@@ -224,8 +249,8 @@ class _Comparison:
     def run(self) -> Difference | None:
         try:
             for at, (one, two) in enumerate(self.pairs):
-                if self.best is not None and len(self.best.trace) <= self.depths[at]:
-                    break
+                if self.best is not None and self.at_least(at) >= len(self.best.trace):
+                    continue
                 if self.first.accepts(one) != self.second.accepts(two):
                     return Difference(tuple(self.trace_to(at)), self.first.accepts(one), self.exact)
                 self.go_on(at)
@@ -254,13 +279,22 @@ class _Comparison:
 
     def only_in(self, alone: Automaton, state: int | None, at: int, label: str) -> None:
         """Note what begins in a way that the other cannot begin, if it can be brought to an end."""
-        rest = None if state is None else alone.completion(state)
+        if state is None:
+            return
+        if self.best is not None and self.depths[at] + 1 + alone.at_least(state) >= len(self.best.trace):
+            return
+        rest = alone.completion(state)
         if rest is None:
             return
         trace = (*self.trace_to(at), label, *rest[0])
         self.exact = self.exact and rest[1]
         if self.best is None or len(trace) < len(self.best.trace):
             self.best = Difference(trace, alone is self.first, shortest=True)
+
+    def at_least(self, at: int) -> Fraction | int:
+        """Tell how long a trace that tells the two apart is at least, if it goes on from here."""
+        one, two = self.pairs[at]
+        return self.depths[at] + min(self.first.at_least(one), self.second.at_least(two))
 
     def class_of(self, one: tuple[bool, int]) -> tuple[bool, int]:
         classes = self.classes
@@ -283,12 +317,3 @@ def _way(came: Mapping[int, tuple[int, str]], start: int, state: int) -> list[st
         state, label = came[state]
         found.append(label)
     return found[::-1]
-
-
-def _bits(number: int) -> list[int]:
-    found = []
-    while number:
-        lowest = number & -number
-        number ^= lowest
-        found.append(lowest.bit_length() - 1)
-    return found

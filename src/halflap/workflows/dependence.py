@@ -51,11 +51,13 @@ def reversals(old: Study, new: Study) -> tuple[tuple[str, str], ...] | Unknown:
         return before
     if isinstance(after, Unknown):
         return after
-    place = {activity: at for at, activity in enumerate(before.activities)}
-    now = [0] * len(place)
-    for one, other in after.pairs():
-        if one in place and other in place:
-            now[place[one]] |= 1 << place[other]
+    now = list(after.before)
+    if before.activities != after.activities:
+        place = {activity: at for at, activity in enumerate(before.activities)}
+        now = [0] * len(place)
+        for one, other in after.pairs():
+            if one in place and other in place:
+                now[place[one]] |= 1 << place[other]
     data = _by_label(old.net)
     found = []
     for at, one in enumerate(before.activities):

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from halflap.workflows.automaton import Automaton, Budget, PastBoundError, compared
+from halflap.workflows.automaton import Automaton, Budget, Difference, PastBoundError, compared
 from halflap.workflows.normalform import Forms
 from halflap.workflows.normalmachine import machine_of_form
 from halflap.workflows.parts import parts_to_compare
 
 if TYPE_CHECKING:
-    from halflap.workflows.automaton import Difference
     from halflap.workflows.net import Bound
     from halflap.workflows.parts import Pair
     from halflap.workflows.study import Study
@@ -68,7 +67,7 @@ def _by_parts(forms: Forms, first: int, second: int, bound: Bound) -> Equivalenc
     budget = Budget(bound)
     for pair in parts_to_compare(forms, first, second):
         try:
-            difference = compared(
+            difference = _shorter(forms, pair) or compared(
                 _automaton(forms, pair.first, budget), _automaton(forms, pair.second, budget)
             )
         except PastBoundError as error:
@@ -85,6 +84,15 @@ def _by_parts(forms: Forms, first: int, second: int, bound: Bound) -> Equivalenc
     exact = problem is None and even and all(one.shortest for _, one in found)
     exact = exact or len(trace) == min(forms.shortest[first], forms.shortest[second])
     return _told(tuple(trace), "blocks", in_first=in_first, shortest=exact)
+
+
+def _shorter(forms: Forms, pair: Pair) -> Difference | None:
+    """Tell two parts apart by a trace of the one that is shorter than any of the other; then none shorter does."""
+    lengths = forms.shortest[pair.first], forms.shortest[pair.second]
+    if lengths[0] == lengths[1]:
+        return None
+    shorter = pair.first if lengths[0] < lengths[1] else pair.second
+    return Difference(tuple(forms.trace(shorter)), shorter == pair.first, shortest=True)
 
 
 def _automaton(forms: Forms, number: int, budget: Budget) -> Automaton:

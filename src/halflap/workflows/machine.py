@@ -115,6 +115,8 @@ class _Taking:
         for task in self.net.tasks.values():
             takes = self.waits.get(task.id) or [self.held[flow] for flow in incoming[task.id]]
             gives = [self.held[flow] for flow in outgoing[task.id]]
+            if not takes:
+                continue  # Nothing leads to it, so it is never done.
             one_of = task.join == "xor" and len(takes) > 1
             for taken in [[take] for take in takes] if one_of else [takes]:
                 if task.split == "xor" and len(gives) > 1 and not one_of:
@@ -138,7 +140,7 @@ class _Taking:
 
     def given(self, task: Task, gives: list[int]) -> list[int]:
         """Give where a task gives tokens to; where it chooses, that is a place within it."""
-        if task.split == "and" or len(gives) == 1:
+        if task.split == "and" or len(gives) <= 1:
             return gives
         if task.id not in self.within:
             chosen = self.within[task.id] = self.build.place(f"within {task.id}")

@@ -37,10 +37,12 @@ class Forms:
         self.forms: list[Form] = []
         self.skips: list[bool] = []
         """Whether it has the empty trace."""
-        self.labels: list[frozenset[str]] = []
+        self.labels: list[int] = []
+        """The activities in it, a bit for each, by when it was first seen: sets would take too much room for deep trees."""
         self.shortest: list[int] = []
         """How long its shortest trace is."""
         self._numbers: dict[Form, int] = {}
+        self._bits: dict[str, int] = {}
         self._add(Form("nothing"))
 
     def of(self, net: Net, tree: Block) -> int:
@@ -178,6 +180,8 @@ class Forms:
             length, skip = sums[form.kind]
             self.shortest.append(length)
             self.skips.append(skip)
-            own = frozenset() if form.label is None else frozenset([form.label])
-            self.labels.append(own.union(*(self.labels[part] for part in form.parts)))
+            labels = 0 if form.label is None else 1 << self._bits.setdefault(form.label, len(self._bits))
+            for part in form.parts:
+                labels |= self.labels[part]
+            self.labels.append(labels)
         return number

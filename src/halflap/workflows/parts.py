@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.workflows.normalform import NOTHING
+from halflap.workflows.states import bits_of
 
 if TYPE_CHECKING:
     from halflap.workflows.normalform import Forms
@@ -101,10 +102,10 @@ def _parts(forms: Forms, number: int, kind: str) -> tuple[int, ...]:
 def _cut(forms: Forms, pair: Pair) -> list[Pair] | None:
     """Cut two sequences wherever nothing before has an activity of what comes after, in the one or in the other."""
     sides = (_parts(forms, pair.first, "sequence"), _parts(forms, pair.second, "sequence"))
-    ends: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    ends: tuple[dict[int, int], dict[int, int]] = ({}, {})
     for side, parts in enumerate(sides):
         for number, part in enumerate(parts, start=1):
-            ends[side].update(dict.fromkeys(forms.labels[part], number))
+            ends[side].update(dict.fromkeys(bits_of(forms.labels[part]), number))
 
     def closed(at: tuple[int, int], to: tuple[int, int]) -> tuple[int, int]:
         """Go on from `to` until no activity since `at` comes again."""
@@ -112,7 +113,7 @@ def _cut(forms: Forms, pair: Pair) -> list[Pair] | None:
         while looked != goal:
             for side in (0, 1):
                 while looked[side] < goal[side]:
-                    for label in forms.labels[sides[side][looked[side]]]:
+                    for label in bits_of(forms.labels[sides[side][looked[side]]]):
                         goal = [max(goal[one], ends[one].get(label, 0)) for one in (0, 1)]
                     looked[side] += 1
         return goal[0], goal[1]
@@ -187,20 +188,20 @@ def _groups(forms: Forms, pair: Pair, kind: str) -> list[Pair] | None:
 
 
 def _common(forms: Forms, sides: list[list[int]]) -> list[tuple[list[int], list[int]]]:
-    leader: dict[str, str] = {}
+    leader: dict[int, int] = {}
 
-    def of(label: str) -> str:
+    def of(label: int) -> int:
         while leader.setdefault(label, label) != label:
             leader[label] = leader[leader[label]]
             label = leader[label]
         return label
 
     for part in (*sides[0], *sides[1]):
-        first, *others = sorted(forms.labels[part])
+        first, *others = bits_of(forms.labels[part])
         for label in others:
             leader[of(label)] = of(first)
-    groups: dict[str, tuple[list[int], list[int]]] = {}
+    groups: dict[int, tuple[list[int], list[int]]] = {}
     for number, side in enumerate(sides):
         for part in side:
-            groups.setdefault(of(min(forms.labels[part])), ([], []))[number].append(part)
+            groups.setdefault(of(bits_of(forms.labels[part])[0]), ([], []))[number].append(part)
     return list(groups.values())

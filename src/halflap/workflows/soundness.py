@@ -167,6 +167,9 @@ def _growing(space: Space) -> Unsound | None:
 def _dead(net: Net, space: Space, task: str) -> Unsound:
     """Say why a task is never done: the nearest that any state comes to it, and what is missing then."""
     ways = [step.takes for step in space.machine.steps if step.task == task]
+    if not ways:
+        shown = _shown("dead_task", f"'{task}' is never done: no flow leads to it.", space, 0)
+        return Unsound(shown.kind, shown.why, shown.trace, shown.marking, task=task)
     ever = 0
     for marking in space.markings:
         ever |= marking.places

@@ -15,9 +15,19 @@ if TYPE_CHECKING:
     from halflap.workflows.machine import Machine, Step
     from halflap.workflows.net import Bound
 
-__all__ = ["Marking", "Space", "Stepper", "explore"]
+__all__ = ["Marking", "Space", "Stepper", "bits_of", "explore"]
 
 _LOOK_AT_CLOCK_EVERY = 512
+
+
+def bits_of(number: int) -> list[int]:
+    """Give the places of the bits that are set, in order."""
+    found = []
+    while number:
+        lowest = number & -number
+        number ^= lowest
+        found.append(lowest.bit_length() - 1)
+    return found
 
 
 class Marking(NamedTuple):

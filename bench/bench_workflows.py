@@ -1,0 +1,165 @@
+"""How long it takes to look at workflows: footprints, verdicts, and what is found by states instead of blocks.
+
+The claims, in processor time: the footprint of a workflow of 500 tasks that is made of blocks takes less than 100 ms, from the
+net on, its structure included; a verdict on two such workflows of 200 tasks less than 1 s, whatever is different between
+them. Nets are random, of sequences, parallel blocks, choices and loops; the worst of all rounds counts. By states, for
+comparison, sixteen parallel tasks alone take seconds: that is no claim, but why blocks are looked for.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from halflap.workflows.footprint import Footprint, footprint, footprint_by_states
+from halflap.workflows.net import Condition, Flow, Net, Task
+from halflap.workflows.study import Study
+from halflap.workflows.validate import validate_footprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halflap.workflows.net import Gate
+
+FOOTPRINT_TASKS, FOOTPRINT_BOUND = 500, 0.1
+VERDICT_TASKS, VERDICT_BOUND = 200, 1.0
+ROUNDS = 10
+
+Tree = tuple[Any, ...]
+
+
+def random_tree(chance: random.Random, names: list[str]) -> Tree:
+    if len(names) == 1:
+        return ("task", names[0])
+    kind = chance.choice(["sequence", "sequence", "and", "xor", "loop"])
+    count = 2 if kind == "loop" else min(len(names), chance.randint(2, 5))
+    cuts = [0, *sorted(chance.sample(range(1, len(names)), count - 1)), len(names)]
+    return (kind, *(random_tree(chance, names[cuts[at] : cuts[at + 1]]) for at in range(count)))
+
+
+def changed(chance: random.Random, tree: Tree) -> Tree:
+    """Give a tree with some blocks of another kind."""
+    kind, *parts = tree
+    if kind == "task":
+        return tree
+    if kind != "loop" and chance.random() < 0.1:
+        kind = chance.choice(["sequence", "and", "xor"])
+    return (kind, *(changed(chance, part) for part in parts))
+
+
+def net_of(tree: Tree) -> Net:
+    """Lay a tree out; gates are silent tasks."""
+    tasks: dict[str, Task] = {}
+    flows: list[Flow] = []
+
+    def task(label: str | None, join: Gate = "xor", split: Gate = "and") -> str:
+        name = f"t{len(tasks)}"
+        tasks[name] = Task(name, label, join, split)
+        return name
+
+    def lay(one: Tree) -> tuple[str, str]:
+        kind, *parts = one
+        if kind == "task":
+            only = task(parts[0])
+            return only, only
+        if kind == "sequence":
+            ends = [lay(part) for part in parts]
+            flows.extend(Flow(ends[at][1], ends[at + 1][0]) for at in range(len(ends) - 1))
+            return ends[0][0], ends[-1][1]
+        if kind == "loop":
+            begin, end = task(None), task(None, "xor", "xor")
+            (first, last), (again, back) = lay(parts[0]), lay(parts[1])
+            flows.extend([Flow(begin, first), Flow(last, end), Flow(end, again), Flow(back, begin)])
+            return begin, end
+        begin, end = task(None, "xor", kind), task(None, kind, "and")
+        for part in parts:
+            first, last = lay(part)
+            flows.extend([Flow(begin, first), Flow(last, end)])
+        return begin, end
+
+    first, last = lay(tree)
+    places = {"i": Condition("i"), "o": Condition("o")}
+    return Net("random", "i", "o", tasks, places, (Flow("i", first), *flows, Flow(last, "o")))
+
+
+def took(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def names(count: int) -> list[str]:
+    return [f"a{at}" for at in range(count)]
+
+
+def told(what: str, times: list[float], bound: float) -> bool:
+    times.sort()
+    median, most = times[len(times) // 2], times[-1]
+    print(f"  {what:<52} {median * 1e3:>8.1f} ms {most * 1e3:>8.1f} ms   under {bound * 1e3:.0f} ms")
+    return most < bound
+
+
+def measure_footprints(chance: random.Random) -> bool:
+    trees = [random_tree(chance, names(FOOTPRINT_TASKS)) for _ in range(ROUNDS)]
+    wide: Tree = ("and", *(("task", name) for name in names(FOOTPRINT_TASKS)))
+    holds = True
+    for what, listed in (("blocks at random", trees), ("all in parallel", [wide] * ROUNDS)):
+        nets = [net_of(tree) for tree in listed]
+        times = [took(lambda net=net: footprint(Study(net))) for net in nets]  # type: ignore[misc]
+        holds &= told(f"footprint, {FOOTPRINT_TASKS} tasks, {what}", times, FOOTPRINT_BOUND)
+    return holds
+
+
+def measure_verdicts(chance: random.Random) -> bool:
+    every = names(VERDICT_TASKS)
+    leaves = [("task", name) for name in every]
+    half = len(leaves) // 2
+    pairs: dict[str, list[tuple[Tree, Tree]]] = {
+        "the same": [],
+        "changed here and there": [],
+        "two others": [],
+    }
+    for _ in range(ROUNDS):
+        tree = random_tree(chance, every)
+        pairs["the same"].append((tree, tree))
+        pairs["changed here and there"].append((tree, changed(chance, tree)))
+        pairs["two others"].append((tree, random_tree(chance, every)))
+    pairs["a sequence made parallel"] = [(("sequence", *leaves), ("and", *leaves))]
+    halves = ("sequence", ("and", *leaves[:half]), ("and", *leaves[half:]))
+    pairs["all parallel, and one half after the other"] = [(("and", *leaves), halves)]
+    holds = True
+    for what, listed in pairs.items():
+        times = []
+        for one, other in listed:
+            old, new = net_of(one), net_of(other)
+            began = time.process_time()
+            verdict = validate_footprint(old, new)
+            verdict.response()
+            times.append(time.process_time() - began)
+            holds &= verdict.conclusive
+        holds &= told(f"verdict, {VERDICT_TASKS} tasks, {what}", times, VERDICT_BOUND)
+    return holds
+
+
+def compare_ways() -> bool:
+    net = net_of(("and", *(("task", name) for name in names(16))))
+    found: dict[str, object] = {}
+    by_blocks = took(lambda: found.update(blocks=footprint(Study(net))))
+    by_states = took(lambda: found.update(states=footprint_by_states(Study(net))))
+    print(
+        f"  16 parallel tasks: by blocks {by_blocks * 1e3:.2f} ms, by states {by_states:.2f} s, {by_states / by_blocks:,.0f} times as long"
+    )
+    return isinstance(found["blocks"], Footprint) and found["blocks"] == found["states"]
+
+
+def main() -> int:
+    chance = random.Random(7)
+    print(f"Workflows (processor time){'median':>38} {'most':>11}")
+    holds = [measure_footprints(chance), measure_verdicts(chance), compare_ways()]
+    return 0 if all(holds) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
