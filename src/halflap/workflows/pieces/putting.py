@@ -109,7 +109,7 @@ class _Putting:
             # A gate with one way out decides nothing, and what is said of that way is not needed.
             gate.out[0].said, gate.out[0].weight = edge.said, edge.weight
         elif before.kind == "task":
-            if len(before.out) > 1 or before.split is not None:
+            if before.split is not None and not (same and before.split == gate.gate != "or"):
                 return False
             before.split = gate.gate
         elif before.kind == "place":
@@ -131,7 +131,7 @@ class _Putting:
         if len(gate.into) == 1:
             pass
         elif after.kind == "task":
-            if len(after.into) > 1 or after.join is not None:
+            if after.join is not None and not (after.name == gate.name and after.join == gate.gate != "or"):
                 return False
             after.join = gate.gate
         elif after.kind == "place":
@@ -172,12 +172,15 @@ class _Putting:
             if name in places or name in {self.net.input, self.net.output}
         }
         known = {*tasks, *conditions, "", *(f"{flow.source} -> {flow.target}" for flow in flows)}
+        lost = [one for one in self.net.kept if one.at not in known]
+        told = (f"Not kept, since {one.at!r} is there no more: {one.name}." for one in lost)
         return replace(
             self.net,
             tasks={**kept_tasks, **tasks},
             conditions=conditions,
             flows=flows,
             kept=tuple(one for one in self.net.kept if one.at in known),
+            notes=(*self.net.notes, *dict.fromkeys(told)),
         )
 
     def _free(self, name: str | None, taken: dict[str, Task] | None = None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from halflap.workflows.dependence import depend
@@ -28,7 +28,7 @@ def drop_duplicates(ground: Ground, layout: Layout) -> Iterator[Changed]:
     if layout.piece is None:
         return
     found: list[tuple[str, str]] = []
-    _walk(ground, layout.piece, {}, found)
+    _walk(_Going(ground, found), layout.piece, {})
     for again, first in found:
         piece = _dropped(layout.piece, again)
         yield (
@@ -52,67 +52,77 @@ def _look(task: Task) -> str:
     )
 
 
-def _walk(
-    ground: Ground, piece: Piece, known: _Known, found: list[tuple[str, str]], *, decides: bool = False
-) -> _Known:
+@dataclass(slots=True)
+class _Going:
+    """What is found on the way, and what others may do meanwhile."""
+
+    ground: Ground
+    found: list[tuple[str, str]]
+    meanwhile: Data = field(default_factory=Data)
+
+    def beside(self, data: Data) -> _Going:
+        return _Going(self.ground, self.found, self.meanwhile | data)
+
+
+def _walk(going: _Going, piece: Piece, known: _Known, *, decides: bool = False) -> _Known:
     """Go through a piece with what was done before it, and give what was after; what repeats is found."""
     if isinstance(piece, Step):
-        return _step(ground, piece.node, known, found, decides=decides)
+        return _step(going, piece.node, known, decides=decides)
     if isinstance(piece, Series):
         for at, part in enumerate(piece.parts):
             after = piece.parts[at + 1] if at + 1 < len(piece.parts) else None
             chosen = isinstance(after, Branching) and isinstance(part, Step) and after.split == part.node
             last = decides and at + 1 == len(piece.parts)
-            known = _walk(ground, part, known, found, decides=chosen or last)
+            known = _walk(going, part, known, decides=chosen or last)
         return known
     if isinstance(piece, Branching):
         if piece.kind == "xor":
-            ends = [_walk(ground, way.piece, known, found) for way in piece.ways]
+            ends = [_walk(going, way.piece, known) for way in piece.ways]
             return {look: task for look, task in ends[0].items() if all(look in one for one in ends)}
-        return _beside(ground, piece.kind, piece.ways, known, found)
-    whole = ground.facts.data(piece)
-    known = _walk(ground, piece.body, _still(ground, known, whole), found, decides=True)
-    _walk(ground, piece.again.piece, known, found)
+        return _beside(going, piece.kind, piece.ways, known)
+    whole = going.ground.facts.data(piece)
+    known = _walk(going, piece.body, _still(going.ground, known, whole), decides=True)
+    _walk(going, piece.again.piece, known)
     return known
 
 
-def _beside(
-    ground: Ground, kind: str, ways: Sequence[Way], known: _Known, found: list[tuple[str, str]]
-) -> _Known:
-    data = [ground.facts.data(way.piece) for way in ways]
+def _beside(going: _Going, kind: str, ways: Sequence[Way], known: _Known) -> _Known:
+    data = [going.ground.facts.data(way.piece) for way in ways]
     together: _Known = {}
     for at, way in enumerate(ways):
         others = Data()
         for other, one in enumerate(data):
             if other != at:
                 others |= one
-        # Meanwhile the others may change it.
-        after = _walk(ground, way.piece, _still(ground, known, others), found)
-        together |= _still(ground, after, others) if kind == "and" else {}
+        after = _walk(going.beside(others), way.piece, _still(going.ground, known, others))
+        together |= after if kind == "and" else {}
     everything = Data()
     for one in data:
         everything |= one
-    return {**_still(ground, known, everything), **together}
+    return {**_still(going.ground, known, everything), **together}
 
 
 def _still(ground: Ground, known: _Known, data: Data) -> _Known:
     return {look: task for look, task in known.items() if not depend(ground.facts.data(Step(task)), data)}
 
 
-def _step(ground: Ground, node: str, known: _Known, found: list[tuple[str, str]], *, decides: bool) -> _Known:
-    task = ground.facts.net.tasks.get(node)
-    if task is None or ground.facts.routes(node):
+def _step(going: _Going, node: str, known: _Known, *, decides: bool) -> _Known:
+    facts = going.ground.facts
+    task = facts.net.tasks.get(node)
+    if task is None or facts.routes(node):
         return known
-    data = ground.facts.data(Step(node))
+    data = facts.data(Step(node))
     if not task.idempotent or data.reads is None or data.writes is None or task.label is None:
-        return _still(ground, known, data)
+        return _still(going.ground, known, data)
     look = _look(task)
     first = known.get(look)
     if first is not None:
-        if ground.facts.droppable(node) and not decides and first != node:
-            found.append((node, first))
+        if facts.droppable(node) and not decides and first != node:
+            going.found.append((node, first))
         return known
-    return {**_still(ground, known, data), look: node}
+    known = _still(going.ground, known, data)
+    # What others may change meanwhile is not sure to hold.
+    return known if depend(data, going.meanwhile) else {**known, look: node}
 
 
 def _dropped(piece: Piece, node: str) -> Piece:

@@ -6,7 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.workflows.checking import structure_problems
-from halflap.workflows.pieces.piece import NOTHING, PLAIN, Branching, Loop, Series, Step, Way, series
+from halflap.workflows.pieces.piece import (
+    NOTHING,
+    PLAIN,
+    Branching,
+    Loop,
+    Series,
+    Step,
+    Way,
+    parts_of,
+    series,
+)
 from halflap.workflows.pieces.putting import net_of
 from halflap.workflows.pieces.taking import layout_of
 from halflap.workflows.soundness import soundness
@@ -17,7 +27,7 @@ from halflap.workflows.transforming.ground import named
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from halflap.workflows.pieces.piece import Layout, Piece, Said
+    from halflap.workflows.pieces.piece import Layout, Piece
     from halflap.workflows.transforming.ground import Changed, Ground
 
 __all__ = ["flatten", "remove_dead", "remove_silent"]
@@ -75,47 +85,62 @@ def _waits_for_choice(ground: Ground, node: str, after: Piece | None) -> bool:
 
 
 def flatten(ground: Ground, layout: Layout) -> Iterator[Changed]:
-    """Make one block of blocks of a kind that stand directly within one another, everywhere at once."""
-    _ = ground
-    new = layout.with_pieces([_flat(link.way.piece) for link in layout.links])
+    """Make one block of blocks of a kind with nothing between them, everywhere at once."""
+    new = layout.with_pieces([_flat(ground, link.way.piece) for link in layout.links])
     if new != layout:
         yield new, "Made one block of blocks of the same kind within one another."
 
 
-def _flat(piece: Piece) -> Piece:
+def _flat(ground: Ground, piece: Piece) -> Piece:
     if isinstance(piece, Step):
         return piece
     if isinstance(piece, Series):
-        return series(_flat(part) for part in piece.parts)
+        return series(_flat(ground, part) for part in piece.parts)
     if isinstance(piece, Loop):
-        return replace(
-            piece, body=_flat(piece.body), again=replace(piece.again, piece=_flat(piece.again.piece))
-        )
+        again = replace(piece.again, piece=_flat(ground, piece.again.piece))
+        return replace(piece, body=_flat(ground, piece.body), again=again)
+    outer = [replace(way, piece=_flat(ground, way.piece)) for way in piece.ways]
     ways: list[Way] = []
-    outer = [replace(way, piece=_flat(way.piece)) for way in piece.ways]
-    chances = shares([way.weight for way in outer])
-    known = [way.said.probability is not None for way in outer]
-    for way, chance in zip(outer, chances, strict=True):
-        inner = way.piece
-        if not (isinstance(inner, Branching) and inner.kind == piece.kind):
-            ways.append(way)
-        elif piece.kind == "and" or (way.said == PLAIN and inner.split == piece.split):
-            ways += inner.ways
-        elif _plain([*outer, *inner.ways]) and all(known) == _known(inner.ways) == any(known):
-            ways += [
-                replace(
-                    one,
-                    weight=chance * share if all(known) else 1.0,
-                    said=_likely(one.said, chance * share) if all(known) else one.said,
-                )
-                for one, share in zip(inner.ways, shares([one.weight for one in inner.ways]), strict=True)
-            ]
-        else:
-            ways.append(way)
-    if piece.kind == "or" and any(isinstance(way.piece, Branching) for way in piece.ways):
-        # How likely each way of an inner or-split is depends on whether it is come to at all.
-        ways = ways if all(way.said == PLAIN for way in ways) else list(outer)
+    for way, chance in zip(outer, shares([way.weight for way in outer]), strict=True):
+        inner = _alone(ground, way.piece)
+        taken = (
+            None if inner is None or inner.kind != piece.kind else _taken_in(piece, outer, way, inner, chance)
+        )
+        ways += [way] if taken is None else taken
     return replace(piece, ways=tuple(ways))
+
+
+def _alone(ground: Ground, piece: Piece) -> Branching | None:
+    """Give the block that is all that a way has, but for what does nothing."""
+    parts = [
+        part for part in parts_of(piece) if not (isinstance(part, Step) and ground.facts.removable(part.node))
+    ]
+    # A condition before it may be where it is waited for who comes first.
+    waits = any(
+        isinstance(part, Step) and part.node not in ground.facts.net.tasks for part in parts_of(piece)
+    )
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], Branching) and not waits else None
+
+
+def _taken_in(
+    piece: Branching, outer: Sequence[Way], way: Way, inner: Branching, chance: float
+) -> Sequence[Way] | None:
+    """Give the ways of an inner block as ways of the outer one; None where that is not the same."""
+    if piece.kind == "and" or (way.said == PLAIN and inner.split == piece.split):
+        return inner.ways
+    if not _plain([*outer, *inner.ways]) or piece.partial or inner.partial:
+        return None
+    if piece.kind == "or":
+        # How likely an inner way is depends on whether it is come to at all.
+        return inner.ways if all(one.said == PLAIN for one in (*outer, *inner.ways)) else None
+    known = _known(outer)
+    if known != _known(inner.ways):
+        return None
+    likely = [chance * share for share in shares([one.weight for one in inner.ways])]
+    return [
+        replace(one, weight=p if known else 1.0, said=one.said._replace(probability=p) if known else one.said)
+        for one, p in zip(inner.ways, likely, strict=True)
+    ]
 
 
 def _plain(ways: Sequence[Way]) -> bool:
@@ -124,10 +149,6 @@ def _plain(ways: Sequence[Way]) -> bool:
 
 def _known(ways: Sequence[Way]) -> bool:
     return all(way.said.probability is not None for way in ways)
-
-
-def _likely(said: Said, probability: float) -> Said:
-    return said._replace(probability=probability)
 
 
 def remove_dead(ground: Ground, layout: Layout) -> Iterator[Changed]:

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+
+from halflap.errors import WorkflowError
+from halflap.workflows.form import read_net
+from halflap.workflows.net import Bound, Rule
+from halflap.workflows.published import example_nets
+from halflap.workflows.score import PATTERN_SHARE, score
+from support import examples
+from workflows.nets import net, nets, told_nets
+from workflows.timed import line, task
+
+if TYPE_CHECKING:
+    from halflap.workflows.net import Net
+
+ALL = ["sequential", "parallel", "choice", "loop"]
+
+
+def order() -> Net:
+    return read_net(example_nets()["order"])
+
+
+@settings(max_examples=examples(120))
+@given(told_nets(nets(gates=("and", "xor", "or"))))
+def test_every_score_is_a_number_from_0_to_1_or_it_is_said_why_not(one: Net) -> None:
+    try:
+        answer = score(one, ALL, bound=Bound(500)).response()
+    except WorkflowError:
+        return  # Or-gates that form no block.
+    json.dumps(answer, allow_nan=False)
+    assert 0 <= answer["total_score"] <= 1
+    for found in (*answer["dimension_scores"].values(), *answer["pattern_scores"].values()):
+        assert found is None or 0 <= found <= 1
+    if answer["dimension_scores"]["performance"] is None:
+        assert answer["inconclusive_because"]
+
+
+def test_a_workflow_that_waits_for_nothing_needless_has_full_performance() -> None:
+    found = score(order(), ALL)
+    assert found.dimensions["performance"] == 1
+    assert found.dimensions["compliance"] == 1
+    assert found.advice == ()
+
+
+class TestTotal:
+    def test_it_is_the_dimensions_by_their_weights(self) -> None:
+        found = score(order(), [])
+        parts = found.dimensions
+        assert found.total == pytest.approx(
+            0.4 * (parts["performance"] or 0)
+            + 0.3 * (parts["maintainability"] or 0)
+            + 0.3 * (parts["compliance"] or 0)
+        )
+
+    def test_weights_are_made_to_sum_to_one(self) -> None:
+        found = score(order(), [], {"performance": 0.2, "maintainability": 0.2, "compliance": 0})
+        assert found.weights == {"performance": 0.5, "maintainability": 0.5, "compliance": 0}
+
+    def test_a_weight_that_is_not_given_is_the_default(self) -> None:
+        assert score(order(), [], {"performance": 0}).weights == {
+            "performance": 0,
+            "maintainability": 0.5,
+            "compliance": 0.5,
+        }
+
+    def test_patterns_are_a_fifth_of_it(self) -> None:
+        slow = line(task("a"), task("b"), task("c"))
+        without, with_them = score(slow, []), score(slow, ["parallel", "sequential"])
+        assert [one.score for one in with_them.patterns.values()] == [0, 0]
+        assert with_them.total == pytest.approx((1 - PATTERN_SHARE) * without.total)
+
+    def test_a_pattern_that_there_is_no_place_for_does_not_count(self) -> None:
+        found = score(order(), ["loop"])
+        assert found.response()["pattern_scores"] == {"loop": None}
+        assert found.total == score(order(), []).total
+
+
+@pytest.mark.parametrize(
+    ("patterns", "weights", "paths"),
+    [
+        (["spiral"], None, ["reference_patterns[0]"]),
+        ("parallel", None, ["reference_patterns"]),
+        ([], {"speed": 1}, ["scoring_weights.speed"]),
+        ([], {"performance": -0.1}, ["scoring_weights.performance"]),
+        ([], {"performance": 1.1}, ["scoring_weights.performance"]),
+        ([], {"performance": float("nan")}, ["scoring_weights.performance"]),
+        ([], {"performance": True}, ["scoring_weights.performance"]),
+        ([], {"performance": "much"}, ["scoring_weights.performance"]),
+        ([], [0.4], ["scoring_weights"]),
+        ([], {"performance": 0, "maintainability": 0, "compliance": 0}, ["scoring_weights"]),
+        (["x", "y"], {"z": 1}, ["reference_patterns[0]", "reference_patterns[1]", "scoring_weights.z"]),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_all_at_once(patterns: Any, weights: Any, paths: list[str]) -> None:
+    with pytest.raises(WorkflowError) as caught:
+        score(order(), patterns, weights)
+    assert [one.path for one in caught.value.problems] == paths
+    assert caught.value.seed_code == "INVALID_INPUTS"
+
+
+class TestMaintainability:
+    def measured(self, one: Net) -> dict[str, float]:
+        return {found.name: found.raw for found in score(one).measures}
+
+    def test_measures_of_a_known_workflow(self) -> None:
+        assert self.measured(order()) == {
+            # An and-split counts 1, an xor-split its two ways.
+            "control_flow_complexity": 3,
+            "size": 6,
+            # 9 flows for 8 nodes: two more than it takes to reach all, of 49 that there could be.
+            "density": 2 / 49,
+            "nesting": 1,
+            "structuredness": 1,
+            "mismatched_gateways": 0,
+        }
+
+    def test_an_or_split_counts_all_that_can_be_chosen(self) -> None:
+        trip = read_net(example_nets()["trip"])
+        assert self.measured(trip)["control_flow_complexity"] == (2**2 - 1) + 2
+
+    def test_gates_that_do_not_match_are_counted(self) -> None:
+        found = self.measured(
+            net({"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and"}, "i>a a>b a>c b>d c>d d>o")
+        )
+        assert found["mismatched_gateways"] == 1
+        assert found["structuredness"] == 0.5
+
+
+class TestCompliance:
+    def test_a_broken_rule_comes_with_a_case(self) -> None:
+        one = replace(order(), rules=(Rule("required", ("ship",)), Rule("required", ("receive",))))
+        found = score(one)
+        assert found.dimensions["compliance"] == 0.75
+        (broken, _) = found.response()["raw"]["compliance"]["rules"]
+        assert broken["trace"] == ["receive", "check_credit", "check_stock", "decide", "refuse"]
+        assert found.advice[0].tasks == ("ship",)
+
+    def test_what_is_not_sound_comes_with_a_trace_and_has_no_performance(self) -> None:
+        stuck = net(
+            {"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, "i>a a>b a>c b>d c>d d>o"
+        )
+        found = score(stuck)
+        answer = found.response()
+        assert answer["dimension_scores"]["compliance"] == 0
+        assert answer["dimension_scores"]["performance"] is None
+        assert answer["raw"]["compliance"]["failures"][0]["trace"] == ["a", "b"]
+        assert not answer["conclusive"]
+        assert found.total == pytest.approx(0.3 * (found.dimensions["maintainability"] or 0))
+
+
+class TestPatterns:
+    def patterns(self, one: Net) -> dict[str, Any]:
+        return {name: (found.score, dict(found.raw)) for name, found in score(one, ALL).patterns.items()}
+
+    def test_needless_order_is_neither_sequential_nor_parallel(self) -> None:
+        found = self.patterns(line(task("a"), task("b"), task("c", 1, "b")))
+        assert found["sequential"] == (0.5, {"pairs": 2, "dependent": 1})
+        assert found["parallel"] == (
+            0,
+            {"independent_pairs": 2, "side_by_side": 0, "dependent_side_by_side": 0},
+        )
+
+    def test_a_loop_should_be_bounded_and_a_choice_decided(self) -> None:
+        review = example_nets()["review"]
+        assert self.patterns(read_net(review))["loop"][0] == 1
+        for one in review["tasks"]:
+            one.pop("limit", None)
+        assert self.patterns(read_net(review))["loop"][0] == pytest.approx(2 / 3)
+        undecided = net({"a": "xor/xor", "b": "xor/and", "c": "xor/and"}, "i>a a>b a>c b>o c>o")
+        assert self.patterns(undecided)["choice"][0] == pytest.approx(2 / 3)
+
+
+class TestRecommendations:
+    def advised(self, one: Net) -> list[tuple[tuple[str, ...], str]]:
+        return [(found.tasks, found.change) for found in score(one).advice]
+
+    def test_tasks_that_need_not_wait_are_named_with_what_it_would_save(self) -> None:
+        found = score(line(task("a", 3), task("b", 2))).advice
+        assert [(one.tasks, one.change, one.why) for one in found] == [
+            (
+                ("a", "b"),
+                "Do 'a' and 'b' side by side.",
+                "Neither needs what the other gives; that would save 2.",
+            )
+        ]
+
+    def test_what_is_not_said_is_asked_for(self) -> None:
+        assert self.advised(line({"id": "a"})) == [
+            (("a",), "Say what 'a' reads and writes."),
+            (("a",), "Give 'a' a duration."),
+        ]
+
+    def test_a_race_is_named(self) -> None:
+        racing = net(
+            {"s": "~xor/and", "a": "xor/and", "b": "xor/and", "j": "~and/and"}, "i>s s>a s>b a>j b>j j>o"
+        )
+        tasks = {
+            name: replace(one, duration=1, reads=frozenset(), writes=frozenset("x")) if one.label else one
+            for name, one in racing.tasks.items()
+        }
+        assert (("a", "b"), "Put 'a' and 'b' one after the other.") in self.advised(
+            replace(racing, tasks=tasks)
+        )
+
+    def test_gates_that_do_not_match_are_named(self) -> None:
+        found = self.advised(
+            net({"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and"}, "i>a a>b a>c b>d c>d d>o")
+        )
+        assert (("a", "d"), "Make the join of 'd' and, or the split of 'a' xor.") in found
+
+    def test_a_silent_task_for_nothing_is_named(self) -> None:
+        assert (("s",), "Take 's' out.") in self.advised(line(task("a"), {"id": "s", "label": None}))
