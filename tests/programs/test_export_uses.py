@@ -49,6 +49,26 @@ def searched(self: Any, question: str) -> Any:
     return self.answer(question=_search(question))
 
 
+NUMBER = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
+
+
+def matched(self: Any, question: str) -> Any:
+    return self.answer(question=(question, "blocked")[NUMBER.search(question) is not None])
+
+
+def hidden(self: Any, question: str) -> Any:
+    reply = self.answer(question=question).reply
+    return dspy.Prediction(reply={True: "[hidden]"}.get(NUMBER.search(reply) is not None, reply))
+
+
+def _without(text: str) -> str:
+    return NUMBER.sub("", text)
+
+
+def substituted(self: Any, question: str) -> Any:
+    return self.answer(question=_without(question))
+
+
 def capped(self: Any, count: int) -> Any:
     return self.answer(count=min(count, 10**12))
 
@@ -89,7 +109,10 @@ def _with_model() -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "joined": (lambda: made_module(joined), r"`answer\.question` is made from other values"),
+    "joined": (lambda: made_module(joined), r"`Made\.forward` has a call of `str\.join`"),
+    "matched": (lambda: made_module(matched), r"`Made\.forward` has a call of `NUMBER\.search`"),
+    "hidden": (lambda: made_module(hidden), r"`Made\.forward` has a call of .*`NUMBER\.search`"),
+    "substituted": (lambda: made_module(substituted), r"`_without` has a call of `NUMBER\.sub`"),
     "replaced": (lambda: made_module(replaced), r"`replaced` uses `question\.replace`"),
     "cleaned": (lambda: made_module(cleaned), r"`_clean` looks for something in `question`"),
     "looked up": (lambda: made_module(looked_up), r"`looked_up` looks `question` up"),

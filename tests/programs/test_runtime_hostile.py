@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from halflap.config import LmConfig
 from halflap.errors import ProgramFailedError, UsageError
 from halflap.programs import answers as answers_module
 from halflap.programs import runtime as runtime_module
@@ -20,6 +21,7 @@ from halflap.programs.export import load_object
 from halflap.programs.library import Library
 from halflap.programs.metrics import find_metric
 from halflap.programs.optimize import optimize
+from halflap.programs.secrecy import redacted
 from halflap.values import CallContext
 from programs.chat_server import Answer, Asked, chatting
 from programs.running import KEY, QUESTION, configured, echo, of_type, predictor, runtime, stored
@@ -342,3 +344,22 @@ class TestLoading:
         monkeypatch.syspath_prepend(str(tmp_path))
         assert load_object("hostile_print:x", tmp_path) == 1
         assert capsys.readouterr().out == ""
+
+
+SECRET = "sk-verysecretkey12345"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"a {SECRET} b {SECRET}", "a [api_key] b [api_key]"),
+        ("ends with ...verysecretkey12345", "ends with ...[api_key]"),
+        ("cut to sk-verysecr…", "cut to [api_key]…"),
+        ("middle secretkey here", "middle [api_key] here"),
+        ("sk-very short", "sk-very short"),
+        ("x" * 200_000 + SECRET, "x" * 200_000 + "[api_key]"),
+    ],
+    ids=["whole", "end", "beginning", "middle", "short", "far"],
+)
+def test_no_part_of_the_key_is_told(text: str, told: str) -> None:
+    assert redacted(text, LmConfig(model="openai/m", api_key=SECRET)) == told

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dspy
 
 from halflap.programs.marks import Uses
-from halflap.programs.parameters import branches_in, made_inputs
+from halflap.programs.parameters import branches_in, made_inputs, own_functions, unwatched_in
 from halflap.programs.parts import INPUTS, Field, Wiring
 from halflap.programs.tracing import AsksItselfError, Trace, trace, typed_inputs
 
@@ -59,6 +59,12 @@ def discover(
             return None
     order = _order(runs, units, problems)
     problems.extend(_told(uses))
+    if not problems and id(module) not in units:
+        # What is done in C leaves no trace: `re` reads a text without a word.
+        own = list(own_functions(module))
+        codes = {getattr(one, "__code__", None) for _, one in own}
+        own += [(code.co_name, code) for code in uses.functions if code not in codes]
+        problems.extend(told for name, one in own for told in unwatched_in(one, name))
     if order is None or problems:
         return None
     joins = _Joins(runs, order, parameters, problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import random
 import textwrap
@@ -12,13 +13,14 @@ from halflap.programs.field_types import NotSayableError, schema_of
 from halflap.programs.samples import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from halflap.programs.units import Unit
 
-__all__ = ["Parameter", "branches_in", "made_inputs", "parameters_of"]
+__all__ = ["Parameter", "branches_in", "made_inputs", "own_functions", "parameters_of", "unwatched_in"]
 
 _NONE: Final = inspect.Parameter.empty
+_OWN: Final = frozenset({"self", "dspy"})
 _BRANCHES: Final[dict[type[ast.AST], str]] = {
     ast.If: "an `if`",
     ast.IfExp: "an `if`",
@@ -92,28 +94,71 @@ def parameters_of(module: Any, units: Mapping[int, Unit], problems: list[str]) -
 
 def _find_branches(module: Any, problems: list[str]) -> None:
     """Note what makes a run depend on values: a run that went one way says nothing of the other."""
+    for name, function in own_functions(module):
+        problems.extend(told for told in branches_in(function, name) if told not in problems)
+
+
+def _read(function: Any) -> tuple[ast.Module, int] | None:
+    try:
+        lines, first = inspect.getsourcelines(function)
+        return ast.parse(textwrap.dedent("".join(lines))), first
+    except (OSError, TypeError, SyntaxError):
+        return None
+
+
+def own_functions(module: Any) -> Iterator[tuple[str, Any]]:
+    """Give what a module and those in it run, as far as it is not DSPy's."""
     for _, one in [("", module), *module.named_sub_modules()]:
-        if type(one).__module__.partition(".")[0] == "dspy":
-            continue
-        for name in ("forward", "aforward"):
-            for told in branches_in(vars(type(one)).get(name), f"{type(one).__name__}.{name}"):
-                if told not in problems:
-                    problems.append(told)
+        if type(one).__module__.partition(".")[0] != "dspy":
+            for name in ("forward", "aforward"):
+                yield f"{type(one).__name__}.{name}", vars(type(one)).get(name)
 
 
 def branches_in(function: Any, name: str) -> list[str]:
     """Say where a function, as far as its source is there, can go one way or another."""
-    try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
+    read = _read(function)
+    if read is None:
         return []
+    tree, first = read
     found = [(node, _BRANCHES[type(node)]) for node in ast.walk(tree) if type(node) in _BRANCHES]
+    return _told(found, first, name)
+
+
+def _told(found: Iterable[tuple[Any, str]], first: int, name: str) -> list[str]:
     return [
-        f"line {first + node.lineno - 1}: `{name}` has {what}. In a manifest, every step runs once, in one order, with values "  # type: ignore[attr-defined]
+        f"line {first + node.lineno - 1}: `{name}` has {what}. In a manifest, every step runs once, in one order, with values "
         "passed on as they are."
         for node, what in found
     ]
+
+
+def unwatched_in(function: Any, name: str) -> list[str]:
+    """Say where a function gives values to what cannot be watched while it runs."""
+    read = _read(function)
+    if read is None:
+        return []
+    tree, first = read
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _may_look(node)]
+    what = "a call of `{}`, which may look at values or change them"
+    return _told(((node, what.format(ast.unparse(node.func))) for node in calls), first, name)
+
+
+def _may_look(call: ast.Call) -> bool:
+    """Say whether a call gives values to what cannot be watched: what Python is made of, and methods of other objects.
+
+    A function that is written in Python is looked into when it is run.
+    """
+    given = [*call.args, *(one.value for one in call.keywords)]
+    if all(isinstance(one, ast.Constant) for one in given):
+        return False
+    root: ast.expr = call.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return True
+    if isinstance(call.func, ast.Attribute):
+        return root.id not in _OWN
+    return hasattr(builtins, root.id)
 
 
 def made_inputs(parameters: Sequence[Parameter], seed: int) -> dict[str, Any]:

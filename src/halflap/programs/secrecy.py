@@ -15,8 +15,9 @@ _HIDDEN = "[api_key]"
 _SHORTEST = 4
 """What is shorter is no secret, and taking it out of every word would leave no message."""
 
+_LONGEST = 100_000
 _SHORTEST_PART = 8
-"""Of the beginning of a key, likewise."""
+"""Of a part of a key, likewise."""
 
 
 def redacted(text: str, config: LmConfig | None) -> str:
@@ -28,13 +29,24 @@ def redacted(text: str, config: LmConfig | None) -> str:
     key = config.api_key
     if key is None or len(key) < _SHORTEST:
         return text
-    text = text.replace(key, _HIDDEN)
-    # Others cut what they say, too: then it is the beginning of the key that is left.
-    for length in range(len(key) - 1, _SHORTEST_PART - 1, -1):
-        if key[:_SHORTEST_PART] not in text:
-            break
-        text = text.replace(key[:length], _HIDDEN)
-    return text
+    if len(key) <= _SHORTEST_PART:
+        return text.replace(key, _HIDDEN)
+    # Others cut what they say, too: any part of the key that is long enough tells of it.
+    parts = {key[at : at + _SHORTEST_PART] for at in range(len(key) - _SHORTEST_PART + 1)}
+    # Nothing that is told is nearly as long.
+    text, rest = text[:_LONGEST], text[_LONGEST:].replace(key, _HIDDEN)
+    shown: list[str] = []
+    start = at = 0
+    while at <= len(text) - _SHORTEST_PART:
+        if text[at : at + _SHORTEST_PART] not in parts:
+            at += 1
+            continue
+        end = at + _SHORTEST_PART
+        while text[end - _SHORTEST_PART + 1 : end + 1] in parts:
+            end += 1
+        shown += [text[start:at], _HIDDEN]
+        start = at = end
+    return "".join([*shown, text[start:], rest])
 
 
 def place(config: LmConfig) -> str:
