@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cli.program import definitions
+from graph.made import ports
 from halflap.config import Config
 from halflap.gateway import Gateway
+from halflap.gateway.goals import asked_for
+from halflap.graph.clauses import read_goal
 
 
 def _object(names: str) -> dict[str, Any]:
@@ -125,7 +129,7 @@ def test_no_words_lead_to_what_destroys_but_it_is_named_with_the_way_to_have_it(
     """It destroys by its name, by its server's word, or by the user's."""
     assert changing(told[goal]) == []
     said = note(told[goal], f"mcp__ops__{tool}")
-    assert said.startswith("It destroys something")
+    assert said.startswith("It may destroy something")
     assert f'`want="mcp__ops__{tool}"`' in said
     assert "`have`" in said
 
@@ -135,7 +139,7 @@ def test_what_destroys_is_named_also_beside_another_change_that_is_planned(
 ) -> None:
     found = told["delete user u1 and close ticket t1"]
     assert changing(found) == [["close_ticket"]]
-    assert note(found, "mcp__ops__delete_user").startswith("It destroys something")
+    assert note(found, "mcp__ops__delete_user").startswith("It may destroy something")
 
 
 @pytest.mark.parametrize(
@@ -214,3 +218,18 @@ def test_what_is_wanted_is_done_to_one_where_the_goal_does_not_plainly_say_all(
 ) -> None:
     (one,) = told[wanted]["suggestions"]
     assert len(one["tools"]) == len(one["missing"]) == 1
+
+
+@pytest.mark.parametrize(
+    "verb", ["format", "burn", "dissolve", "slaughter", "replace", "disband", "squash", "sink"]
+)
+def test_a_verb_that_may_destroy_is_led_to_by_its_name_alone(verb: str) -> None:
+    tool = replace(ports(f"{verb}_disk", "disk!"), description=f"{verb.capitalize()} a disk.")
+    way = asked_for(read_goal(f"{verb} disk sda", {"disk": "sda"}), [tool])[tool.tool]
+    assert (way.is_meant, way.destroys) == (False, True)
+
+
+@pytest.mark.parametrize("verb", ["rename", "restart", "send", "update", "approve"])
+def test_what_is_ordinary_is_led_to_by_words(verb: str) -> None:
+    tool = replace(ports(f"{verb}_disk", "disk!"), description=f"{verb.capitalize()} a disk.")
+    assert asked_for(read_goal(f"{verb} disk sda", {"disk": "sda"}), [tool])[tool.tool].is_meant

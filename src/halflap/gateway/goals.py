@@ -14,9 +14,10 @@ from halflap.gateway.wording import (
     said_by,
 )
 from halflap.graph.asking import Asked, asked
-from halflap.graph.effects import seems_to_change, seems_to_destroy
+from halflap.graph.effects import seems_to_change, seems_to_destroy, verbs_of
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned, plan
+from halflap.graph.verbs import ORDINARY
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Target
 
@@ -57,8 +58,8 @@ class Meant(NamedTuple):
 def asked_for(said: Said, tools: Iterable[Ports], named: Collection[str] = ()) -> dict[str, Asked]:
     """Say of each tool what a goal says of it: those that only read may all be meant, the others if it tells to do that.
 
-    What destroys is never meant by words alone, however plain they are; nor is what changes something, where the goal has
-    the very name of another tool.
+    What destroys, or is done by a verb that may, is never meant by words alone, however plain they are; nor is what changes
+    something, where the goal has the very name of another tool.
     """
     return {one.tool: _way(said, one, named) for one in tools}
 
@@ -71,7 +72,7 @@ def _way(said: Said, ports: Ports, named: Collection[str]) -> Asked:
         return Asked(is_meant=False)
     if named and not way.is_meant:
         way = Asked(is_meant=False, doubt=ports.original_name or ports.tool, why=_IS_NAMED)
-    if not seems_to_destroy(ports):
+    if not seems_to_destroy(ports) and verbs_of(ports) <= ORDINARY:
         return way
     return Asked(is_meant=False, destroys=True) if way.is_meant else replace(way, destroys=bool(way.doubt))
 
@@ -114,7 +115,7 @@ def told(asking: Mapping[str, Asked], near: Sequence[str]) -> tuple[Lack, ...]:
 
 def _why_not(name: str, way: Asked) -> str:
     does = (
-        "It destroys something, which no goal in words leads to"
+        "It may destroy something, which no goal in words leads to"
         if way.destroys
         else "It seems to change something"
     )

@@ -19,6 +19,7 @@ __all__ = [
     "MOSTLY_THINGS",
     "NOT_BEFORE",
     "NO_COMPOUND",
+    "ORDINARY",
     "READING",
     "SAID_READING",
     "SELDOM_THINGS",
@@ -213,6 +214,21 @@ MAKING = frozenset(
      "donate", "deposit", "trade", "sell", "exchange", "call", "dial", "text", "tweet", "log", "record", "build"}
 )  # fmt: skip
 """Those that make or send something, of what is there: the others change what is there."""
+
+ORDINARY = (MAKING - {"sell", "trade"}) | frozenset(
+    {"update", "set", "edit", "modify", "change", "patch", "put", "upsert", "write", "save", "store", "rename", "move",
+     "assign", "reassign", "tag", "untag", "label", "comment", "annotate", "pin", "unpin", "star", "unstar", "like",
+     "unlike", "follow", "unfollow", "rate", "review", "vote", "approve", "accept", "confirm", "acknowledge", "complete",
+     "mark", "flag", "unflag", "open", "reopen", "close", "resolve", "start", "stop", "restart", "reboot", "run",
+     "execute", "launch", "trigger", "deploy", "enable", "activate", "join", "attach", "link", "merge", "push", "commit",
+     "lock", "unlock", "mute", "unmute", "play", "pause", "resume", "skip", "switch", "turn", "toggle", "adjust",
+     "increase", "decrease", "raise", "lower", "renew", "extend", "reschedule", "snooze", "remind", "alert", "escalate",
+     "promote", "enroll", "onboard", "grant", "allow", "restore", "undelete", "unarchive", "recover", "retry", "refresh",
+     "sync", "backup", "snapshot", "water", "feed", "heat", "dim", "wake", "fork", "convert", "insure", "claim", "refill",
+     "restock", "reorder", "block", "unblock", "hire", "provision", "cook", "brew", "bake", "wash", "note", "document", "file", "bill",
+     "invoice", "click", "type", "fill", "press", "navigate", "scroll", "hover", "focus", "drag", "connect", "mount"}
+)  # fmt: skip
+"""What a goal in words may lead to: what is made, sent, or can be set back. Any other verb may destroy something."""
 
 THINGS = frozenset(
     {"order", "store", "post", "schedule", "commit", "charge", "refund", "archive", "book", "reset", "ban", "void",
