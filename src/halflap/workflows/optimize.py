@@ -32,7 +32,8 @@ __all__ = ["TARGETS", "Engine", "Optimized", "optimize"]
 Engine = Literal["gepa", "beam"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 _MODES: Mapping[Target, Mode] = {"behavioral": "strict", "balanced": "balanced", "performance": "lenient"}
-_MOST_TRIED = 20
+_MOST_TRIED = 5
+_CLOSE = 1e-9
 _MOST_FRONT = 20
 
 
@@ -174,21 +175,7 @@ def _finished(
 ) -> Optimized:
     start = evaluator.start
     assert start is not None
-    mode = _MODES[evaluator.target]
-    best = start
-    verdict = None
-    for one in best_of(evaluator)[:_MOST_TRIED]:
-        if one.rank >= start.rank or (one is start and verdict is None):
-            break
-        if evaluator.target != "behavioral" and not evaluator.keeps_order(one.net):
-            continue
-        judged = validate_footprint(evaluator.original, one.net, mode, evaluator.bound)
-        if evaluator.target == "performance" or judged.passed:
-            best, verdict = one, judged
-            break
-    if verdict is None:
-        best = start
-        verdict = validate_footprint(evaluator.original, evaluator.original, mode, evaluator.bound)
+    best, verdict = _taken(evaluator, start)
     path = path_to(came, start.layout, best.layout)
     changes = tuple(
         Change(
@@ -206,18 +193,37 @@ def _finished(
         if by
     ]
     return Optimized(
-        start.net if best is start else best.net,
+        best.net,
         evaluator.target,
         engine,
         seed,
         evaluator.evaluations,
         changes,
-        start,
+        evaluator.precisely(start),
         best,
         tuple(_front(evaluator, best)),
         verdict,
         (*notes, *unmet),
     )
+
+
+def _taken(evaluator: Evaluator, start: Evaluation) -> tuple[Evaluation, Validation]:
+    """Take the best that stands when it is looked at closely and without regard to how it was made; else what there was."""
+    mode = _MODES[evaluator.target]
+    before = evaluator.precisely(start)
+    for found in best_of(evaluator)[:_MOST_TRIED]:
+        if found.rank >= start.rank:
+            break
+        one = evaluator.precisely(found)
+        slower = (one.times.makespan or 0) > (before.times.makespan or 0) + _CLOSE
+        if before.times.makespan is not None and slower and not one.excess < before.excess:
+            continue
+        if evaluator.target != "behavioral" and not evaluator.keeps_order(one.net):
+            continue
+        verdict = validate_footprint(evaluator.original, one.net, mode, evaluator.bound)
+        if evaluator.target == "performance" or verdict.passed:
+            return one, verdict
+    return before, validate_footprint(evaluator.original, evaluator.original, mode, evaluator.bound)
 
 
 def _front(evaluator: Evaluator, best: Evaluation) -> list[Evaluation]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from halflap.errors import WorkflowError
 from halflap.workflows.soundness import soundness
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halflap.workflows.pieces.facts import Facts
     from halflap.workflows.pieces.piece import Layout
     from halflap.workflows.study import Study
+    from halflap.workflows.timing.makespan import Method
 
 __all__ = ["Performance", "performance", "performance_by_pieces"]
 
@@ -31,7 +32,7 @@ class Performance:
     cost: float | None = None
     width: int | None = None
     """How many tasks can be under way at once."""
-    method: Literal["exact", "simulated"] = "exact"
+    method: Method = "exact"
     error: float | None = None
     """The standard error of the makespan, where the whole was played out by chance."""
     problem: str | None = None

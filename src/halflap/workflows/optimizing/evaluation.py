@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.workflows.agreement import agreement
@@ -10,13 +10,14 @@ from halflap.workflows.dependence import reversals
 from halflap.workflows.footprint import Unknown, footprint, footprint_by_blocks
 from halflap.workflows.maintainability import maintainability, measures
 from halflap.workflows.patterns import pattern_scores
-from halflap.workflows.performance import performance
+from halflap.workflows.performance import performance, performance_by_pieces
 from halflap.workflows.pieces.piece import block_of
 from halflap.workflows.pieces.putting import net_of
 from halflap.workflows.rules import verdict_by_pieces, verdict_by_states
 from halflap.workflows.score import DEFAULT_WEIGHTS, compliance, total
 from halflap.workflows.soundness import soundness
 from halflap.workflows.study import Study
+from halflap.workflows.timing.makespan import Timing
 from halflap.workflows.transform import TRANSFORMATIONS
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Evaluation:
     def metrics(self) -> dict[str, Any]:
         return {
             "expected_makespan": self.times.makespan,
+            "method": self.times.method,
             "critical_path": self.times.critical_path,
             "performance": self.times.score,
             "expected_cost": self.times.cost,
@@ -92,6 +94,8 @@ class Evaluator:
         self.study = Study(self.original, bound)
         self.footprint = footprint(self.study)
         self.found: dict[Layout, Evaluation] = {}
+        self.timing = Timing(self.facts)
+        """For those that are looked at closely; of the others there are too many."""
         self._broken: frozenset[int] = frozenset()
         self.start: Evaluation | None = None
         self._broken = self._rules_broken(layout, self.study)
@@ -229,6 +233,13 @@ class Evaluator:
         if agreed < FLOOR:
             return f"It agrees with the original in {agreed:.3f} of the cells; {FLOOR:g} are needed.", agreed
         return None, agreed
+
+    def precisely(self, one: Evaluation) -> Evaluation:
+        """Give an evaluation with its times looked at closely, where they were estimated."""
+        if one.times.method != "estimated":
+            return one
+        times = performance_by_pieces(one.layout, self.facts, self.timing)
+        return replace(one, times=times)
 
     def keeps_order(self, net: Net) -> bool:
         """Tell whether everything still comes after what it depends on, looked at without regard to how it was made."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def beam_search(evaluator: Evaluator) -> dict[Layout, Move]:
     most = budget(evaluator)
     keep_all = _KEEP_ALL if most == _MOST else most // 8
     width = max(1, most // _FOR_EACH)
+    number = count()
     passed_over: list[tuple[tuple[float, ...], int, Evaluation]] = []
     level = [evaluator.start]
     gone_on_from = 0
@@ -65,7 +67,7 @@ def beam_search(evaluator: Evaluator) -> dict[Layout, Move]:
         going_on = {id(one) for one in level}
         for one in following:
             if id(one) not in going_on:
-                heappush(passed_over, (one.rank, len(passed_over), one))
+                heappush(passed_over, (one.rank, next(number), one))
         if not level and passed_over and gone_on_from < most // NEW_OF_EACH:
             # There is time left to go back to the best that was passed over.
             level = [heappop(passed_over)[2]]

@@ -12,8 +12,8 @@ __all__ = ["Chances", "TooManyError", "certain", "expected", "latest", "mixed", 
 Chances = tuple[tuple[float, float], ...]
 """Times in order, each with its probability."""
 
-_MOST = 4096
-_MOST_WORK = 500_000
+_MOST = 512
+_MOST_WORK = 50_000
 _SMALL = 1e-12
 _DIGITS = 9
 
@@ -34,7 +34,7 @@ def expected(chances: Chances) -> float:
 
 def summed(one: Chances, other: Chances) -> Chances:
     """Give what takes as long as both, one after the other."""
-    if len(one) * len(other) > _MOST * 16:
+    if len(one) * len(other) > _MOST * 8:
         raise TooManyError
     return _gathered((a + b, p * q) for a, p in one for b, q in other)
 

@@ -36,7 +36,7 @@ class Ground:
     """The same, by what was arranged, what needs what, and how many may be done at once."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "timing", Timing(self.facts))
+        object.__setattr__(self, "timing", Timing(self.facts, quick=True))
 
     def doing(self, piece: Piece) -> list[str]:
         """Give the tasks of a piece that do something, as they are listed."""
