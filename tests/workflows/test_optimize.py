@@ -12,7 +12,7 @@ from halflap.errors import WorkflowError
 from halflap.workflows.constraints import Constraints
 from halflap.workflows.equivalence import equivalence
 from halflap.workflows.form import read_net, write_net
-from halflap.workflows.net import Rule
+from halflap.workflows.net import Bound, Rule
 from halflap.workflows.optimize import optimize
 from halflap.workflows.optimizing import genetic
 from halflap.workflows.optimizing.evaluation import Evaluator
@@ -334,6 +334,13 @@ def test_without_gepa_our_own_search_is_used(monkeypatch: pytest.MonkeyPatch) ->
     assert optimize(shop(), "performance").engine == "beam"
     with pytest.raises(WorkflowError, match="halflap\\[gepa\\]"):
         optimize(shop(), "performance", engine="gepa")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_when_the_time_is_up_what_was_found_so_far_is_given_and_it_is_said(engine: Engine) -> None:
+    found = optimize(shop(), "performance", engine=engine, bound=Bound(seconds=0))
+    assert found.net == shop()
+    assert found.notes == ("The search was ended after 0 s; with more time another workflow may be found.",)
 
 
 def test_deep_nesting_is_refused_and_not_a_crash() -> None:

@@ -12,7 +12,8 @@ from halflap.workflows.form import read_net
 from halflap.workflows.net import Bound, Rule
 from halflap.workflows.published import example_nets
 from halflap.workflows.score import PATTERN_SHARE, score
-from support import examples
+from halflap.workflows.yawl import read_yawl
+from support import ROOT, examples
 from workflows.nets import net, nets, told_nets
 from workflows.timed import line, task
 
@@ -216,3 +217,20 @@ class TestRecommendations:
 
     def test_a_silent_task_for_nothing_is_named(self) -> None:
         assert (("s",), "Take 's' out.") in self.advised(line(task("a"), {"id": "s", "label": None}))
+
+
+@pytest.mark.parametrize("name", ["DeadlockingSpecification.xml", "makeTrip2.xml", "orderfulfillment.yawl"])
+def test_nets_of_real_specifications_are_scored_or_refused_with_the_reason(name: str) -> None:
+    path = ROOT.parent / "shared" / "data" / "yawl" / name
+    if not path.exists():
+        pytest.skip(f"needs the shared data: {name}")
+    for one in read_yawl(path.read_bytes()).nets.values():
+        if name == "orderfulfillment.yawl" and one.id in {"Overall", "Carrier_Appointment"}:
+            with pytest.raises(WorkflowError, match="Or-gates are understood as matched blocks only"):
+                score(one, ALL)
+            continue
+        found = score(one, ALL)
+        assert (found.dimensions["performance"] is None) == (not found.soundness.sound)
+        if name.startswith("Deadlocking"):
+            assert found.soundness.failures[0].trace == ("a-top",)
+            assert found.dimensions["compliance"] == 0

@@ -135,6 +135,10 @@ def optimize(
         notes.append(f"Nothing was changed. {ground.facts.untouchable}")
     else:
         came = genetic.genetic_search(evaluator, seed) if used == "gepa" else beam_search(evaluator)
+    if evaluator.out_of_time and bound is not None:
+        notes.append(
+            f"The search was ended after {bound.seconds:g} s; with more time another workflow may be found."
+        )
     found = _finished(evaluator, came, used, seed, notes)
     left = [f"'{task}'" for task in dead if task in found.net.tasks]
     if not left:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -90,6 +91,9 @@ class Evaluator:
         self.target: Target = target
         self.patterns = tuple(patterns)
         self.bound = bound
+        seconds = None if bound is None else bound.seconds
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self.out_of_time = False
         self.original = self.facts.net
         self.study = Study(self.original, bound)
         self.footprint = footprint(self.study)
@@ -100,6 +104,12 @@ class Evaluator:
         self.start: Evaluation | None = None
         self._broken = self._rules_broken(layout, self.study)
         self.start = self.evaluate(layout)
+
+    def stop(self, most: int) -> bool:
+        """Tell whether enough were looked at, or the time is up; the latter is remembered, since the answer then depends on it."""
+        if self._until is not None and time.monotonic() > self._until:
+            self.out_of_time = True
+        return self.out_of_time or len(self.found) >= most
 
     @property
     def evaluations(self) -> int:

@@ -142,7 +142,7 @@ class _Adapter:
             while self.open and start is None:
                 layout = heappop(self.open)[2]
                 start = None if layout in self.offered else layout
-            if start is None or self.evaluator.evaluations >= budget(self.evaluator):
+            if start is None or self.evaluator.stop(budget(self.evaluator)):
                 break
             self.offered[start] = self._neighbours(start)
             fresh = next((one for one in self.offered[start] if one not in self.taken), None)
@@ -153,10 +153,10 @@ class _Adapter:
     def _neighbours(self, layout: Layout) -> list[Layout]:
         found: list[Evaluation] = []
         most = budget(self.evaluator)
-        if self.evaluator.evaluations >= most or len(self.offered) >= most // NEW_OF_EACH:
+        if self.evaluator.stop(most) or len(self.offered) >= most // NEW_OF_EACH:
             return []
         for new, what, change in self.evaluator.neighbours(layout):
-            if self.evaluator.evaluations >= most:
+            if self.evaluator.stop(most):
                 break
             if new != self._start and new not in self.came:
                 self.came[new] = Move(layout, new, change, what)

@@ -78,13 +78,13 @@ def _following(
     evaluator: Evaluator, came: dict[Layout, Move], one: Evaluation, most: int
 ) -> Iterator[Evaluation]:
     """Give what one change can make of a workflow, was not seen before, and may be taken."""
-    if evaluator.evaluations >= most:
+    if evaluator.stop(most):
         return
     assert evaluator.start is not None
     for new, what, change in evaluator.neighbours(one.layout):
         if new == evaluator.start.layout or new in came:
             continue
-        if evaluator.evaluations >= most:
+        if evaluator.stop(most):
             return
         came[new] = Move(one.layout, new, change, what)
         found = evaluator.evaluate(new)
