@@ -62,6 +62,7 @@ from halflap.errors.programs import (
     ProgramTimeoutError,
 )
 from halflap.errors.root import HalflapError, cut, quoted
+from halflap.errors.shapes import ShapeBrokenError, ShapeError, ShapeTooNewError
 from halflap.errors.workflows import WorkflowError, WorkflowFailedError, WorkflowTimeoutError
 from halflap.problems import ArgumentProblem, ConfigProblem, WorkflowProblem
 
@@ -340,24 +341,6 @@ class CallTimeoutError(UpstreamError):
     """The server did not answer in time; it was told that the call is cancelled."""
 
     code = "call-timeout"
-
-
-class ShapeError(HalflapError):
-    """A learned shape that was written down cannot be read."""
-
-    code = "shape"
-
-
-class ShapeTooNewError(ShapeError):
-    """The shape was written by a newer version of Halflap."""
-
-    code = "shape-too-new"
-
-
-class ShapeBrokenError(ShapeError):
-    """The shape is damaged, or is none."""
-
-    code = "shape-broken"
 
 
 class BackfillError(HalflapError):
