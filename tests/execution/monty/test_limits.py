@@ -14,6 +14,7 @@ import pytest
 from halflap.config import ExecutionConfig
 from halflap.errors import SandboxError
 from halflap.execution.monty.monty import Monty
+from halflap.execution.monty.run import MOST_UNREAD
 from halflap.execution.sandbox import Program
 from sandboxing import Stage
 from support import some
@@ -105,7 +106,8 @@ def test_very_many_calls_at_once_are_all_answered(play: Play, many: int) -> None
 def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
     ending, stage = play("while True: print('x' * 100)", stage=Stage(most_output=50_000))
     assert ending.outcome == "output"
-    assert 50_000 < len(stage.printed) < 100_000
+    # What lies unread when the limit is reached may still come, never more than that twice.
+    assert 50_000 < len(stage.printed) < 50_000 + 2 * MOST_UNREAD
 
 
 def test_a_catastrophic_pattern_is_none_here(play: Play) -> None:

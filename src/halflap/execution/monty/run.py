@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from halflap.execution.monty.worker import Want
     from halflap.execution.sandbox import Host, Program
 
-__all__ = ["Run"]
+__all__ = ["MOST_UNREAD", "Run"]
 
-_MOST_UNREAD = 65_536
+MOST_UNREAD = 65_536
+"""With more that was printed and not yet taken, the program waits."""
+
 _MOST_WAITING = 10_000
 """With so many calls unanswered, the program stands still until the next one is: they must not pile up here."""
 
@@ -106,7 +108,7 @@ class Run:
         with self._lock:
             is_first = not self._printed
             self._printed += data
-            is_much = len(self._printed) > _MOST_UNREAD
+            is_much = len(self._printed) > MOST_UNREAD
         if is_first:
             # It is taken before anything that the program asks for later.
             self._loop.call_soon_threadsafe(self._take)
