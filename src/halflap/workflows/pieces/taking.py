@@ -1,10 +1,10 @@
-"""A workflow is taken apart: its gates are reduced as in `structure`, and it is kept what each was and what its flows say."""
+"""A workflow is taken apart: its gates are reduced, and it is kept what each was and what its flows say."""
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.errors import WorkflowError
 from halflap.workflows.pieces.piece import (
@@ -20,12 +20,13 @@ from halflap.workflows.pieces.piece import (
     Way,
     series,
 )
+from halflap.workflows.reduction import Reduction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from halflap.workflows.net import Gate, Net
-
+    from halflap.workflows.net import Flow, Net
+    from halflap.workflows.reduction import Place
 
 __all__ = ["MOST_DEEP", "layout_of"]
 
@@ -33,149 +34,68 @@ MOST_DEEP = 100
 """How many blocks may stand within one another."""
 
 
-@dataclass(slots=True, eq=False)
-class _Gate:
-    node: str
-    kind: Gate
-    joins: bool
-    into: dict[int, _Open] = field(default_factory=dict)
-    out: dict[int, _Open] = field(default_factory=dict)
-    ways: int = 0
-    """How many it had."""
-
-
-@dataclass(slots=True, eq=False)
-class _Open:
-    """A way that is not yet in a block."""
-
-    source: _Gate
-    target: _Gate
+class _Taken(NamedTuple):
     way: Way
     deep: int = 0
+    """How many blocks stand within one another in it."""
 
 
-class _Taking:
+class _Taking(Reduction[_Taken]):
     def __init__(self, net: Net) -> None:
-        self.between: dict[tuple[int, int], list[_Open]] = {}
-        self.waiting: deque[_Gate] = deque()
-        self.gates: list[_Gate] = []
-        entry: dict[str, _Gate] = {}
-        leave: dict[str, _Gate] = {}
         ends = {net.input, net.output}
-        for node in (*net.conditions, *net.tasks):
-            task = net.tasks.get(node)
-            entry[node] = _Gate(node, task.join if task else "xor", joins=True)
-            leave[node] = _Gate(node, task.split if task else "xor", joins=False)
-            self.gates += [entry[node], leave[node]]
-            self.add(_Open(entry[node], leave[node], Way(NOTHING if node in ends else Step(node))))
-        for rank, flow in enumerate(net.flows):
-            said = Said(flow.predicate, flow.probability, flow.default, flow.order)
-            weight = 1.0 if flow.probability is None else flow.probability
-            self.add(_Open(leave[flow.source], entry[flow.target], Way(NOTHING, weight, said, rank)))
-            leave[flow.source].ways += 1
-        self.source, self.sink = entry[net.input], leave[net.output]
-        self.waiting.extend(self.gates)
+        self._flows = Counter(flow.source for flow in net.flows)
+        super().__init__(
+            net, lambda node: _Taken(Way(NOTHING if node in ends else Step(node))), _taken_from_flow
+        )
 
-    def add(self, one: _Open) -> None:
-        one.source.out[id(one)] = one
-        one.target.into[id(one)] = one
-        self.between.setdefault((id(one.source), id(one.target)), []).append(one)
+    def series(self, before: _Taken, after: _Taken) -> _Taken:
+        piece = series((before.way.piece, after.way.piece))
+        return _Taken(replace(before.way, piece=piece), max(before.deep, after.deep))
 
-    def remove(self, one: _Open) -> None:
-        del one.source.out[id(one)]
-        del one.target.into[id(one)]
-        together = self.between[id(one.source), id(one.target)]
-        together.remove(one)
-        if not together:
-            del self.between[id(one.source), id(one.target)]
-
-    def run(self) -> None:
-        for together in list(self.between.values()):
-            if together:
-                self.merge(together[0])
-        while self.waiting:
-            gate = self.waiting.popleft()
-            if len(gate.into) == len(gate.out) == 1:
-                self.pass_through(gate)
-
-    def pass_through(self, gate: _Gate) -> None:
-        (before,), (after,) = gate.into.values(), gate.out.values()
-        if before.source is gate:
-            return
-        self.remove(before)
-        self.remove(after)
-        way = replace(before.way, piece=series((before.way.piece, after.way.piece)))
-        one = _Open(before.source, after.target, way, max(before.deep, after.deep))
-        self.add(one)
-        self.merge(one)
-
-    def merge(self, one: _Open) -> None:
-        source, target = one.source, one.target
-        together = self.between[id(source), id(target)]
-        if len(together) > 1 and source.kind == target.kind:
-            whole = len(together) == len(source.out) == len(target.into)
-            if source.kind != "or" or whole:
-                self.make_one(list(together))
-        for first in list(self.between.get((id(source), id(target)), ())):
-            for back in list(self.between.get((id(target), id(source)), ())):
-                self.close_loop(first, back)
-
-    def make_one(self, together: list[_Open]) -> None:
-        source, target = together[0].source, together[0].target
-        ways: list[Way] = []
-        for one in together:
-            piece = one.way.piece
+    def branches(self, split: Place[_Taken], join: Place[_Taken], ways: Sequence[_Taken]) -> _Taken:
+        inner: list[Way] = []
+        for way, _ in ways:
+            piece = way.piece
             of_the_same = (
                 isinstance(piece, Branching)
-                and (piece.split, piece.join) == (source.node, target.node)
-                and one.way.said == PLAIN
+                and (piece.split, piece.join) == (split.node, join.node)
+                and way.said == PLAIN
             )
-            ways += piece.ways if isinstance(piece, Branching) and of_the_same else [one.way]
-            self.remove(one)
-        ways.sort(key=lambda way: way.rank)
+            inner += piece.ways if isinstance(piece, Branching) and of_the_same else [way]
+        inner.sort(key=lambda way: way.rank)
         piece = Branching(
-            source.kind,
-            tuple(ways),
-            source.node,
-            target.node,
-            partial=_leaves(ways, source.node) < source.ways,
+            split.kind,
+            tuple(inner),
+            split.node,
+            join.node,
+            partial=_leaves(inner, split.node) < self._flows[split.node],
         )
-        weight = sum(way.weight for way in ways)
-        deep = 1 + max(one.deep for one in together)
-        self.add(_Open(source, target, Way(piece, weight, PLAIN, ways[0].rank), deep))
-        self.waiting.extend((source, target))
+        weight = sum(way.weight for way in inner)
+        return _Taken(Way(piece, weight, PLAIN, inner[0].rank), 1 + max(deep for _, deep in ways))
 
-    def close_loop(self, one: _Open, other: _Open) -> None:
-        for forth, back in ((one, other), (other, one)):
-            join, split = forth.source, forth.target
-            if (
-                join.joins
-                and not split.joins
-                and join.kind == split.kind == "xor"
-                and len(join.out) == len(split.into) == 1
-            ):
-                self.remove(back)
-                left = list(split.out.values())
-                piece = Loop(
-                    forth.way.piece,
-                    back.way,
-                    left[0].way.said if len(left) == 1 else PLAIN,
-                    sum(way.way.weight for way in left),
-                    split.node,
-                    join.node,
-                )
-                forth.way = replace(forth.way, piece=piece)
-                forth.deep = 1 + max(forth.deep, back.deep)
-                self.waiting.extend((join, split))
-                return
+    def loop(self, join: Place[_Taken], split: Place[_Taken], forth: _Taken, back: _Taken) -> _Taken:
+        leaving = [arrow.carries.way for arrow in split.out.values()]
+        piece = Loop(
+            forth.way.piece,
+            back.way,
+            leaving[0].said if len(leaving) == 1 else PLAIN,
+            sum(way.weight for way in leaving),
+            split.node,
+            join.node,
+        )
+        return _Taken(replace(forth.way, piece=piece), 1 + max(forth.deep, back.deep))
+
+
+def _taken_from_flow(rank: int, flow: Flow) -> _Taken:
+    said = Said(flow.predicate, flow.probability, flow.default, flow.order)
+    return _Taken(Way(NOTHING, 1.0 if flow.probability is None else flow.probability, said, rank))
 
 
 def layout_of(net: Net) -> Layout:
     """Take a workflow apart, as far as it is made of blocks; one that is too deep is refused."""
     taking = _Taking(net)
     taking.run()
-    left = [one for together in taking.between.values() for one in together]
-    if any(one.deep > MOST_DEEP for one in left):
+    if any(arrow.carries.deep > MOST_DEEP for arrow in taking.left):
         raise WorkflowError(
             [
                 (
@@ -185,12 +105,14 @@ def layout_of(net: Net) -> Layout:
             ],
             f"The workflow {net.id!r} is nested too deep for this.",
         )
-    if len(left) == 1 and left[0].source is taking.source and left[0].target is taking.sink:
+    if taking.whole is not None:
         corners = (Corner(net.input, "xor", joins=True), Corner(net.output, "xor", joins=False))
-        return Layout(corners, (Link(0, 1, left[0].way),))
-    gates = [gate for gate in taking.gates if gate.into or gate.out]
+        return Layout(corners, (Link(0, 1, taking.whole.way),))
+    gates = [gate for gate in taking.places if gate.into or gate.out]
     place = {id(gate): at for at, gate in enumerate(gates)}
-    links = [Link(place[id(one.source)], place[id(one.target)], one.way) for one in left]
+    links = [
+        Link(place[id(arrow.source)], place[id(arrow.target)], arrow.carries.way) for arrow in taking.left
+    ]
     links.sort(key=lambda link: (link.source, link.way.rank, link.target))
     return Layout(tuple(Corner(gate.node, gate.kind, gate.joins) for gate in gates), tuple(links))
 
