@@ -81,30 +81,6 @@ class TestFailures:
         run(story())
         assert KEY[:8] not in caplog.text
 
-    @pytest.mark.parametrize("model_name", ["openai/tiny", "hosted_vllm/tiny", "azure/tiny"])
-    @pytest.mark.parametrize(("status", "body"), [(301, b"<html>"), (307, b"")])
-    def test_an_address_that_leads_elsewhere_is_told_and_neither_followed_nor_asked_again(
-        self, status: int, body: bytes, model_name: str, tmp_path: Path
-    ) -> None:
-        async def story() -> None:
-            with (
-                chatting(lambda _: {"reply": "elsewhere"}) as other,
-                chatting(
-                    lambda _: Answer(
-                        status=status, raw=body, headers={"location": f"{other.url}/chat/completions"}
-                    )
-                ) as model,
-            ):
-                async with runtime(configured(model.url, model=model_name), tmp_path) as programs:
-                    with pytest.raises(
-                        ProgramFailedError, match=rf"leads elsewhere \(status {status}\).*api_base"
-                    ):
-                        await programs.execute(stored(), QUESTION, CallContext())
-                assert (model.count, other.count) == (1, 0)
-
-        # Not by `run`: LiteLLM, which azure is asked with, reads certificates on the loop.
-        asyncio.run(story())
-
     @pytest.mark.parametrize("model_name", ["openai/tiny", "hosted_vllm/tiny"])
     @pytest.mark.parametrize("excepted", [{}, {"no_proxy": "example.org", "NO_PROXY": "example.net"}])
     def test_a_model_on_this_machine_is_asked_past_the_proxy_of_the_environment(
@@ -306,25 +282,7 @@ def _damage(folder: Path, how: str, proof: Path) -> None:
             kept.write_text("[" * 200_000)
 
 
-class TestWhereItIsAsked:
-    def test_keys_and_places_of_the_environment_are_not_used(
-        self, run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
-
-        async def story() -> None:
-            with chatting(echo) as model:
-                async with runtime(configured(model.url, api_key=None), tmp_path) as programs:
-                    await programs.execute(stored(), QUESTION, CallContext())
-                assert "sk-of-the-environment" not in str(model.requests[0].headers)
-                monkeypatch.setenv("OPENAI_API_BASE", model.url)
-                async with runtime(configured(None), tmp_path) as programs:
-                    with pytest.raises(ProgramFailedError, match="OPENAI_API_BASE"):
-                        await programs.execute(stored(), QUESTION, CallContext())
-                assert model.count == 1
-
-        run(story())
-
+class TestBuilding:
     def test_a_program_that_dspy_cannot_build_is_broken(
         self, run: Callable[..., Any], tmp_path: Path
     ) -> None:
