@@ -112,8 +112,8 @@ def _order(runs: list[Trace], units: Mapping[int, Unit], problems: list[str]) ->
     for key in units:
         count = orders[0].count(key)
         if count != 1:
-            told = "never" if count == 0 else f"{count} times"
-            problems.append(f"`{names[key]}` is run {told}: in a manifest, every step runs once.")
+            told = "never run" if count == 0 else f"run {count} times"
+            problems.append(f"`{names[key]}` is {told}: in a manifest, every step runs once.")
     problems.extend(
         f"`{names[step.unit]}` is called with values that are not named."
         for step in runs[0].steps
