@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -54,13 +55,15 @@ class NoAnswerError(LMProviderError):  # type: ignore[misc]  # DSPy has no types
         self.reply = reply
 
 
+_LOCK = threading.Lock()
 _NOTED: ContextVar[list[NotFollowed] | None] = ContextVar("halflap_dspy_redirects", default=None)
 
 
 @contextmanager
 def redirects_refused() -> Iterator[list[NotFollowed]]:
     """Have no redirection followed by what is asked within; gives the replies that are no answers, as they came."""
-    _guard()
+    with _LOCK:
+        _guard()
     noted: list[NotFollowed] = []
     token = _NOTED.set(noted)
     try:
