@@ -47,13 +47,14 @@ def test_the_list_has_every_program_and_what_is_wrong_with_the_others(tmp_path: 
     listed = called(tmp_path, "list", root=str(root))
     assert listed.exit_code == 0
     lines = listed.stdout.splitlines()
-    assert lines[:4] == [
-        "finder 1.0.0  1 predictor, optimizer none",
-        "      Does what finder does.",
+    lacking = "it uses tools that are not in the catalogue: mcp__sales__order_history (there is no server of that name)."
+    assert lines[:5] == [
         "worklet_selector 1.0.0  1 predictor, optimizer GEPA, validation score 0.95",
         "      Does what worklet_selector does.",
+        "finder",
+        f"      [broken] {lacking} `halflap list` says which there are.",
+        "odd",
     ]
-    assert lines[4] == "odd"
     missing = ("version", "dspy_version", "optimizer", "validation_score", "serialized_at", "predictors")
     assert lines[5:] == [f"      [broken] manifest.json: {one} is missing." for one in missing]
     assert called(tmp_path, root=str(root)).stdout == listed.stdout
@@ -68,10 +69,10 @@ def test_of_a_pickle_the_list_says_why_it_is_not_opened_and_what_to_do(tmp_path:
 def test_the_list_as_json_is_what_clients_get(tmp_path: Path, root: Path) -> None:
     found = json.loads(called(tmp_path, "list", "--json", root=str(root)).stdout)
     assert ([one["name"] for one in found["programs"]], found["total_count"]) == (
-        ["finder", "worklet_selector"],
-        2,
+        ["worklet_selector"],
+        1,
     )
-    assert [one["name"] for one in found["broken"]] == ["odd"]
+    assert [one["name"] for one in found["broken"]] == ["finder", "odd"]
 
 
 def test_a_program_is_told_of_with_what_it_takes_and_may_call(tmp_path: Path, root: Path) -> None:

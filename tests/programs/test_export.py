@@ -132,6 +132,8 @@ class TestRoundTrip:
         (predictor,) = manifest.predictors
         assert (predictor.name, predictor.kind) == ("alone", kind)
         assert dict(manifest.wiring.outputs) == {"reply": "alone.reply"}
+        # Whoever looks for a tool reads what it asks.
+        assert manifest.description == predictor.instructions
 
     def test_a_react_keeps_its_tools_by_their_names_in_the_catalogue(self) -> None:
         weather = dspy.Tool(

@@ -149,3 +149,93 @@ def test_values_that_are_passed_on_by_other_functions_are_passed_on() -> None:
 
     manifest, _ = describe(Asking(), "asking", tool=tools)
     assert dict(manifest.wiring.outputs) == {"mood": "answer.mood", "sure": "answer.sure"}
+
+
+class Loud(dspy.Predict):  # type: ignore[misc]
+    def forward(self, **inputs: Any) -> Any:
+        return super().forward(**{name: one.upper() for name, one in inputs.items()})
+
+
+class Thinker(dspy.ChainOfThought):  # type: ignore[misc]
+    def forward(self, question: str) -> Any:
+        return super().forward(question=question)
+
+
+class Titled(dspy.ChainOfThought):  # type: ignore[misc]
+    """A name of one's own for a step, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__("question -> reply")
+
+
+def plain(self: Any, question: str) -> Any:
+    return self.answer(question=question)
+
+
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize(("kind", "base"), [(Loud, "Predict"), (Thinker, "ChainOfThought")])
+def test_a_step_with_code_of_its_own_is_refused_as_that(kind: Any, base: str, *, within: bool) -> None:
+    step = kind("question -> reply")
+    module = made_module(plain, answer=step) if within else step
+    named = "`answer`" if within else "it"
+    with pytest.raises(
+        UsageError,
+        match=rf"{named} is a {kind.__name__}, a {base} with code of its own \(`forward`, line \d+\)",
+    ) as caught:
+        describe(module, "refused", tool=lambda _: None)
+    assert f"a dspy.{base} as an attribute" in str(caught.value)
+    assert "no step" not in str(caught.value)
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_step_that_has_only_a_name_of_its_own_is_that_step(*, within: bool) -> None:
+    module = made_module(plain, answer=Titled()) if within else Titled()
+    manifest, _ = describe(module, "titled", tool=lambda _: None)
+    assert [one.kind for one in manifest.predictors] == ["ChainOfThought"]
+
+
+def untyped(self: Any, count, spots):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    return self.answer(count=count, places=spots)
+
+
+def untyped_sum(self: Any, count):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    return self.answer(count=count + 1)
+
+
+def untyped_other(self: Any, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    return self.answer(count=number.bit_length())
+
+
+def test_parameters_without_types_are_of_the_types_of_the_steps_that_take_them() -> None:
+    """Also where only the run shows which step that is."""
+    made = made_module(untyped, answer=dspy.Predict("count: int, places: list[int] -> reply"))
+    manifest, _ = describe(made, "untyped", tool=lambda _: None)
+    assert [dict(one.schema) for one in manifest.inputs] == [
+        {"type": "integer"},
+        {"type": "array", "items": {"type": "integer"}},
+    ]
+    step = dspy.Predict("count: int -> reply")
+    with pytest.raises(UsageError, match=r"`untyped_sum` calculates with `count`") as caught:
+        describe(made_module(untyped_sum, answer=step), "refused", tool=lambda _: None)
+    assert "TypeError" not in str(caught.value), "it was run on a number"
+    with pytest.raises(UsageError, match=r"AttributeError.*`number` was given text: `forward` says no type"):
+        describe(made_module(untyped_other, answer=step), "refused", tool=lambda _: None)
+
+
+class Parent(dspy.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.answer = dspy.Predict("question -> reply")
+
+    def forward(self, question: str) -> Any:
+        found = self.answer(question=question)
+        return found if self.answer.demos is not None else None
+
+
+class Child(Parent):
+    """Has what it runs from a class of the user's own."""
+
+
+def test_what_a_class_inherits_is_looked_at_as_well() -> None:
+    with pytest.raises(UsageError, match=r"line \d+: `Child.forward` has an `if`"):
+        describe(Child(), "refused", tool=lambda _: None)

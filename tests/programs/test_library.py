@@ -88,6 +88,14 @@ def test_a_change_that_keeps_size_and_follows_at_once_is_seen(library: Library, 
         assert stored(library).manifest.version == f"1.{10 + number}.0"
 
 
+def test_what_is_wrong_with_both_files_is_told_at_once(library: Library, root: Path) -> None:
+    (root / "triage" / "state.json").unlink()
+    (root / "triage" / "manifest.json").write_text('{"name": "other"}')
+    reason = library.read().broken["triage"]
+    assert reason.startswith("state.json is missing.\n")
+    assert "manifest.json: " in reason
+
+
 def test_what_breaks_and_what_is_mended_is_seen(library: Library, root: Path) -> None:
     assert list(library.read().programs) == ["triage"]
     (root / "triage" / "state.json").rename(root / "kept")

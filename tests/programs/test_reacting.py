@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,61 @@ def test_the_tools_of_a_react_program_go_the_way_of_every_call(tmp_path: Path, r
     with chatting(react(None)) as chat:
         run(scenario(chat))
         assert "total_revenue" in chat.requests[1].last
+
+
+def test_a_program_whose_tools_are_not_there_is_listed_as_broken_until_they_are(
+    tmp_path: Path, run: Run
+) -> None:
+    root, starter = tmp_path / "programs", tmp_path / "start"
+    for name, tool in {
+        "finds": "mcp__sales__sales_top_customers",
+        "misspells": "mcp__sales__top_customer",
+        "waits": "mcp__late__sales_top_customers",
+        "rests": "mcp__resting__sales_top_customers",
+        "dreams": "mcp__nowhere__x",
+        "leans": "dspy__helper",
+    }.items():
+        write(root, manifest(name, {**REACT, "tools": [tool]}))
+    servers = [
+        SALES,
+        {**SALES, "name": "resting", "disabled": True},
+        {**SALES, "name": "late", "command": str(starter), "args": []},
+    ]
+    config = {"servers": servers, "programs": {"root": str(root)}}
+
+    async def scenario() -> None:
+        async with opened(tmp_path, config) as (gateway, client):
+
+            async def listed() -> tuple[list[str], dict[str, str]]:
+                found = await told(client, "dspy_list_programs")
+                assert found["total_count"] == len(found["programs"])
+                return [one["name"] for one in found["programs"]], {
+                    one["name"]: one["reason"] for one in found["broken"]
+                }
+
+            # Nobody had asked any server before.
+            good, broken = await listed()
+            assert good == ["finds"]
+            assert sorted(broken) == ["dreams", "leans", "misspells", "rests", "waits"]
+            assert "mcp__sales__top_customer (the server sales has no such tool)" in broken["misspells"]
+            assert "(the server late cannot be asked: " in broken["waits"]
+            assert "(the server resting is off)" in broken["rests"]
+            assert "(there is no server of that name)" in broken["dreams"]
+            assert "dspy__helper (there is none of that name)" in broken["leans"]
+            info = await told(client, "dspy_get_program_info", program="waits")
+            assert info["name"] == "waits"
+            answer = await client.call_tool("dspy_reload_program", {"program": "waits"})
+            assert answer.is_error
+
+            write(root, worklet("helper"))
+            starter.write_text(f"#!/bin/sh\n{shlex.join(['exec', SALES['command'], *SALES['args']])}\n")
+            starter.chmod(0o755)
+            await gateway.refresh("late")
+            good, broken = await listed()
+            assert good == ["finds", "helper", "leans", "waits"]
+            assert sorted(broken) == ["dreams", "misspells", "rests"]
+
+    run(scenario())
 
 
 def test_the_rules_for_programs_hold_for_what_a_react_program_calls(tmp_path: Path, run: Run) -> None:

@@ -131,7 +131,7 @@ class TestEnvironment:
             with chatting(echo) as elsewhere:
                 monkeypatch.setenv(variable, elsewhere.url)
                 async with runtime(configured(None, model=model), tmp_path) as programs:
-                    with pytest.raises(ProgramFailedError, match=f"{variable} would send"):
+                    with pytest.raises(ProgramFailedError, match=f"{variable} names another place"):
                         await programs.execute(stored(), QUESTION, CallContext())
             assert elsewhere.count == 0
 

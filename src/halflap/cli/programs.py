@@ -92,8 +92,7 @@ def _list(config: Any, *, as_json: bool) -> None:
 
 async def _found(config: Config) -> tuple[Mapping[str, Loaded], Mapping[str, str]]:
     async with opened(config) as gateway:
-        found = await gateway.dspy()
-        return await found.programs(), await found.broken()
+        return await (await gateway.dspy()).usable()
 
 
 def _heading(one: Loaded) -> str:

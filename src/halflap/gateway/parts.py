@@ -290,6 +290,9 @@ class Parts:
                 snapshot=lambda: self.snapshot,
                 absorb=self._absorb_own,
                 settle=self._settle,
+                unavailable=lambda: (
+                    {} if self._listings is None else self._listings.unavailable(self._pool or ())
+                ),
                 policy=self._calls.policy,
                 recorder=self._recorder,
             )

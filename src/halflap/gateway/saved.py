@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from halflap.catalog import namespaced
 from halflap.programs.library import Library
 from halflap.programs.runtime import Runtime
 from halflap.programs.source import DspyPrograms
@@ -26,6 +27,7 @@ def open_programs(
     snapshot: Callable[[], Snapshot],
     absorb: Callable[[Listing], Awaitable[None]],
     settle: Callable[[], Awaitable[None]],
+    unavailable: Callable[[], Mapping[str, str]],
     policy: Policy,
     recorder: Recorder,
 ) -> DspyPrograms:
@@ -33,6 +35,9 @@ def open_programs(
 
     def tool(name: str) -> Tool | None:
         return snapshot().tools.get(name)
+
+    def absence(name: str) -> str | None:
+        return None if name in snapshot().tools else _why_absent(name, config, snapshot(), unavailable())
 
     async def keep_out(_listing: Listing) -> None:
         """Leave the catalogue as it is."""
@@ -43,6 +48,7 @@ def open_programs(
         call=call,
         absorb=absorb if config.uses_programs else keep_out,
         settle=settle,
+        absence=absence,
         policy=policy,
         execution=config.execution,
         recorder=recorder,
@@ -50,3 +56,18 @@ def open_programs(
     if config.programs.watch:
         found.watch()
     return found
+
+
+def _why_absent(tool: str, config: Config, snapshot: Snapshot, unavailable: Mapping[str, str]) -> str:
+    """Say why a tool is not there: one that a server will have is something else than one that does not exist."""
+    fitting = [one for one in config.servers if tool.startswith(namespaced(one.name, ""))]
+    if not fitting:
+        return "there is no server of that name" if tool.startswith("mcp__") else "there is none of that name"
+    server = max(fitting, key=lambda one: len(one.name))
+    if server.disabled:
+        return f"the server {server.name} is off"
+    if server.name in unavailable:
+        return f"the server {server.name} cannot be asked: {unavailable[server.name].rstrip('.')}"
+    if server.name in snapshot.servers:
+        return f"the server {server.name} has no such tool"
+    return f"the server {server.name} has not said yet which tools it has"

@@ -45,6 +45,11 @@ def discover(
         try:
             inputs = typed_inputs(parameters, made_inputs(parameters, seed))
             runs.append(trace(module, inputs, units, seed, uses))
+            if not seed and _learn_types(runs[0], parameters, units):
+                # What it does with text says nothing of what it does with other values.
+                runs[:] = [
+                    trace(module, typed_inputs(parameters, made_inputs(parameters, seed)), units, seed, uses)
+                ]
         except AsksItselfError:
             problems.append("`forward` asks the model by itself, past its steps.")
             return None
@@ -54,7 +59,7 @@ def discover(
             problems.extend(_told(uses))
             problems.append(
                 f"running it on made-up values failed: {type(error).__name__}: {_shown(str(error))}. In a manifest, values are passed on "
-                "as they are."
+                f"as they are.{_untyped(parameters)}"
             )
             return None
     order = _order(runs, units, problems)
@@ -76,6 +81,27 @@ def discover(
     return None if problems else Found(order, wiring, taken, given)
 
 
+def _learn_types(run: Trace, parameters: Sequence[Parameter], units: Mapping[int, Unit]) -> bool:
+    """Take the type of a parameter that says none from the step that it was given to; says whether any is other than text."""
+    learned = False
+    for one in parameters:
+        if one.is_typed:
+            continue
+        for step in run.steps:
+            for name, value in step.inputs.items():
+                kind = units[step.unit].types.get(name, str)
+                if value is run.inputs[one.name] and not one.is_typed:
+                    one.annotation = kind
+                    learned |= kind is not str
+    return learned
+
+
+def _untyped(parameters: Sequence[Parameter]) -> str:
+    """Say which parameters were taken for text, since nothing says what else they are."""
+    names = ", ".join(f"`{one.name}`" for one in parameters if not one.is_typed)
+    return f" {names} was given text: `forward` says no type for it." if names else ""
+
+
 def _order(runs: list[Trace], units: Mapping[int, Unit], problems: list[str]) -> list[Unit] | None:
     orders = [[step.unit for step in run.steps] for run in runs]
     names = {key: unit.predictor.name for key, unit in units.items()}
@@ -86,8 +112,8 @@ def _order(runs: list[Trace], units: Mapping[int, Unit], problems: list[str]) ->
     for key in units:
         count = orders[0].count(key)
         if count != 1:
-            told = "never" if count == 0 else f"{count} times"
-            problems.append(f"`{names[key]}` is run {told}: in a manifest, every step runs once.")
+            told = "never run" if count == 0 else f"run {count} times"
+            problems.append(f"`{names[key]}` is {told}: in a manifest, every step runs once.")
     problems.extend(
         f"`{names[step.unit]}` is called with values that are not named."
         for step in runs[0].steps

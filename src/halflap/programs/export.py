@@ -97,7 +97,8 @@ def describe(
         manifest = Manifest(
             name=name,
             version=version,
-            description=description or told or f"{name}, a DSPy program.",
+            # Whoever looks for a tool reads it.
+            description=description or told or found.order[0].predictor.instructions,
             dspy_version=version_of("dspy"),
             optimizer=optimizer,
             validation_score=validation_score,

@@ -22,7 +22,8 @@ from dspy.utils.exceptions import (
     LMUnsupportedFeatureError,
 )
 
-from halflap.programs.model import is_redirect, is_timeout
+from halflap.programs.model import is_timeout
+from halflap.programs.redirects import NoAnswerError
 from halflap.programs.rules import broken_rules
 from halflap.programs.secrecy import place, redacted
 
@@ -75,11 +76,8 @@ def _of_model(error: LMError, config: LmConfig, timeout: float) -> str:
     if is_timeout(error):
         seconds = config.timeout or timeout
         return f"the model at {at} did not answer within {seconds:g} s. `programs.lm.timeout` says how long it may take."
-    if is_redirect(error):
-        return (
-            f"{at} leads elsewhere (status {error.status}), and the key is sent to no other place than the configuration says. "
-            "Put the address that it leads to under `programs.lm.api_base`."
-        )
+    if isinstance(error, NoAnswerError):
+        return _no_answer(error, config)
     said = next(text for kind, text in _SAID if isinstance(error, kind))
     return said.format(
         at=at,
@@ -87,6 +85,17 @@ def _of_model(error: LMError, config: LmConfig, timeout: float) -> str:
         told=_told(error, config),
         status="" if error.status is None else f" (status {error.status})",
         wait=f" It asks to wait {error.retry_after:g} s." if error.retry_after else "",
+    )
+
+
+def _no_answer(error: NoAnswerError, config: LmConfig) -> str:
+    reply, at = error.reply, place(config)
+    if not reply.is_redirect:
+        return f"{at} answered with status {reply.status}, which is no answer. Does `programs.lm.api_base` name a model's address?"
+    to = reply.place(config.api_base or "")
+    return (
+        f"{at} leads elsewhere{f', to {to}' if to else ''} (status {reply.status}), and nothing is sent to another place than the "
+        "configuration says. If that is where the model is, put its address under `programs.lm.api_base`."
     )
 
 

@@ -9,7 +9,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from halflap.errors import ProgramBrokenError
-from halflap.programs.manifest import MANIFEST, VERSION
+from halflap.programs.manifest import MANIFEST, VERSION, read_manifest
 from halflap.programs.state import STATE
 
 if TYPE_CHECKING:
@@ -118,6 +118,12 @@ def read_files(folder: int, program: str) -> tuple[bytes, bytes]:
     problems: list[str] = []
     found = [_read_file(file, folder, problems) for file in (MANIFEST, STATE)]
     if problems:
+        if found[0] and len(found[0]) <= _LARGEST[MANIFEST]:
+            # What is wrong with the one is no reason to keep silent about the other.
+            try:
+                read_manifest(found[0], name=program)
+            except ProgramBrokenError as error:
+                problems.extend(error.problems)
         pickles = sorted(one for one in os.listdir(folder) if _PICKLES.fullmatch(one))
         if pickles and not _mode(STATE, folder):
             problems.append(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
+import re
 import time
+from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -16,9 +18,10 @@ from dspy.utils.exceptions import LMError, LMTimeoutError, LMTransportError, is_
 
 from halflap.errors import ProgramFailedError
 from halflap.programs.answers import answer_key
-from halflap.programs.redirects import redirects_refused
+from halflap.programs.environment import environment_hidden
+from halflap.programs.redirects import NoAnswerError, redirects_refused
 from halflap.programs.running import RUNNING
-from halflap.programs.secrecy import redacted
+from halflap.programs.secrecy import redacted, without_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from halflap.programs.answers import Answers
     from halflap.programs.running import Running
 
-__all__ = ["SETTING", "Model", "current", "is_redirect", "is_timeout", "make_model"]
+__all__ = ["SETTING", "Model", "current", "is_timeout", "make_model"]
 
 SETTING: Final = "halflap_running"
 """Under which DSPy's settings hold the execution, for the threads that DSPy starts."""
@@ -36,6 +39,8 @@ _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 20.0
 _NO_KEY: Final = "none"
 """Sent to a server of one's own that wants no key: without any, the environment's key of a provider would be."""
+_HERE: Final = dict.fromkeys(("ollama", "ollama_chat"), "http://localhost:11434")
+"""Where models are that run on this machine and want no key, unless the configuration says otherwise."""
 _OF_THE_CLIENT: Final = {"api_key", "api_base", "base_url", "timeout"}
 
 
@@ -80,15 +85,15 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
                 found = await asyncio.to_thread(self.answers.stored, key)
         _count(key, hit=found is not None)
         if found is not None:
-            return copy.deepcopy(found)
+            return self._clean(copy.deepcopy(found))
         pauses = _pauses()
         while True:
             try:
-                with redirects_refused() as led:
-                    outputs = await super().acall(prompt, messages=messages, **settings)
+                with _guarded():
+                    outputs = self._clean(await super().acall(prompt, messages=messages, **settings))
                 break
             except LMError as error:
-                await asyncio.sleep(_pause(_led_elsewhere(error, led), pauses))
+                await asyncio.sleep(_pause(error, pauses))
         if self.answers is not None and key is not None:
             await asyncio.to_thread(self.answers.keep, key, outputs)
         return outputs
@@ -103,16 +108,16 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
             found = self.answers.recent(key) or self.answers.stored(key)
         _count(key, hit=found is not None)
         if found is not None:
-            return copy.deepcopy(found)
+            return self._clean(copy.deepcopy(found))
         pauses = _pauses()
         while True:
             try:
-                with redirects_refused() as led:
-                    outputs = super().__call__(prompt, messages=messages, **settings)
+                with _guarded():
+                    outputs = self._clean(super().__call__(prompt, messages=messages, **settings))
                 break
             except LMError as error:
                 try:
-                    pause = _pause(_led_elsewhere(error, led), pauses)
+                    pause = _pause(error, pauses)
                 except LMError:
                     if running is not None and running.trouble is None:
                         running.trouble = error
@@ -126,6 +131,10 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         if self.answers is not None and key is not None:
             self.answers.keep(key, outputs)
         return outputs
+
+    def _clean(self, outputs: Any) -> Any:
+        """Take the key out of an answer: what is not in it is neither kept, nor made a demo of, nor given to anybody."""
+        return without_key(outputs, self.kwargs.get("api_key"))
 
     def _key(self, prompt: Any, messages: Any, settings: Mapping[str, Any]) -> str | None:
         said = {**self.kwargs, **settings}
@@ -159,7 +168,12 @@ def _pauses() -> Iterator[float]:
 def _pause(error: LMError, pauses: Iterator[float]) -> float:
     """Say how long to wait before it is tried again, or raise: not what won't pass, nor past the end of the time."""
     pause = next(pauses, None)
-    if pause is None or not is_retryable_lm_error(error) or is_timeout(error) or is_redirect(error):
+    if (
+        pause is None
+        or not is_retryable_lm_error(error)
+        or is_timeout(error)
+        or isinstance(error, NoAnswerError)
+    ):
         raise error
     wanted = max(pause, error.retry_after or 0.0)
     running = current()
@@ -177,16 +191,18 @@ def is_timeout(error: BaseException) -> bool:
     )
 
 
-def _led_elsewhere(error: LMError, led: list[int]) -> LMError:
-    """Say it of an error that came of a redirection which was not followed."""
-    if led:
-        error.status = led[-1]
-    return error
-
-
-def is_redirect(error: LMError) -> bool:
-    """Say whether the address leads to another one, which it would again."""
-    return error.status is not None and 300 <= error.status < 400  # noqa: PLR2004  # all of HTTP's redirections
+@contextmanager
+def _guarded() -> Iterator[None]:
+    """Have nothing but the configuration say where a model is asked and with what; what leads elsewhere is an error."""
+    with environment_hidden(), redirects_refused() as refused:
+        try:
+            yield
+        except LMError as error:
+            if not refused:
+                raise
+            raise NoAnswerError(refused[-1]) from error
+    if refused:
+        raise NoAnswerError(refused[-1])
 
 
 def _ask_directly(address: str) -> None:
@@ -225,29 +241,48 @@ def _elsewhere(model: str) -> Iterator[str]:
 def make_model(name: str, config: LmConfig, timeout: float, answers: Answers | None) -> Model:
     """Make the model that the configuration names: nothing else, of the environment or of a file, says where to ask."""
     if config.api_base is None:
-        for variable in _elsewhere(config.model):
-            if os.environ.get(variable):
-                raise ProgramFailedError(
-                    name,
-                    f"the environment variable {variable} would send what the DSPy programs ask to another place than the "
-                    "configuration says. Put its value under `programs.lm.api_base`, or take it out of the environment "
-                    "that Halflap runs in.",
-                )
-    else:
-        _ask_directly(config.api_base)
+        _refuse_elsewhere(name, config)
+    provider = config.model.partition("/")[0]
+    api_base = config.api_base or _HERE.get(provider)
+    if api_base is not None:
+        _ask_directly(api_base)
+    elif config.api_key is None:
+        raise ProgramFailedError(
+            name,
+            f"there is no key for {config.model}, and none is taken from the environment. Say which one to send in the "
+            f"configuration file:\nprograms:\n  lm: {{model: {config.model}, api_key: '${{{_variable(provider)}}}'}}\n"
+            "For a server of your own that wants no key, say where it is under `programs.lm.api_base`.",
+        )
     settings: dict[str, Any] = {
         "timeout": config.timeout or timeout,
         # Servers of one's own have models that no table has; those that speak JSON at all can be held to a schema.
         "takes_schemas": config.adapter == "json" and config.api_base is not None,
+        "api_key": config.api_key or _NO_KEY,
     }
     for setting in ("temperature", "max_tokens"):
         if getattr(config, setting) is not None:
             settings[setting] = getattr(config, setting)
-    if config.api_key is not None or config.api_base is not None:
-        settings["api_key"] = config.api_key or _NO_KEY
     try:
-        return Model(answers, model=config.model, api_base=config.api_base, **settings)
+        with environment_hidden():
+            return Model(answers, model=config.model, api_base=api_base, **settings)
     except (LMError, TypeError, ValueError) as error:
         raise ProgramFailedError(
             name, f"DSPy cannot use the model of `programs.lm`: {redacted(str(error), config)}"
         ) from None
+
+
+def _refuse_elsewhere(name: str, config: LmConfig) -> None:
+    """Refuse an address of the environment rather than pass over it: whoever set it may not want the provider asked."""
+    for variable in _elsewhere(config.model):
+        if os.environ.get(variable):
+            raise ProgramFailedError(
+                name,
+                f"the environment variable {variable} names another place for {config.model} than the configuration does, and "
+                "would not be followed. Put its value under `programs.lm.api_base`, or take it out of the environment "
+                "that Halflap runs in.",
+            )
+
+
+def _variable(provider: str) -> str:
+    """Give the name that a provider's key usually has in the environment."""
+    return f"{re.sub(r'[^A-Z0-9]+', '_', provider.upper())}_API_KEY"

@@ -88,8 +88,19 @@ def parameters_of(module: Any, units: Mapping[int, Unit], problems: list[str]) -
                 f"`forward` takes `{parameter}`: a manifest names every input, so `forward` has to, too."
             )
             continue
-        parameters.append(Parameter(parameter.name, parameter.annotation, parameter.default))
+        annotation = parameter.annotation
+        if annotation is _NONE:
+            annotation = _type_of(parameter.name, units)
+        parameters.append(Parameter(parameter.name, annotation, parameter.default))
     return parameters
+
+
+def _type_of(name: str, units: Mapping[int, Unit]) -> Any:
+    """Give the type of the step's input that has the name of a parameter without one: it is most likely what goes there."""
+    found = [
+        unit.types[name] for unit in units.values() if any(one.name == name for one in unit.predictor.inputs)
+    ]
+    return found[0] if found else _NONE
 
 
 def _find_branches(module: Any, problems: list[str]) -> None:
@@ -109,9 +120,12 @@ def _read(function: Any) -> tuple[ast.Module, int] | None:
 def own_functions(module: Any) -> Iterator[tuple[str, Any]]:
     """Give what a module and those in it run, as far as it is not DSPy's."""
     for _, one in [("", module), *module.named_sub_modules()]:
-        if type(one).__module__.partition(".")[0] != "dspy":
-            for name in ("forward", "aforward"):
-                yield f"{type(one).__name__}.{name}", vars(type(one)).get(name)
+        own = [kind for kind in type(one).__mro__ if kind.__module__.partition(".")[0] != "dspy"]
+        for name in ("forward", "aforward"):
+            # What a class has from another of the user's own is the user's, too.
+            found = next((vars(kind)[name] for kind in own if name in vars(kind)), None)
+            if found is not None:
+                yield f"{type(one).__name__}.{name}", found
 
 
 def branches_in(function: Any, name: str) -> list[str]:

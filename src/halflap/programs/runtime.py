@@ -263,6 +263,8 @@ def import_dspy(name: str) -> None:
     """Load DSPy for a program of this name, or say what is missing. Takes seconds the first time: not on the loop."""
     # Else LiteLLM fetches its table of prices over the network when it is loaded.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # Else it takes keys and addresses from a file `.env` into the environment, of Halflap and of all that Halflap starts.
+    os.environ["LITELLM_MODE"] = "PRODUCTION"
     if find_spec("dspy") is None:
         raise ProgramFailedError(name, "running it needs the extra: pip install 'halflap[dspy]'.")
     try:

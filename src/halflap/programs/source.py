@@ -72,6 +72,7 @@ class DspyPrograms:
         call: Call,
         absorb: Callable[[Listing], Awaitable[None]],
         settle: Callable[[], Awaitable[None]],
+        absence: Callable[[str], str | None],
         policy: Policy,
         execution: ExecutionConfig,
         recorder: Recorder,
@@ -82,13 +83,15 @@ class DspyPrograms:
         self._absorb = absorb
         self._settle = settle
         """Has the servers listed, whose tools a program may call."""
+        self._absence = absence
+        """Says why a tool is not in the catalogue, or nothing if it is."""
         self._policy = policy
         self._execution = execution
         self._recorder = recorder
         self._shelf: Shelf | None = None
         self._held: dict[str, Loaded] = {}
         self._unbuilt: dict[str, tuple[str, str]] = {}
-        """What a reload could not build: the hash of its files as they were, and why."""
+        """What a reload could not build: the hash of its files as they were, and why; no reason if it was for want of tools."""
         self._made: dict[str | None, int] = {}
         """How many calls each run that is under way has made."""
         self._lock = asyncio.Lock()
@@ -140,22 +143,47 @@ class DspyPrograms:
         await self.look()
         return self._held
 
+    async def usable(self) -> tuple[Mapping[str, Loaded], dict[str, str]]:
+        """Give the programs that can be executed now, and say why others cannot, as `broken` does.
+
+        One whose tools are not in the catalogue is among the others for as long as they are not: nothing has to be done
+        to the program when they are.
+        """
+        broken = await self.broken()
+        return {name: one for name, one in self._held.items() if not self._lacking(one.stored)}, broken
+
     async def broken(self) -> dict[str, str]:
         """Say which folders cannot be used as they are now, and why; of one that is held, that it stays in use.
 
         What keeps all of them from being read stands under the name of the setting.
         """
         await self.look()
+        if any(self._lacking(one.stored) for one in self._held.values()):
+            # Of servers that nobody has asked yet, nothing is known.
+            await self._settle()
         problem = (self._shelf or Shelf()).problem
-        return {**({"programs.root": problem} if problem else {}), **self._broken()}
+        lacking = {name: told for name, one in self._held.items() if (told := self._lacking(one.stored))}
+        return {**({"programs.root": problem} if problem else {}), **lacking, **self._broken()}
+
+    def _lacking(self, stored: Stored) -> str:
+        """Say which tools of a program are not in the catalogue now, and why."""
+        missing = {name: told for name in tools_of(stored) if (told := self._absence(name)) is not None}
+        named = ", ".join(f"{name} ({told})" for name, told in missing.items())
+        return (
+            f"it uses tools that are not in the catalogue: {named}. `halflap list` says which there are."
+            if named
+            else ""
+        )
 
     def _broken(self) -> dict[str, str]:
         shelf = self._shelf or Shelf()
         # Files that have changed since may be in order: nobody has tried.
         unbuilt = {
-            name: why
+            name: told
             for name, (tried, why) in self._unbuilt.items()
-            if name in shelf.programs and shelf.programs[name].source_hash == tried
+            if name in shelf.programs
+            and shelf.programs[name].source_hash == tried
+            and (told := why or self._lacking(shelf.programs[name]))
         }
         return {name: f"{why}{self._still(name)}" for name, why in {**shelf.broken, **unbuilt}.items()}
 
@@ -203,6 +231,10 @@ class DspyPrograms:
             stored = shelf.programs[name]
             if tools_of(stored):
                 await self._settle()
+            lacking = self._lacking(stored)
+            if lacking:
+                self._unbuilt[name] = stored.source_hash, ""
+                raise ProgramBrokenError(name, [f"{lacking}{self._still(name)}"])
             try:
                 await asyncio.to_thread(self._build, stored)
             except (ProgramBrokenError, ProgramFailedError) as error:

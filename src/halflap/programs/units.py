@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,11 +54,19 @@ def find_units(
         if id(one) in units:
             continue
         said = _name(path) or name
-        kind = _KINDS.get(type(one))
-        if kind is None:
+        base = _base_of(one)
+        if base is None:
             problems.append(
                 f"`{path or type(one).__name__}` is a {type(one).__name__}: a manifest has {', '.join(_KINDS.values())}, "
                 "and no other kind of step."
+            )
+            continue
+        kind = _KINDS[base]
+        own = _own_code(type(one), base)
+        if own:
+            problems.append(
+                f"{f'`{path}`' if path else 'it'} is a {type(one).__name__}, a {kind} with code of its own ({', '.join(own)}): a "
+                f"manifest has {kind} as it is in DSPy. Make it a dspy.Module that has a dspy.{kind} as an attribute, and calls it."
             )
             continue
         while said in names:
@@ -69,13 +78,41 @@ def find_units(
     return units
 
 
+def _base_of(module: Any) -> type | None:
+    """Give the step of DSPy's that a module is, or that its class is made from by whoever wrote it."""
+    if _is_of_dspy(type(module)):
+        return type(module) if type(module) in _KINDS else None
+    return next((base for base in _KINDS if isinstance(module, base)), None)
+
+
+def _is_of_dspy(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "dspy"
+
+
+def _own_code(kind: type, base: type) -> list[str]:
+    """Give what a class does otherwise than the step that it is made from. How it is made shows in what it is then."""
+    own = kind.__mro__[: kind.__mro__.index(base)]
+    return [
+        f"`{name}`{_line(value)}"
+        for one in own
+        if not _is_of_dspy(one)
+        for name, value in vars(one).items()
+        if name != "__init__" and (inspect.isroutine(value) or isinstance(value, property))
+    ]
+
+
+def _line(function: Any) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+    return "" if code is None else f", line {code.co_firstlineno}"
+
+
 def _name(path: str) -> str:
     return re.sub(r"\W+", "_", path).strip("_").lower()
 
 
 def _modules(module: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Give the steps within a module: those of DSPy's, and of modules of the user's own what is in them."""
-    if type(module) in _KINDS or type(module).__module__.partition(".")[0] == "dspy":
+    if _base_of(module) is not None or _is_of_dspy(type(module)):
         yield path, module
         return
     for name, value in vars(module).items():

@@ -88,8 +88,7 @@ def dspy_family(gateway: Gateway) -> list[FrontTool]:
         return (await gateway.execute_dspy(name, inputs, caller.on_behalf(word))).answer(name)
 
     async def list_programs(_arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
-        found = await gateway.dspy()
-        programs, broken = await found.programs(), await found.broken()
+        programs, broken = await (await gateway.dspy()).usable()
         return {
             "programs": [one.described() for one in programs.values()],
             "total_count": len(programs),
