@@ -5,11 +5,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from halflap.graph.addresses import Addresses
 from halflap.graph.edge import path_text
-from halflap.graph.paging import is_always_there, keeps_its_cursor, last_page
+from halflap.graph.paging import (
+    is_always_there,
+    keeps_its_cursor,
+    last_page,
+    may_hold_address,
+    takes_address,
+)
 from halflap.graph.refusals import Refusals
 from halflap.graph.syntax import Names, around, assign, attribute, call, constant, into, load, put, store
-from halflap.graph.turning import turning_of
+from halflap.graph.turning import kinds_of, turning_of
+from halflap.graph.workflow import slot_text
 from halflap.schema import visible
 from halflap.schema.stub.names import is_name
 
@@ -41,6 +49,7 @@ class Functions:
         self._own: dict[str, str] = {}
         """The function of each step that has one."""
         self._refusals = Refusals(workflow, loops, names)
+        self._addresses = Addresses(names)
 
     def call(self, task: Task, arguments: dict[str, ast.expr]) -> ast.expr:
         """Write the call of a step."""
@@ -61,7 +70,8 @@ class Functions:
             for one in tasks
         ]
         most = [assign(self._most_pages, constant(_MOST_PAGES)), self._keep_function()]
-        return [*(most if any(one.paginates for one in tasks) else ()), *self._refusals.written(), *made]
+        paging = [*most, *self._addresses.written()] if any(one.paginates for one in tasks) else []
+        return [*paging, *self._refusals.written(), *made]
 
     def _checked_function(self, task: Task, function: str) -> ast.stmt:
         given = {name: self._names.make(name) for name in self._arguments.names(task)}
@@ -91,25 +101,32 @@ class Functions:
         )
         given = {name: names.make(name) for name in self._arguments.names(task)}
         first = {name: load(one) for name, one in given.items()}
-        again = first | {task.paginates.target[0].key: load(cursor)}
-        path = task.paginates.source
+        again = _with(first, task.paginates.target, load(cursor))
+        path, tool = task.paginates.source, visible(task.ports.tool, _LONGEST)
         last = last_page(task.ports, path)
         # What leads on, and what says whether it does: of the whole they are as on the last page.
         turned = [self._keep(whole, path, load(cursor))]
         if last is not None:
             turned.append(self._keep(whole, last[0], self._got(task, page, last[0])))
         empty = _all([ast.UnaryOp(ast.Not(), self._items(task, array, page)) for array in task.collects])
-        same = ast.Compare(load(cursor), [ast.Eq()], [load(asked)])
-        ends = empty if keeps_its_cursor(path) else same
-        if is_always_there(path):
+        newest = ast.Subscript(load(asked), ast.UnaryOp(ast.USub(), ast.Constant(1)), ast.Load())
+        same = ast.Compare(load(cursor), [ast.Eq()], [newest])
+        ends: ast.expr = ast.BoolOp(ast.And(), [same, empty])
+        if keeps_its_cursor(path):
+            ends = empty
+        elif is_always_there(path):
             ends = ast.BoolOp(ast.Or(), [same, empty])
-        message = f"{visible(task.ports.tool, _LONGEST)} has more pages than {self._most_pages} allows."
+        again_told = (
+            f"{tool} gave the same {visible(path_text(path), _LONGEST)} again: its pages would never end."
+        )
+        repeats = ast.If(ast.Compare(load(cursor), [ast.In()], [load(asked)]), [_raise(again_told)], [])
         loop = ast.For(
             store(turn),
             call("range", load(self._most_pages)),
             [
                 ast.If(ast.UnaryOp(ast.Not(), load(cursor)), [ast.Break()], []),
-                assign(asked, load(cursor)),
+                *([] if keeps_its_cursor(path) else [repeats]),
+                ast.Expr(call(attribute(load(asked), "append"), load(cursor))),
                 assign(page, ast.Await(_tool_call(task.ports.tool, again))),
                 *self._refusals.check(task, page),
                 *(one for array in task.collects for one in self._grow(task, array, whole, page)),
@@ -122,9 +139,10 @@ class Functions:
         body = [
             assign(whole, ast.Await(_tool_call(task.ports.tool, first))),
             *self._refusals.check(task, whole),
+            assign(asked, ast.List([], ast.Load())),
             *self._next(task, whole, cursor, last),
             loop,
-            ast.If(load(cursor), [ast.Raise(call("ValueError", constant(message)))], []),
+            ast.If(load(cursor), [_raise(f"{tool} has more pages than {self._most_pages} allows.")], []),
             *self._whole(task, whole),
             ast.Return(load(whole)),
         ]
@@ -137,42 +155,41 @@ class Functions:
         (array,) = task.collects
         path, tool = task.paginates.source, visible(task.ports.tool, _LONGEST)
         so_far = call("len", self._items(task, array, whole))
-        number: ast.expr = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
-        own = self._names.make("first") if turning.own and turning.by == "pages" else ""
-        if own:
-            number = ast.BinOp(ast.BinOp(load(own), ast.Add(), load(turn)), ast.Add(), constant(1))
+        own = self._names.make("first") if turning.own else ""
         first = {name: load(one) for name, one in given.items()}
-        last = self._names.make("last") if turning.by == "last" else ""
-        following = {"items": so_far, "pages": number, "last": load(last)}[turning.by]
-        again = first | {task.paginates.target[0].key: following}
+        at = self._names.make("last" if turning.by == "last" else "at")
+        begin = _from(
+            so_far if turning.by == "items" else ast.BinOp(load(turn), ast.Add(), constant(1)), turning, own
+        )
+        again = _with(first, task.paginates.target, load(at))
+        goes_on = list(self._last(task, turning, before, at)) if turning.by == "last" else [assign(at, begin)]
+        if turning.by != "last" and may_hold_address(task.ports, path):
+            goes_on += self._addresses.number(total, task.paginates.target[-1].key, at)
         done = so_far if turning.tells == "items" else ast.BinOp(load(turn), ast.Add(), constant(1))
         told = ast.Compare(load(total), [ast.IsNot()], [constant(None)])
         ends: ast.expr = ast.BoolOp(ast.And(), [told, ast.Compare(done, [ast.GtE()], [load(total)])])
-        if turning.tells == "more":
-            ends = ast.UnaryOp(ast.Not(), load(total))
+        if turning.tells in {"more", "last"}:
+            ends = load(total) if turning.tells == "last" else ast.UnaryOp(ast.Not(), load(total))
         same = ast.Compare(self._items(task, array, page), [ast.Eq()], [load(before)])
         yield assign(whole, ast.Await(_tool_call(task.ports.tool, first)))
         yield from self._refusals.check(task, whole)
         yield assign(page, load(whole))
         yield assign(total, self._got(task, page, path))
-        if own:
-            # Whether pages are counted from 0 or from 1, the first one says.
-            yield assign(own, self._got(task, page, turning.own))
-            unsaid = ast.Compare(load(own), [ast.Is()], [constant(None)])
-            yield ast.If(unsaid, [assign(own, constant(turning.first))], [])
+        yield from self._first(task, turning, page, own)
         yield ast.For(
             store(turn),
             call("range", load(self._most_pages)),
             [
                 assign(before, self._items(task, array, page)),
                 ast.If(ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), load(before)), ends]), [ast.Break()], []),
-                *(self._last(task, turning, before, last) if last else ()),
+                *goes_on,
                 assign(page, ast.Await(_tool_call(task.ports.tool, again))),
                 *self._refusals.check(task, page),
                 ast.If(same, [_raise(f"{tool} returned the same page again.")], []),
+                *([] if turning.is_first_known else [self._refuse_overlap(task, page, before)]),
                 *self._grow(task, array, whole, page),
                 assign(total, self._got(task, page, path)),
-                *([self._keep(whole, path, load(total))] if turning.tells == "more" else ()),
+                *([self._keep(whole, path, load(total))] if turning.tells in {"more", "last"} else ()),
             ],
             [_raise(f"{tool} has more pages than {self._most_pages} allows.")],
         )
@@ -187,12 +204,16 @@ class Functions:
         tool = visible(task.ports.tool, _LONGEST)
         first = {name: load(one) for name, one in given.items()}
         so_far = call("len", self._items(task, array, whole))
-        number = ast.BinOp(load(turn), ast.Add(), constant(turning.first + 1))
-        again = first | {task.paginates.target[0].key: so_far if turning.by == "items" else number}
+        own = self._names.make("first") if turning.own else ""
+        begin = _from(
+            so_far if turning.by == "items" else ast.BinOp(load(turn), ast.Add(), constant(1)), turning, own
+        )
+        again = _with(first, task.paginates.target, begin)
         fewer = ast.Compare(call("len", load(before)), [ast.Lt()], [load(full)])
         yield assign(whole, ast.Await(_tool_call(task.ports.tool, first)))
         yield from self._refusals.check(task, whole)
         yield assign(page, load(whole))
+        yield from self._first(task, turning, page, own)
         yield assign(full, so_far if turning.size is None else constant(turning.size))
         yield ast.For(
             store(turn),
@@ -210,12 +231,31 @@ class Functions:
                     [ast.Break()],
                     [],
                 ),
+                *([] if turning.is_first_known else [self._refuse_overlap(task, page, before)]),
                 *self._grow(task, array, whole, page),
             ],
             [_raise(f"{tool} has more pages than {self._most_pages} allows.")],
         )
         yield from self._whole(task, whole)
         yield ast.Return(load(whole))
+
+    def _first(self, task: Task, turning: Turning, page: str, own: str) -> Iterator[ast.stmt]:
+        """Write from which number is counted where the first page says it: from 0, or from 1."""
+        if own:
+            yield assign(own, self._got(task, page, turning.own))
+            unsaid = ast.Compare(load(own), [ast.Is()], [constant(None)])
+            yield ast.If(unsaid, [assign(own, constant(turning.first))], [])
+
+    def _refuse_overlap(self, task: Task, page: str, before: str) -> ast.stmt:
+        """Write that it is an error if a page begins with the item that the one before ended with."""
+        (array,) = task.collects
+        items = self._items(task, array, page)
+        newest = ast.Subscript(load(before), ast.UnaryOp(ast.USub(), ast.Constant(1)), ast.Load())
+        start = ast.Subscript(items, ast.Slice(None, ast.Constant(1)), ast.Load())
+        same = ast.Compare(start, [ast.Eq()], [ast.List([newest], ast.Load())])
+        tool = visible(task.ports.tool, _LONGEST)
+        slot = visible(slot_text(task.paginates.target) if task.paginates else "", _LONGEST)
+        return ast.If(same, [_raise(f"{tool} returned an item again: its {slot} may count from 1.")], [])
 
     def _last(self, task: Task, turning: Turning, items: str, last: str) -> Iterator[ast.stmt]:
         """Set what the next page begins after: the id of the last item."""
@@ -268,7 +308,17 @@ class Functions:
     def _next(self, task: Task, page: str, cursor: str, last: tuple[Path, bool] | None) -> Iterator[ast.stmt]:
         """Set the cursor to what leads on from a page: to nothing where the page says that it is the last."""
         assert task.paginates is not None, "it has pages"
-        yield assign(cursor, self._got(task, page, task.paginates.source))
+        path, target = task.paginates.source, task.paginates.target
+        yield assign(cursor, self._got(task, page, path))
+        if may_hold_address(task.ports, path) and not takes_address(target):
+            tool = visible(task.ports.tool, _LONGEST)
+            whole = target[-1].key.casefold() in {"next", "continue"}
+            yield from self._addresses.resolve(tool, cursor, target[-1].key, may_be_whole=whole)
+        place = next((one for one in task.ports.told if one.path == path), None)
+        if place is not None and kinds_of(place.type) <= {"integer", "number"}:
+            # As none, some write -1.
+            below = ast.Compare(ast.BoolOp(ast.Or(), [load(cursor), constant(0)]), [ast.Lt()], [constant(0)])
+            yield ast.If(below, [assign(cursor, constant(None))], [])
         if last is not None:
             says = ast.Compare(self._got(task, page, last[0]), [ast.Is()], [constant(last[1])])
             yield ast.If(says, [assign(cursor, constant(None))], [])
@@ -308,6 +358,23 @@ def _tool_call(tool: str, arguments: dict[str, ast.expr]) -> ast.expr:
     if is_name(tool) and tool not in Names.OWN:
         return ast.Call(load(tool), [], named)
     return ast.Call(load("call_tool"), [constant(tool)], named)
+
+
+def _with(arguments: Mapping[str, ast.expr], target: Path, value: ast.expr) -> dict[str, ast.expr]:
+    """Give arguments with a value at a slot: in an object, beside what that has."""
+    name = target[0].key
+    if len(target) == 1:
+        return {**arguments, name: value}
+    known = arguments.get(name)
+    keys: list[ast.expr | None] = [*([None] if known is not None else []), ast.Constant(target[1].key)]
+    return {**arguments, name: ast.Dict(keys, [*([known] if known is not None else []), value])}
+
+
+def _from(count: ast.expr, turning: Turning, own: str = "") -> ast.expr:
+    """Write a number of pages or items, counted from that of the first one."""
+    if own:
+        return ast.BinOp(load(own), ast.Add(), count)
+    return ast.BinOp(count, ast.Add(), constant(turning.first)) if turning.first else count
 
 
 def _raise(message: str) -> ast.stmt:

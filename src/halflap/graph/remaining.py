@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from halflap.graph.edge import key
 from halflap.graph.node import PAGE_SLOTS
-from halflap.graph.paging import last_page, leads_on, says_last, says_more
+from halflap.graph.onward import leads_on, may_turn
+from halflap.graph.paging import last_page, says_last, says_more
 from halflap.graph.ports import is_boolean
 from halflap.graph.turning import (
     LEFT,
@@ -94,7 +96,7 @@ def _lists(ports: Ports) -> bool:
 def asks_for_a_part(parameter: str) -> bool:
     """Say whether a parameter says which part of a list is wanted."""
     name = phrase(words_of(parameter))
-    return name in PAGE_SLOTS or name in _SIZES
+    return name in PAGE_SLOTS or name in _SIZES or may_turn((key(parameter),))
 
 
 def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
@@ -117,11 +119,11 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
         said = _said(place, name, may_be_of_things=not lists)
         if said is not None:
             yield More(said, place.path)
-        elif leads_on(name) and (is_paged or name != "next") and _may_lead(place, name):
+        elif leads_on(place.path) and (is_paged or name != "next") and _may_lead(place, name):
             yield More("next", place.path)
         elif told_by(place) == "pages" and (is_paged or name != "page"):
             yield More("pages", place.path)
-        elif len(arrays) == 1 and _counts(place, name, is_paged=is_paged or is_value):
+        elif len(arrays) == 1 and _counts(place, name, arrays, is_paged=is_paged or is_value):
             yield More("total", place.path, arrays[0])
 
 
@@ -145,7 +147,7 @@ def _may_lead(place: Place, name: str) -> bool:
     return kinds_of(place.type) <= (_PLAIN | {"object"} if name.endswith("key") else _PLAIN)
 
 
-def _counts(place: Place, name: str, *, is_paged: bool) -> bool:
+def _counts(place: Place, name: str, arrays: tuple[Path, ...], *, is_paged: bool) -> bool:
     if kinds_of(place.type) - {"integer", "number"}:
         return False
-    return (told_by(place) == "items" or name == "count") and (is_paged or name in _CERTAIN)
+    return (told_by(place, arrays) == "items" or name == "count") and (is_paged or name in _CERTAIN)
