@@ -185,6 +185,11 @@ STYLES = {
         nullable(links=object_of({"prev": TEXT, "next": TEXT})),
         lambda page: {"links": {"prev": None, "next": address("page[after]", page.cursor)}},
     ),
+    "json api, shortened": of_cursor(
+        "cursor",
+        nullable(links=object_of({"next": TEXT})),
+        lambda page: {"links": {"next": address("page[cursor]", page.cursor)}},
+    ),
     "rest cursor": of_cursor(
         "cursor",
         nullable(next=TEXT, previous=TEXT),
