@@ -231,6 +231,7 @@ class TestWhatLeadsNowhere:
             ("url", rows(next_url=NEXT), {"next_url": "https://x?page=2"}),
             ("before", rows(paging={"type": "object", "properties": {"next": NEXT, "previous": NEXT}}), {"paging": {"next": "b", "previous": "a"}}),
             ("", rows(paging_state=NEXT), {"paging_state": "x"}),
+            ("", rows(paging={"type": "object", "properties": {"previous": NEXT}}), {"paging": {"previous": "x"}}),
             ("", rows(_links={"type": "object", "properties": {"next": {"type": "object", "properties": {"href": NEXT}}}}), {"_links": {"next": {"href": "/x?page=2"}}}),
         ],
     )  # fmt: skip
@@ -238,6 +239,19 @@ class TestWhatLeadsNowhere:
         with pytest.raises(ValueError, match=r"list_gizmos says by .* there is more"):
             played(takes, gives, lambda **_: {"rows": ALL[:3], **more})
         assert played(takes, gives, lambda **_: {"rows": ALL}).value == EVERY
+
+    def test_whatever_leads_back_beside_what_leads_on_is_no_more(self) -> None:
+        gives = rows(cursors={"type": "object", "properties": {"previous": NEXT, "next": NEXT}})
+        came = {"rows": ALL, "cursors": {"previous": "a", "next": None}}
+        assert played("", gives, lambda: came).value == EVERY
+
+    def test_a_first_page_without_what_tells_of_pages_is_followed_by_others(self) -> None:
+        def answer(offset: int = 0) -> Any:
+            page = {"rows": ALL[offset : offset + 3]}
+            return {**page, "meta": {"is_last": offset == 6}} if offset else page
+
+        gives = rows(meta={"type": "object", "properties": {"is_last": {"type": "boolean"}}})
+        assert played("offset:integer", gives, answer).value == EVERY
 
     def test_an_address_without_the_parameter_is_told(self) -> None:
         gives = rows(_links={"type": "object", "properties": {"next": NEXT}})

@@ -22,7 +22,7 @@ def decoded(text):
     data = first.encode()
     for part in rest:
         try:
-            data += bytes([int(part[:2], 16)]) + part[2:].encode()
+            data += bytes.fromhex(part[:2] or '%') + part[2:].encode()
         except ValueError:
             data += ('%' + part).encode()
     return data.decode('utf-8', 'replace')

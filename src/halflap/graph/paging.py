@@ -137,7 +137,7 @@ def _link(path: Path, own: Words, one: _Taken, said: Said) -> Link:
 def may_hold_address(ports: Ports, cursor: Path) -> bool:
     """Say whether what leads on may be the address of the next page, which has the parameter of the next call in it."""
     place = next((one for one in ports.told if one.path == cursor), None)
-    return place is not None and is_address(cursor) and "string" in kinds_of(place.type)
+    return place is not None and is_address(cursor) and not kinds_of(place.type).isdisjoint({"string", "any"})
 
 
 def takes_address(target: Path) -> bool:

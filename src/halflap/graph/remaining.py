@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.graph.edge import key
 from halflap.graph.node import PAGE_SLOTS
-from halflap.graph.onward import leads_on, may_turn
+from halflap.graph.onward import given, leads_on, may_turn
 from halflap.graph.paging import last_page, says_last, says_more
 from halflap.graph.ports import is_boolean
 from halflap.graph.turning import (
@@ -109,6 +109,7 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
     is_paged = any(asks_for_a_part(one.path[0].key) for one in ports.slots) or bool(beside & _OF_PAGES)
     is_paged = is_paged or any(_is_next_of_page(one.path) for one in ports.told)
     lists = is_paged or _lists(ports)
+    only_back = not any(_leads(one.path) > 0 for one in ports.told)
     for place in ports.told:
         if not place.path or any(step.kind != "key" for step in place.path):
             continue
@@ -120,6 +121,9 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
         if said is not None:
             yield More(said, place.path)
         elif leads_on(place.path) and (is_paged or name != "next") and _may_lead(place, name):
+            yield More("next", place.path)
+        elif only_back and _leads(place.path) < 0 and _may_lead(place, name):
+            # The first call began at the end, then.
             yield More("next", place.path)
         elif told_by(place) == "pages" and (is_paged or name != "page"):
             yield More("pages", place.path)
@@ -140,6 +144,12 @@ def _is_next_of_page(path: Path) -> bool:
     """Say whether something is the `next` of what tells about pages: `meta.cursor.next`."""
     said = [phrase(words_of(one.key)) for one in path[-2:]]
     return len(said) > 1 and said[1] == "next" and is_of_page(path[:-1], ((),))
+
+
+def _leads(path: Path) -> int:
+    """Say which way something leads from page to page, if it does: on or back."""
+    said = given(path) if path and all(step.kind == "key" for step in path) else None
+    return said.way if said is not None and said.of_pages else 0
 
 
 def _may_lead(place: Place, name: str) -> bool:
