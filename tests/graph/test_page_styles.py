@@ -276,6 +276,22 @@ STYLES = {
         lambda given: int(given.get("starting_after", "-1")) + 1,
         lambda page: {"gizmos": page.items, "has_more": page.following is not None},
     ),
+    "beside another list": of_number(
+        "offset",
+        nullable(total=NUMBER, warnings={"type": "array", "items": {"type": "string"}}),
+        lambda page: {"total": page.total, "warnings": ["slow"]},
+        counts=True,
+    ),
+    "the cursor of the last item": Style(
+        "after",
+        "first:integer after",
+        {"type": "object", "properties": {"edges": {"type": "array", "items": object_of({"gizmo_id": {"type": "string"}, "cursor": {"type": "string"}})}, "pageInfo": object_of({"hasNextPage": FLAG})}},
+        lambda given: read(given.get("after")),
+        lambda page: {
+            "edges": [{**one, "cursor": f"ä+{int(one['gizmo_id']) + 1}"} for one in page.items],
+            "pageInfo": {"hasNextPage": page.following is not None},
+        },
+    ),
     "a negative cursor": Style(
         "cursor",
         "cursor:integer",

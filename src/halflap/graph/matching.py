@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.edge import EACH
 from halflap.graph.effects import seems_to_change
+from halflap.graph.listed import only_list
 from halflap.graph.remaining import asks_for_a_part
 from halflap.graph.subject import subject_of
 from halflap.graph.supply import names_a_thing
-from halflap.graph.turning import only_list
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Axis, Match
 from halflap.graph.written import Written

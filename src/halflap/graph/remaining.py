@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halflap.graph.edge import key
+from halflap.graph.listed import main_list, only_list, outer_arrays
 from halflap.graph.node import PAGE_SLOTS
 from halflap.graph.onward import given, leads_on, may_turn
 from halflap.graph.paging import last_page, says_last, says_more
@@ -15,8 +16,6 @@ from halflap.graph.turning import (
     is_of_page,
     is_ranked,
     kinds_of,
-    only_list,
-    outer_arrays,
     size_of,
     told_by,
     turning_of,
@@ -74,7 +73,7 @@ def more_of(ports: Ports, cursor: Link | None) -> tuple[More, ...]:
     kept = {cursor.source} if turning is not None else {last[0]} if last is not None else set()
     if turning is not None and turning.tells == "items":
         found = [
-            More("total", cursor.source, arrays[0]),
+            More("total", cursor.source, main_list(ports) or ()),
             *(one for one in found if one.path != cursor.source),
         ]
     return tuple(one for one in found if one.kind == "total" or (one.path in kept and one.kind != "pages"))
@@ -108,7 +107,7 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
     }
     is_paged = any(asks_for_a_part(one.path[0].key) for one in ports.slots) or bool(beside & _OF_PAGES)
     is_paged = is_paged or any(_is_next_of_page(one.path) for one in ports.told)
-    lists = is_paged or _lists(ports)
+    lists, main = is_paged or _lists(ports), main_list(ports)
     only_back = not any(_leads(one.path) > 0 for one in ports.told)
     for place in ports.told:
         if not place.path or any(step.kind != "key" for step in place.path):
@@ -127,8 +126,8 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
             yield More("next", place.path)
         elif told_by(place) == "pages" and (is_paged or name != "page"):
             yield More("pages", place.path)
-        elif len(arrays) == 1 and _counts(place, name, arrays, is_paged=is_paged or is_value):
-            yield More("total", place.path, arrays[0])
+        elif main is not None and _counts(place, name, arrays, is_paged=is_paged or is_value):
+            yield More("total", place.path, main)
 
 
 def _said(place: Place, name: str, *, may_be_of_things: bool) -> Literal["yes", "no", "left"] | None:

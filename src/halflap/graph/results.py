@@ -39,9 +39,11 @@ class Results:
         return call(attribute(inner, "get"), constant(path[-1].key))
 
     def items(self, task: Task, array: Path, value: str) -> ast.expr:
+        """Write a list of a result: an empty one, where there is none."""
         return into(load(value), array, (), self._loops.presence(task.id), empty=ast.List([], ast.Load()))
 
     def grow(self, task: Task, array: Path, whole: str, page: str) -> Iterator[ast.stmt]:
+        """Write that the items of a page are put behind those that there are."""
         presence = self._loops.presence(task.id)
         parts = [self.items(task, array, one) for one in (whole, page)]
         if not array:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from halflap.graph.edge import Evidence, Link, key
+from halflap.graph.listed import main_list, only_list, outer_arrays
 from halflap.graph.onward import given, is_address, is_beginning, is_last_seen, own_words
 from halflap.graph.ports import is_boolean
 from halflap.graph.subject import subject_of
@@ -31,8 +32,6 @@ __all__ = [
     "is_paging_object",
     "is_ranked",
     "kinds_of",
-    "only_list",
-    "outer_arrays",
     "size_of",
     "told_by",
     "turning_of",
@@ -66,7 +65,7 @@ _OWN_NUMBERS = _NUMBERS | {"current page", "number"}
 """What a page calls its own number."""
 _OWN_BEGINNINGS = frozenset({"start", "from", "start index", "offset", "start at", "skip"})
 """What a page calls the number of its first item."""
-_IDS = {("id",), ("uuid",), ("reference",), ("key",), ("number",)}
+_IDS = {("cursor",), ("id",), ("uuid",), ("reference",), ("key",), ("number",)}
 """How what an item is known by ends."""
 _COUNTED = frozenset(
     {
@@ -155,7 +154,7 @@ def counted_pages(ports: Ports) -> list[Link]:
     if not slots:
         # So it is with most tools.
         return []
-    if len(outer_arrays(ports)) == 1:
+    if main_list(ports) is not None:
         for slot in slots:
             for place in ports.told:
                 if turning_of(ports, place.path, slot.path) is not None:
@@ -174,8 +173,10 @@ def counted_pages(ports: Ports) -> list[Link]:
 def collected(ports: Ports, link: Link) -> tuple[Path, ...]:
     """Give the lists that grow page by page."""
     turning = turning_of(ports, link.source, link.target)
-    guessed = turning is not None and turning.tells == "nothing"
-    return (link.source,) if guessed else outer_arrays(ports)
+    if turning is None:
+        return outer_arrays(ports)
+    items = link.source if turning.tells == "nothing" else main_list(ports)
+    return () if items is None else (items,)
 
 
 def turning_of(ports: Ports, source: Path, target: Path) -> Turning | None:
@@ -265,7 +266,7 @@ def _first(slot: Slot) -> int | None:
 
 def _own_number(ports: Ports, names: frozenset[str]) -> Path:
     """Give where a page says its own number, under one of these names, beside its list or around it."""
-    array = (only_list(ports) or (),)
+    array = (main_list(ports) or (),)
     found = [
         one.path
         for one in ports.told
@@ -302,17 +303,6 @@ def _guessed(ports: Ports, slot: Slot, items: Path) -> Turning | None:
         # Whoever began with another number would lose a page, and nobody would notice.
         return None
     return replace(_counted(ports, slot, by, "nothing"), size=None if size is None else size[1])
-
-
-def only_list(ports: Ports) -> Path | None:
-    """Give the one list that a tool returns, or that its result is."""
-    arrays = outer_arrays(ports)
-    if arrays:
-        return arrays[0] if len(arrays) == 1 else None
-    is_root = any(one.path for one in ports.places) and all(
-        one.path[0].kind == "each" for one in ports.places if one.path
-    )
-    return () if is_root else None
 
 
 def told_by(place: Place, arrays: tuple[Path, ...] = ()) -> Literal["items", "pages", "more", "last"] | None:
@@ -359,16 +349,19 @@ def _by(ports: Ports, slot: Slot) -> Literal["items", "pages"] | None:
 
 def _last(ports: Ports, slot: Slot) -> Path:
     """Give where the items have the id that a slot takes: `id`, or the only id, or that of what the tool lists."""
-    arrays = outer_arrays(ports)
-    if not is_last_seen(slot.path) or len(arrays) != 1:
+    items = main_list(ports) if is_last_seen(slot.path) else None
+    if items is None:
         return ()
-    size = len(arrays[0]) + 2
+    size = len(items) + 2
     ids = {
         words_of(one.path[-1].key): one.path
         for one in ports.places
-        if len(one.path) == size and one.path[:-2] == arrays[0] and one.path[-1].kind == "key"
+        if len(one.path) == size and one.path[:-2] == items and one.path[-1].kind == "key"
         if words_of(one.path[-1].key)[-1:] in _IDS and kinds_of(one.type) & kinds_of(slot.type)
     }
+    if ("cursor",) in ids:
+        # Each item has where the next begins.
+        return ids["cursor",]
     if any(said[-1] == "id" for said in ids):
         ids = {said: path for said, path in ids.items() if said[-1] == "id"}
     own = [path for said, path in ids.items() if len(ids) == 1 or said == ("id",)]
@@ -380,16 +373,6 @@ def _last(ports: Ports, slot: Slot) -> Path:
 def kinds_of(kind: Type) -> set[str]:
     """Give what a value may be, if it is not null."""
     return {str(one.kind) for one in kind.members or (kind,)} - {"null"}
-
-
-def outer_arrays(ports: Ports) -> tuple[Path, ...]:
-    """Give the outermost arrays of what a tool returns."""
-    found: dict[Path, None] = {}
-    for place in ports.places:
-        first = next((at for at, step in enumerate(place.path) if step.kind != "key"), None)
-        if first and place.path[first].kind == "each":
-            found[place.path[:first]] = None
-    return tuple(found)
 
 
 def _name(path: Path) -> str:
