@@ -284,6 +284,13 @@ def test_a_last_item_without_an_id_is_told() -> None:
         played("starting_after", gives, lambda **_: {"data": [{}], "has_more": True})
 
 
+def test_a_total_counts_the_list_that_is_asked_for_and_not_one_beside_it() -> None:
+    gives = {"gizmos": [{"gizmo_id": str}], "warnings": [str], "total": int}
+    with pytest.raises(ValueError, match="list_gizmos returned 5 of 7"):
+        played("limit:integer", gives, lambda: {"gizmos": ALL, "warnings": [""] * 9, "total": 7})
+    assert played("limit:integer", gives, lambda: {"gizmos": ALL, "warnings": [], "total": 5}).value == EVERY
+
+
 def test_the_sum_of_a_bill_counts_nothing() -> None:
     gives = {"gizmos": [{"gizmo_id": str}], "total": int}
     assert played("", gives, lambda: {"gizmos": ALL, "total": 3990}).value == EVERY

@@ -168,9 +168,22 @@ class TestPages:
         assert told["next_cursor"] is None
         assert told[flag] is last
 
-    def test_a_cursor_that_stays_as_it_is_leads_nowhere(self) -> None:
-        made = played(paged(), lambda cursor="": {"items": [{"gizmo_id": cursor + "a"}], "next_cursor": "z"})
-        assert made.value == ["a", "za"]
+    def test_a_cursor_that_stays_as_it_is_would_never_end(self) -> None:
+        with pytest.raises(ValueError, match="gave the same next_cursor again"):
+            played(paged(), lambda cursor="": {"items": [{"gizmo_id": cursor + "a"}], "next_cursor": "z"})
+
+    def test_cursors_that_lead_round_and_round_would_never_end(self) -> None:
+        def pages(cursor: str = "a") -> dict[str, Any]:
+            return {"items": [{"gizmo_id": cursor}], "next_cursor": "b" if cursor == "c" else "c"}
+
+        with pytest.raises(ValueError, match="gave the same next_cursor again"):
+            played(paged(), pages)
+
+    def test_a_cursor_that_stays_as_it_is_on_an_empty_page_is_the_end(self) -> None:
+        def pages(cursor: str = "") -> dict[str, Any]:
+            return {"items": [] if cursor else [{"gizmo_id": "a"}], "next_cursor": "z"}
+
+        assert played(paged(), pages).value == ["a"]
 
     def test_a_scroll_goes_on_with_the_same_id_till_a_page_is_empty(self) -> None:
         left = [["a"], ["b"], ["c"], []]

@@ -191,3 +191,77 @@ class TestWhatSaysThatThereIsMore:
         with pytest.raises(ValueError, match="returned 3, as many as its limit allows"):
             played(takes, {"gizmos": ITEMS}, lambda: {"gizmos": ALL[:3]})
         assert played(takes, {"gizmos": ITEMS}, lambda: {"gizmos": ALL[:2]}).value == EVERY[:2]
+
+
+NEXT: Any = {"type": ["string", "null"]}
+
+
+def rows(**beside: Any) -> Any:
+    items = {"type": "array", "items": {"type": "object", "properties": {"gizmo_id": {"type": "string"}}}}
+    return {"type": "object", "properties": {"rows": items, **beside}}
+
+
+class TestWhatLeadsNowhere:
+    @pytest.mark.parametrize(
+        ("takes", "gives"),
+        [
+            # A filter by an address is no page.
+            ("url", rows(next_url=NEXT)),
+            ("state", rows(next_state=NEXT)),
+            ("token", rows(token=NEXT)),
+            ("sync_token", rows(nextSyncToken=NEXT)),
+            # What a page says of itself.
+            ("limit:integer", rows(pagination={"type": "object", "properties": {"limit": {"type": "integer"}}})),
+            ("page_id", rows(page_id=NEXT)),
+            # Where a page began leads back, and what ends there is no beginning.
+            ("cursor", rows(start_cursor=NEXT)),
+            ("after", rows(previous_cursor=NEXT)),
+            ("before", rows(next_cursor=NEXT, previous_cursor=NEXT)),
+            ("before after", rows(previous_cursor=NEXT)),
+        ],
+    )  # fmt: skip
+    def test_is_no_page(self, takes: str, gives: Any) -> None:
+        graph = graph_of(tool("x", "list_gizmos", takes, gives))
+        assert graph.edge("mcp__x__list_gizmos", "mcp__x__list_gizmos") is None
+
+    @pytest.mark.parametrize(
+        ("takes", "gives", "more"),
+        [
+            ("top:integer", rows(**{"@odata.nextLink": NEXT}), {"@odata.nextLink": "https://x?$skip=3"}),
+            ("url", rows(next_url=NEXT), {"next_url": "https://x?page=2"}),
+            ("before", rows(paging={"type": "object", "properties": {"next": NEXT, "previous": NEXT}}), {"paging": {"next": "b", "previous": "a"}}),
+            ("", rows(paging_state=NEXT), {"paging_state": "x"}),
+            ("", rows(paging={"type": "object", "properties": {"previous": NEXT}}), {"paging": {"previous": "x"}}),
+            ("", rows(_links={"type": "object", "properties": {"next": {"type": "object", "properties": {"href": NEXT}}}}), {"_links": {"next": {"href": "/x?page=2"}}}),
+        ],
+    )  # fmt: skip
+    def test_ends_the_program_where_there_is_more(self, takes: str, gives: Any, more: Any) -> None:
+        with pytest.raises(ValueError, match=r"list_gizmos says by .* there is more"):
+            played(takes, gives, lambda **_: {"rows": ALL[:3], **more})
+        assert played(takes, gives, lambda **_: {"rows": ALL}).value == EVERY
+
+    def test_whatever_leads_back_beside_what_leads_on_is_no_more(self) -> None:
+        gives = rows(cursors={"type": "object", "properties": {"previous": NEXT, "next": NEXT}})
+        came = {"rows": ALL, "cursors": {"previous": "a", "next": None}}
+        assert played("", gives, lambda: came).value == EVERY
+
+    def test_a_first_page_without_what_tells_of_pages_is_followed_by_others(self) -> None:
+        def answer(offset: int = 0) -> Any:
+            page = {"rows": ALL[offset : offset + 3]}
+            return {**page, "meta": {"is_last": offset == 6}} if offset else page
+
+        gives = rows(meta={"type": "object", "properties": {"is_last": {"type": "boolean"}}})
+        assert played("offset:integer", gives, answer).value == EVERY
+
+    def test_an_address_without_the_parameter_is_told(self) -> None:
+        gives = rows(_links={"type": "object", "properties": {"next": NEXT}})
+        with pytest.raises(ValueError, match="says by an address that there is more, which has no cursor"):
+            played("cursor", gives, lambda: {"rows": ALL[:3], "_links": {"next": "https://x?position=%zz"}})
+
+    def test_an_item_that_comes_again_shows_that_items_are_counted_from_1(self) -> None:
+        def answer(startIndex: int = 1) -> Any:  # noqa: N803 -- as it is called
+            return {"rows": ALL[startIndex - 1 : startIndex + 2], "totalResults": 7}
+
+        gives = rows(totalResults={"type": "integer"})
+        with pytest.raises(ValueError, match="returned an item again: its startIndex may count from 1"):
+            played("startIndex:integer", gives, answer)

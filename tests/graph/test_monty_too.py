@@ -115,6 +115,24 @@ def test_pages_that_are_counted_for_each_of_a_list_at_hand(
     assert json.loads(shop.printed) == ["a0", "a1", "a2", "b0", "b1", "b2"]
 
 
+def test_pages_whose_addresses_have_a_cursor(
+    run: Callable[[Coroutine[Any, Any, Any]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = Graph([ports("list_parts", "cursor?", "parts[].part_id links.next?")])
+    monkeypatch.setitem(
+        ANSWERS,
+        "list_parts",
+        lambda cursor="a": {
+            "parts": [{"part_id": cursor}],
+            "links": {"next": "https://x.test/?size=1&cursor=%C3%A4+b%2F#top"} if cursor == "a" else {},
+        },
+    )
+    shop = Shop()
+    ended = ended_with(run, shop, graph, "part_id", nothing="x")
+    assert ended.failure is None, ended.failure
+    assert json.loads(shop.printed) == ["a", "ä b/"]
+
+
 def test_a_failure_is_told_as_the_server_says_it(
     run: Callable[[Coroutine[Any, Any, Any]], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from halflap.graph.edge import path_text
 from halflap.graph.loops import Frame
 from halflap.graph.ports import only_value
 from halflap.graph.syntax import call, constant, literal, load, store
+from halflap.graph.twins import are_twins
 from halflap.graph.workflow import Axis, many, slot_text
 
 if TYPE_CHECKING:
@@ -159,6 +160,14 @@ class Arguments:
         how: ast.cmpop = ast.NotEq() if match.is_other else ast.In() if match.given.each else ast.Eq()
         same = ast.Compare(value, [how], [load(own)])
         return call("any", ast.GeneratorExp(same, inner.generators)) if inner.generators else same
+
+    def alike(self, task: Task, frame: Frame, sure: _Sure) -> Iterator[tuple[Given, Given, list[ast.expr]]]:
+        """Give what goes into two parameters that take two of a kind, where another step chooses one of them."""
+        plain = [one for one in task.arguments if one.origin != "default" and not many(one.slot)]
+        for at, one in enumerate(plain):
+            for other in plain[at + 1 :]:
+                if "step" in {one.origin, other.origin} and are_twins(task.ports, one.slot, other.slot):
+                    yield one, other, [self._value(task, each, frame, sure) for each in (one, other)]
 
     def of(self, task: Task, frame: Frame, sure: _Sure) -> dict[str, ast.expr]:
         """Write the arguments of a step, by parameter; `sure` are places that a variable holds already."""

@@ -114,6 +114,12 @@ class _Program:
             what = visible(path_text(one.source), _LONGEST)
             before.append(_refuse_nothing(load(name), f"{visible(source, _LONGEST)} returned no {what}."))
             sure[one.step, one.source] = name
+        tool = visible(task.ports.tool, _LONGEST)
+        for one, other, values in self._arguments.alike(task, frame, sure):
+            names = " and ".join(visible(slot_text(each.slot), _LONGEST) for each in (one, other))
+            same = ast.Compare(values[0], [ast.Eq()], [values[1]])
+            message = f"{tool} would get the same twice, as {names}."
+            before.append(ast.If(same, [ast.Raise(call("ValueError", constant(message)))], []))
         return before, self._call(task, frame, sure)
 
     def _looped(self, task: Task) -> tuple[list[ast.stmt], ast.expr]:
@@ -121,6 +127,11 @@ class _Program:
         frame = self._loops.frame_for(task, self._arguments.single_places(task))
         matches = self._arguments.matches(task.matches, frame)
         matches += self._arguments.inside(task.matches, frame)
+        # Of two of a kind, none goes with itself.
+        matches += [
+            ast.Compare(values[0], [ast.NotEq()], [values[1]])
+            for _, _, values in self._arguments.alike(task, frame, {})
+        ]
         axes = task.axes
         loops = self._loops
         inherited = [one for one in task.sources if loops.rows.get(one) and loops.rows[one].axes == axes]

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.edge import EACH
 from halflap.graph.effects import seems_to_change
+from halflap.graph.listed import only_list
 from halflap.graph.remaining import asks_for_a_part
 from halflap.graph.subject import subject_of
 from halflap.graph.supply import names_a_thing
-from halflap.graph.turning import only_list
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Axis, Match
+from halflap.graph.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,9 @@ def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Ite
     Where it goes from one place to two parameters, as to `from_id` and `to_id`, the one is not the other.
     """
     at_hand = [one for one in task.arguments if one.origin == "have"]
+    slots = {one.path: one for one in task.ports.slots}
+    # What something is to get says nothing of which has it now.
+    written = Written(task.ports) if at_hand else None
     for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks):
         links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
         for given in at_hand:
@@ -43,6 +47,9 @@ def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Ite
             if found:
                 # The surest; of the loops that lead there, the innermost.
                 best = max(found, key=lambda one: one[:2])[2]
+                slot = slots.get(given.slot)
+                if written and slot and written.is_old(slot, tasks[step].ports, best.path):
+                    continue
                 is_other = any(
                     (one.step, one.source) == (step, best.path)
                     and words_of(one.slot[-1].key) != words_of(given.slot[-1].key)

@@ -282,7 +282,7 @@ def _cursor(task: Task, edges: Sequence[Edge]) -> Link | None:
         for edge in edges
         if edge.is_pagination and edge.source == edge.target
         for link in edge.links
-        if len(link.target) == 1 and not many(link.source)
+        if not many(link.target) and not many(link.source)
         if (turning := turning_of(task.ports, link.source, link.target)) is None
         or (link.target not in given and not (turning.tells == "nothing" and _is_part(task)))
     ]

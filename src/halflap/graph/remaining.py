@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from halflap.graph.edge import key
+from halflap.graph.listed import main_list, only_list, outer_arrays
 from halflap.graph.node import PAGE_SLOTS
-from halflap.graph.paging import last_page, leads_on, says_last, says_more
+from halflap.graph.onward import given, leads_on, may_turn
+from halflap.graph.paging import last_page, says_last, says_more
 from halflap.graph.ports import is_boolean
 from halflap.graph.turning import (
     LEFT,
     is_of_page,
     is_ranked,
     kinds_of,
-    only_list,
-    outer_arrays,
     size_of,
     told_by,
     turning_of,
@@ -72,7 +73,7 @@ def more_of(ports: Ports, cursor: Link | None) -> tuple[More, ...]:
     kept = {cursor.source} if turning is not None else {last[0]} if last is not None else set()
     if turning is not None and turning.tells == "items":
         found = [
-            More("total", cursor.source, arrays[0]),
+            More("total", cursor.source, main_list(ports) or ()),
             *(one for one in found if one.path != cursor.source),
         ]
     return tuple(one for one in found if one.kind == "total" or (one.path in kept and one.kind != "pages"))
@@ -94,7 +95,7 @@ def _lists(ports: Ports) -> bool:
 def asks_for_a_part(parameter: str) -> bool:
     """Say whether a parameter says which part of a list is wanted."""
     name = phrase(words_of(parameter))
-    return name in PAGE_SLOTS or name in _SIZES
+    return name in PAGE_SLOTS or name in _SIZES or may_turn((key(parameter),))
 
 
 def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
@@ -106,7 +107,8 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
     }
     is_paged = any(asks_for_a_part(one.path[0].key) for one in ports.slots) or bool(beside & _OF_PAGES)
     is_paged = is_paged or any(_is_next_of_page(one.path) for one in ports.told)
-    lists = is_paged or _lists(ports)
+    lists, main = is_paged or _lists(ports), main_list(ports)
+    only_back = not any(_leads(one.path) > 0 for one in ports.told)
     for place in ports.told:
         if not place.path or any(step.kind != "key" for step in place.path):
             continue
@@ -117,12 +119,15 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
         said = _said(place, name, may_be_of_things=not lists)
         if said is not None:
             yield More(said, place.path)
-        elif leads_on(name) and (is_paged or name != "next") and _may_lead(place, name):
+        elif leads_on(place.path) and (is_paged or name != "next") and _may_lead(place, name):
+            yield More("next", place.path)
+        elif only_back and _leads(place.path) < 0 and _may_lead(place, name):
+            # The first call began at the end, then.
             yield More("next", place.path)
         elif told_by(place) == "pages" and (is_paged or name != "page"):
             yield More("pages", place.path)
-        elif len(arrays) == 1 and _counts(place, name, is_paged=is_paged or is_value):
-            yield More("total", place.path, arrays[0])
+        elif main is not None and _counts(place, name, arrays, is_paged=is_paged or is_value):
+            yield More("total", place.path, main)
 
 
 def _said(place: Place, name: str, *, may_be_of_things: bool) -> Literal["yes", "no", "left"] | None:
@@ -140,12 +145,18 @@ def _is_next_of_page(path: Path) -> bool:
     return len(said) > 1 and said[1] == "next" and is_of_page(path[:-1], ((),))
 
 
+def _leads(path: Path) -> int:
+    """Say which way something leads from page to page, if it does: on or back."""
+    said = given(path) if path and all(step.kind == "key" for step in path) else None
+    return said.way if said is not None and said.of_pages else 0
+
+
 def _may_lead(place: Place, name: str) -> bool:
     # A key is an object as often as a text.
     return kinds_of(place.type) <= (_PLAIN | {"object"} if name.endswith("key") else _PLAIN)
 
 
-def _counts(place: Place, name: str, *, is_paged: bool) -> bool:
+def _counts(place: Place, name: str, arrays: tuple[Path, ...], *, is_paged: bool) -> bool:
     if kinds_of(place.type) - {"integer", "number"}:
         return False
-    return (told_by(place) == "items" or name == "count") and (is_paged or name in _CERTAIN)
+    return (told_by(place, arrays) == "items" or name == "count") and (is_paged or name in _CERTAIN)

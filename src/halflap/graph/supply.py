@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.graph.subject import subject_of
+from halflap.graph.twins import role_of
 from halflap.graph.vocabulary import IDENTIFYING, KINDS
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Given, many
@@ -128,7 +129,7 @@ def offers(need: Need, edge: Edge, source: Ports, have: Have) -> Iterator[tuple[
         if at in chosen:
             continue
         if not need.open[at].is_array:
-            role = words_of(given[0].slot[-1].key)
+            role = role_of(given[0].slot)
             if roles.setdefault(given[0].source, role) != role:
                 continue
         chosen[at] = Offer(cost, given)

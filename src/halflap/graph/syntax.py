@@ -20,7 +20,21 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Path, Ports
     from halflap.schema import Type
 
-__all__ = ["Names", "Presence", "assign", "attribute", "call", "constant", "into", "literal", "load", "store"]
+__all__ = [
+    "Names",
+    "Presence",
+    "assign",
+    "attribute",
+    "call",
+    "constant",
+    "function",
+    "into",
+    "literal",
+    "load",
+    "put",
+    "refuse",
+    "store",
+]
 
 _LONGEST = 40
 _DEEPEST = 30
@@ -188,6 +202,24 @@ def call(function: str | ast.expr, *arguments: ast.expr, **keywords: ast.expr) -
 def attribute(value: ast.expr, name: str) -> ast.expr:
     """Write an attribute."""
     return ast.Attribute(value, name, ast.Load())
+
+
+def refuse(message: str) -> ast.stmt:
+    """Write that the program ends with an error."""
+    return ast.Raise(call("ValueError", constant(message)))
+
+
+def function(name: str, parameters: Iterable[str], body: list[ast.stmt], *, waits: bool = True) -> ast.stmt:
+    """Write a function."""
+    taken = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(one) for one in parameters],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    kind = ast.AsyncFunctionDef if waits else ast.FunctionDef
+    return kind(name=name, args=taken, body=body, decorator_list=[])
 
 
 def into(

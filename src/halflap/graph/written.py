@@ -35,6 +35,10 @@ _PUTTING = frozenset(
     }
 )
 """What puts something into something else, where it is not yet."""
+_REPLACING = frozenset(
+    {"assign", "change", "exchange", "reassign", "replace", "set", "substitute", "swap", "switch"}
+)
+"""What gives something another one of what it has."""
 _NAMES_NOTHING = frozenset({"new", "value", "to", "by", "of", "for", "a", "the"})
 
 
@@ -49,6 +53,9 @@ class Written:
         self._rest: frozenset[str] = frozenset()
         self._into: frozenset[tuple[str, ...]] = frozenset()
         verbs = verbs_of(ports)
+        self._replaces = self._read_replaced(ports, verbs)
+        if self._replaces:
+            return
         if verbs & _PUTTING and seems_to_change(ports):
             self._into = _into(ports)
         if not seems_to_change(ports) or verbs & MAKING:
@@ -65,6 +72,25 @@ class Written:
         if not self._about and self._ids:
             self._about = frozenset(name) - verbs - {word for one in values for word in said[one]} - _IDS
         self._rest = frozenset(name) - verbs
+
+    def _read_replaced(self, ports: Ports, verbs: frozenset[str]) -> tuple[str, ...]:
+        """Note which of two ids is of what something gets another of, and give the other's words, if that is clear.
+
+        Of `requeen_hive` it is the queen; where the verb says nothing of which, the second.
+        """
+        order = dict.fromkeys(slot.parameter for slot in ports.slots if slot.parameter in ports.required)
+        said = {one: words_of(one) for one in order}
+        if len(said) != 2 or any(len(words) < 2 or words[-1] not in _IDS for words in said.values()):  # noqa: PLR2004 -- what gets it, and what it gets
+            return ()
+        name = words_of(ports.original_name or ports.tool.rpartition("__")[2])
+        again = {word.removeprefix("re") for word in (*verbs, *name[:1]) if word.startswith("re")}
+        found = [one for one, words in said.items() if not again.isdisjoint(words[:-1])]
+        if len(found) != 1 and verbs & _REPLACING:
+            found = list(said)[1:]
+        if len(found) != 1:
+            return ()
+        self.parameters = frozenset(found)
+        return next(words for one, words in said.items() if one != found[0])
 
     @property
     def is_told(self) -> bool:
@@ -88,6 +114,8 @@ class Written:
         """Say whether what a place of a result has for a slot is what the change is to replace."""
         if slot.parameter not in self.parameters:
             return False
+        if self._replaces:
+            return self._is_of_it(source, path)
         around = {
             words_of(one.path[-1].key)
             for one in source.places
@@ -99,6 +127,25 @@ class Written:
         told = frozenset(words_of(source.original_name or source.tool.rpartition("__")[2]))
         # `set_volume` and `get_volume`: of what there is one of, no id is taken.
         return not self._about.isdisjoint(told) or self._rest == told - READING
+
+    def _is_of_it(self, source: Ports, path: Path) -> bool:
+        """Say whether a place is of the very thing that is to get another: of the item that it is in, or of what was asked for.
+
+        Of a list within that thing, one may be chosen.
+        """
+        ends = [at for at, step in enumerate(path) if step.kind != "key"]
+        items = path[: ends[-1] + 1] if ends else ()
+        inside = next((words_of(step.key) for step in reversed(items) if step.kind == "key"), ())
+        thing = inside if items else subject_of(source.original_name or source.tool, source.server).thing
+        for place in source.places:
+            own = place.path[len(items) :]
+            if place.path[: len(items)] != items or len(own) != 1 or own[0].kind != "key":
+                continue
+            said = words_of(own[0].key)
+            if self._replaces in (said, (*thing, *said)):
+                return True
+        taken = {words_of(one.parameter) for one in source.slots}
+        return not items and (self._replaces in taken or (*thing, "id") == self._replaces)
 
 
 def _into(ports: Ports) -> frozenset[tuple[str, ...]]:
