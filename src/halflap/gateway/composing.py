@@ -185,12 +185,16 @@ class Composing(Knowing):
     ) -> tuple[list[Meant], dict[str, Asked], list[str]]:
         """Give the tools that a goal may mean, what it says of each, and those that it only seems to mean."""
         from halflap.gateway.goals import Meant, asked_for  # noqa: PLC0415 -- see the top of `parts`
-        from halflap.gateway.wording import candidates, named_in  # noqa: PLC0415 -- as above
+        from halflap.gateway.wording import candidates, named_in, widened  # noqa: PLC0415 -- as above
         from halflap.graph.asking import Asked  # noqa: PLC0415 -- as above
         from halflap.graph.effects import seems_to_change  # noqa: PLC0415 -- as above
 
         assert self._finder is not None
         hits = await self._finder.search(goal, _MOST_HITS, None)
+        if more := widened(goal):
+            found = {hit.name for hit in hits}
+            wider = await self._finder.search(f"{goal} {more}", _MOST_HITS, None)
+            hits = [*hits, *(hit for hit in wider if hit.name not in found)]
         known = [hit for hit in hits if hit.name in graph.tools]
         asking = asked_for(said, [graph.tools[hit.name] for hit in known], named_in(goal, graph))
         scores = {hit.name: hit.score for hit in known if asking[hit.name].is_meant}

@@ -109,6 +109,8 @@ class Clause:
     """Whether it can be a command by where it stands: first, or behind what is one, or reads."""
     informs: bool = False
     """Whether it ends with what is said to somebody, which is not read."""
+    first: Word = field(default_factory=lambda: Word(""))
+    """The word that it begins with, as it was written."""
 
     @property
     def reads(self) -> bool:
@@ -181,6 +183,7 @@ def _goes_on(clause: Clause) -> bool:
 
 def _clause(words: list[Word], *, leads: bool) -> Clause:
     words = list(_together(words))
+    first = words[0]
     verb, words = words[0].said, words[1:]
     told = len(words)
     if verb in INFORMING:
@@ -201,7 +204,7 @@ def _clause(words: list[Word], *, leads: bool) -> Clause:
     if tails and not particle and tails[-1].lead in PARTICLES and not tails[-1].words:
         # `turn the light on`
         particle = tails.pop().lead
-    return Clause(verb, particle, phrase, tuple(tails), leads, informs)
+    return Clause(verb, particle, phrase, tuple(tails), leads, informs, first)
 
 
 def _parts(words: list[Word]) -> Iterator[Tail]:
