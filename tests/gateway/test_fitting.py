@@ -74,7 +74,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
 
     async def main() -> dict[str, dict[str, Any]]:
         async with Gateway.open(config) as gateway:
-            goals = {one: {} for one in UNFIT} | {goal: have for goal, have, _ in FIT} | MORE
+            goals: dict[str, dict[str, Any]] = (
+                {one: {} for one in UNFIT} | {goal: have for goal, have, _ in FIT} | MORE
+            )
             return {goal: await gateway.suggest_workflow(goal, have) for goal, have in goals.items()}
 
     return asyncio.run(main())
@@ -107,3 +109,8 @@ def test_a_value_that_is_not_at_hand_is_said_in_a_note(told: dict[str, dict[str,
         "'L9' of the goal is not at hand, so no step takes it: if a parameter does, say it in `have`"
     ]
     assert told["tolls of lock L1"]["suggestions"][0]["notes"] == []
+
+
+def test_what_no_tool_speaks_of_is_said_in_a_note(told: dict[str, dict[str, Any]]) -> None:
+    best = told["barges and their cargo"]["suggestions"][0]
+    assert best["notes"] == ["'cargo' of the goal is nothing that these tools speak of: it is left out"]

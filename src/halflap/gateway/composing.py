@@ -106,7 +106,8 @@ class Composing(Knowing):
             planned = [(one, plan_for(one, tools, at_hand, limit, asking)) for one in targets]
             found = best(said, goal, planned, limit)
             named = told(asking, near)
-            missing = (*(found.missing if targets or not named else ()), *named)
+            # Where nothing fits, what is near and is not planned is what there is to say.
+            missing = (*(found.missing if found.suggestions or not named else ()), *named)
             return _json(Planned(found.suggestions, missing), nets=nets)
 
         return await asyncio.to_thread(

@@ -14,12 +14,12 @@ from halflap.graph.verbs import AT_TIMES_THINGS, CHANGING, READING
 from halflap.graph.words import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from halflap.graph.clauses import Clause, Said, Word
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Subject", "fit_of", "shares", "subject_said", "unheard"]
+__all__ = ["Subject", "fit_of", "shares", "subject_said", "unheard", "unspoken"]
 
 _HEAD, _NOUN, _LIKE, _VERB = 2.0, 1.0, 0.5, 2.0
 _NAMED, _TAKEN, _SAID, _SERVER, _PASSING = 1.0, 0.9, 0.8, 0.8, 0.3
@@ -208,10 +208,16 @@ def _spoken(workflow: Workflow) -> Mapping[str, float]:
     return found
 
 
-def unheard(said: Said, workflows: Sequence[Workflow]) -> list[str]:
-    """Give the values of a goal that are not at hand, so that no parameter takes them: `AAPL`, `7`, `"red"`."""
-    if not workflows:
+def unspoken(subject: Subject, workflow: Workflow) -> list[str]:
+    """Give the words of a goal that nothing in a workflow speaks of."""
+    if any(seems_to_change(workflow.order[one.step].ports) for one in workflow.wanted):
         return []
+    spoken, told = _spoken(workflow), subject.told or {}
+    return [told.get(word, word) for word in subject.words if not _said_of(word, spoken, subject)]
+
+
+def unheard(said: Said) -> list[str]:
+    """Give the values of a goal that are not at hand, so that no parameter takes them: `AAPL`, `7`, `"red"`."""
     found: dict[str, None] = {}
     for at, clause in enumerate(said.clauses):
         words = [clause.first, *clause.phrase, *(word for tail in clause.tails for word in tail.words)]

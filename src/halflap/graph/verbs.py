@@ -327,6 +327,7 @@ ALIKE = (
     frozenset({"start", "launch", "run", "execute", "trigger"}),
     frozenset({"stop", "terminate", "kill", "shutdown"}),
     frozenset({"close", "resolve"}),
+    frozenset({"restart", "reboot"}),
     frozenset({"save", "store", "write"}),
     frozenset({"reject", "decline", "deny"}),
     frozenset({"revoke", "withdraw"}),
