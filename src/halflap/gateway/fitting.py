@@ -9,7 +9,6 @@ from halflap.gateway.wording import spoken_terms
 from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.speech import ADJECTIVES, DETERMINERS, FILLERS, LOOKS, PRONOUNS, QUESTIONS, TELLING
 from halflap.graph.synonyms import asked_attributes, kinds_in
-from halflap.graph.things import TELLS
 from halflap.graph.verbs import AT_TIMES_THINGS, CHANGING, READING
 from halflap.graph.words import words_of
 
@@ -25,6 +24,8 @@ _HEAD, _NOUN, _LIKE, _VERB = 2.0, 1.0, 0.5, 2.0
 _NAMED, _TAKEN, _SAID, _SERVER, _PASSING = 1.0, 0.9, 0.8, 0.8, 0.3
 _ATTRIBUTE_PASSING = 0.7
 _KIN = 0.8
+_TOLD = "told "
+"""Before a word, that it is not only one of a parameter."""
 _SHARED = 0.45
 """From so much on a tool speaks of a word: not only in passing."""
 _LONGEST_SENTENCE = 200
@@ -33,9 +34,10 @@ _LONGEST_ENDING = 5
 _SHORT_ENDING = 2
 _COMPOUND = 6
 _LONGEST_COMPOUND = 12
-_SAYS_LITTLE = TELLS | frozenset(
+_SAYS_LITTLE = frozenset(
     {"list", "lists", "item", "items", "id", "ids", "number", "numbers", "thing", "things", "way", "data", "something",
-     "anything", "one", "lot", "kind", "type", "total", "count", "names", "name"}
+     "anything", "one", "lot", "kind", "type", "total", "count", "names", "name", "history", "histories", "detail",
+     "details", "info", "information", "summary", "overview", "stats", "statistics", "metadata", "usage"}
 )  # fmt: skip
 """What can be said of anything: nothing is about that alone."""
 _WEAK_VERBS = LOOKS | READING | QUESTIONS | (TELLING - CHANGING)
@@ -69,6 +71,14 @@ def subject_said(said: Said, goal: str) -> Subject:
     verbs: dict[str, None] = {}
     asked = asked_attributes(goal)
     heads = [_head(one) for one in said.clauses[:1]]
+    # `news about climate`: what they are about is what is searched for.
+    topics = [
+        word
+        for one in said.clauses
+        for tail in one.tails
+        if tail.lead in {"about", "regarding"}
+        for word in tail.words
+    ]
     for verb, word in _content(said):
         if word.said in asked:
             continue
@@ -87,6 +97,7 @@ def subject_said(said: Said, goal: str) -> Subject:
                 leads = word.said in AT_TIMES_THINGS and any(
                     word is one.first and one.phrase for one in said.clauses
                 )
+                leads = leads or any(word is one for one in topics)
                 (little if leads or word.said in _SAYS_LITTLE else nouns)[term] = None
                 words[term] = max(words.get(term, 0.0), _HEAD if word.text in heads else _NOUN)
     attributes = frozenset(term for one in asked.values() for term in spoken_terms(one))
@@ -163,14 +174,19 @@ def shares(subject: Subject, workflow: Workflow) -> bool:
         if not subject.verbs.isdisjoint(word for one in ends for word in name_words(one)):
             return True
         least = min(least, _PASSING) if not subject.is_bare else _SAID
+    if subject.things <= subject.attributes:
+        # A question such as `how far is it` may be about anything that has a distance.
+        return any(spoken.get(f"{_TOLD}{word}", 0.0) >= least for word in subject.things)
     return any(_said_of(word, spoken, subject) >= least for word in subject.things)
 
 
 def _said_of(word: str, spoken: Mapping[str, float], subject: Subject) -> float:
     """Say how much a workflow speaks of a word, or of one that begins alike."""
     most = spoken.get(word, 0.0)
-    if most and word in subject.attributes:
-        most = max(most, _ATTRIBUTE_PASSING)
+    if word in subject.attributes:
+        # What is asked for is returned: who takes it does not tell it.
+        most = spoken.get(f"{_TOLD}{word}", 0.0)
+        return max(most, _ATTRIBUTE_PASSING) if most else 0.0
     if most >= _SAID or len(word) < _SHORTEST_KIN or not word.isalpha():
         return most
     return max([most, *(_KIN * weight for one, weight in spoken.items() if _is_kin(word, one))])
@@ -188,9 +204,10 @@ def _is_kin(asked: str, other: str) -> bool:
 def _spoken(workflow: Workflow) -> Mapping[str, float]:
     found: dict[str, float] = {}
 
-    def tell(text: str, weight: float) -> None:
+    def tell(text: str, weight: float, *, is_told: bool = True) -> None:
         for term in spoken_terms(text):
-            found[term] = max(found.get(term, 0.0), weight)
+            for one in (term, f"{_TOLD}{term}") if is_told else (term,):
+                found[one] = max(found.get(one, 0.0), weight)
 
     for task in workflow.tasks:
         ports = task.ports
@@ -200,7 +217,7 @@ def _spoken(workflow: Workflow) -> Mapping[str, float]:
         tell(first[:_LONGEST_SENTENCE], _SAID)
         tell(first[_LONGEST_SENTENCE:] + rest, _PASSING)
         for slot in ports.slots:
-            tell(" ".join(words_of(slot.parameter)), _TAKEN)
+            tell(" ".join(words_of(slot.parameter)), _TAKEN, is_told=False)
         keys = {step.key for place in ports.places for step in place.path if step.kind == "key"}
         values = {one for place in ports.places for one in place.type.values if isinstance(one, str)}
         for one in keys | values:

@@ -161,10 +161,12 @@ def candidates(said: Said, goal: str, graph: Graph) -> Iterator[tuple[str, float
     given = {words_of(name) for name in said.have}
     asked = {one for one in asked_words(said, goal) if not one.isdigit()}
     head = spoken_terms(_head(said))
+    kinds = set(kinds_in(goal))
     for name, ports in graph.tools.items():
         takes = {words_of(one) for one in ports.required}
         named = spoken_terms(ports.original_name or name) & asked
-        if head & named and named - head and not seems_to_change(ports):
+        takes_kind = bool(kinds) and any(one[-1:] and one[-1] in kinds for one in takes)
+        if ((head & named and named - head) or takes_kind) and not seems_to_change(ports):
             yield name, _BY_NAME
         elif takes and takes <= given and not seems_to_change(ports):
             yield name, _BY_HAVE

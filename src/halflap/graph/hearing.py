@@ -20,6 +20,9 @@ __all__ = ["Heard", "Hearing", "Object", "gathered"]
 Kind = Literal["own", "told", "filter", "taken", "which", "unheld", "restricted"]
 
 
+_NUMBERS = frozenset({"integer", "number"})
+
+
 class Object(NamedTuple):
     """What is said of what something is to be done to."""
 
@@ -54,6 +57,8 @@ class Hearing:
         self._takes = parameters_of(ports)
         self._slots = {words_of(slot.parameter) for slot in ports.slots}
         self._required = {words_of(one) for one in ports.required}
+        self.takes_numbers = any(slot.required and slot.type.kind in _NUMBERS for slot in ports.slots)
+        """Whether it has to be told a number."""
 
     @property
     def is_told(self) -> bool:
