@@ -50,6 +50,8 @@ def way(tool: str, goal: str, have: dict[str, Any]) -> Asked:
         ("add_buoy", "add 2 and 3", {}, "2"),
         ("add_buoy", "add a buoy near Dover", {}, "Dover"),
         ("send_notice", "send a notice to everyone", {"email": "a@b.org"}, "everyone"),
+        ("open_sluice", "open sluices", {"sluice_id": "s1"}, "sluices"),
+        ("open_sluice", "open sluices near s1", {"sluice_id": "s1"}, "sluices"),
         ("open_sluice", "open each sluice", {"sluice_id": "s1"}, "each"),
         ("open_sluice", "open every sluice", {"sluice_id": "s1"}, "every"),
         ("send_money", "send 5 euros to account 5", {"account_id": "5"}, "5"),
@@ -88,3 +90,10 @@ def test_a_change_that_would_leave_something_out_is_not_meant(
 )
 def test_a_clear_command_is_meant(tool: str, goal: str, have: dict[str, Any]) -> None:
     assert way(tool, goal, have).is_meant
+
+
+@pytest.mark.parametrize("verb", ["kill", "terminate"])
+def test_whoever_says_to_destroy_does_not_mean_what_only_stops(verb: str) -> None:
+    (tool,) = catalogue("stop_pump | pump_id | Stop a pump.")
+    assert not asked(read_goal(f"{verb} pump p1", {"pump_id": "p1"}), tool).is_meant
+    assert asked(read_goal("stop pump p1", {"pump_id": "p1"}), tool).is_meant

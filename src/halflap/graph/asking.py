@@ -18,7 +18,7 @@ from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.hearing import Hearing, gathered
 from halflap.graph.objects import object_of
 from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, QUANTIFIERS, RELATIVES
-from halflap.graph.verbs import AT_TIMES_THINGS, MAKING
+from halflap.graph.verbs import AT_TIMES_THINGS, DESTROYING, MAKING
 from halflap.graph.words import is_plural, words_of
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def asked(said: Said, ports: Ports) -> Asked:
         one
         for way, at, clause in _clauses(said)
         for deed in deeds
-        if any(clause.verb in alike(verb) for verb in deed.verbs)
+        if _says(clause, deed)
         for one in [_in_clause(way, at, deed, ports)]
     ]
     meant = [one for one in found if one.is_meant]
@@ -99,6 +99,14 @@ def asked(said: Said, ports: Ports) -> Asked:
         every=all(one.every for one in meant),
         is_open=all(one.is_open for one in meant),
     )
+
+
+def _says(clause: Clause, deed: Deed) -> bool:
+    """Say whether a clause has a tool's verb, or one that is said for it: who says to kill does not mean to stop."""
+    if clause.verb in deed.verbs:
+        return True
+    is_worse = clause.verb in DESTROYING and deed.verbs.isdisjoint(DESTROYING)
+    return not is_worse and any(clause.verb in alike(verb) for verb in deed.verbs)
 
 
 def _clauses(said: Said) -> Iterator[tuple[Said, int, Clause]]:
@@ -143,9 +151,10 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
     if refused:
         return _refused(refused)
     every = told.every or any(_is_of_each(one, deed, ports) for one in told.tails)
-    if _is_to_everybody(told, deed, said) or (every and hearing.names_one(deed.heads)):
+    several = "" if every else _several(clause, deed)
+    if _is_to_everybody(told, deed, said) or ((every or several) and hearing.names_one(deed.heads)):
         # `close all tickets`, with one at hand: that is not what is said.
-        return _refused(_quantifier(said), _AT_HAND_IS_ONE)
+        return _refused(several or _quantifier(said), _AT_HAND_IS_ONE)
     left = "" if every else _left_over(said, clause, told, hearing, deed)
     if left:
         return _refused(left, _NOT_TAKEN)
@@ -222,6 +231,15 @@ def _is_to_everybody(told: Object, deed: Deed, said: Said) -> bool:
         for tail in told.tails
     )
     return one and (goes or told.every) and not deed.verbs.isdisjoint(MAKING)
+
+
+def _several(clause: Clause, deed: Deed) -> str:
+    """Give the word by which something is to be done to several that are not named: `restart servers`."""
+    if any(one.names for one in clause.phrase):
+        return ""
+    plain = [one for one in clause.phrase if one.is_plain]
+    is_its = any(not deed.heads.isdisjoint(words_of(one.text)[-1:]) for one in plain[-1:])
+    return plain[-1].text if is_its and is_plural(plain[-1].text) else ""
 
 
 def _quantifier(said: Said) -> str:
