@@ -42,6 +42,7 @@ TOOLS = (
         "Retrieve what is known of a paper. Tells its size, its author and when it was signed.",
     ),
     _tool("read_record", "path", "text", "Read the words of a paper."),
+    _tool("open_lock", "lock_id", "done", "Open a lock."),
     _tool("whois_vessel", "vessel", "registrant", "Looks up whose vessel it is."),
 )
 LOCK = {"lock_id": "L1"}
@@ -59,6 +60,8 @@ FIT: list[tuple[str, dict[str, Any], list[str]]] = [
 MORE: dict[str, dict[str, Any]] = {
     "repaint lock L1": LOCK,
     "tolls of lock L9": {},
+    "open lock L1 and notify the skippers": LOCK,
+    "open lock L1": LOCK,
     "barges": {},
     "barges and their cargo": {},
 }
@@ -114,3 +117,10 @@ def test_a_value_that_is_not_at_hand_is_said_in_a_note(told: dict[str, dict[str,
 def test_what_no_tool_speaks_of_is_said_in_a_note(told: dict[str, dict[str, Any]]) -> None:
     best = told["barges and their cargo"]["suggestions"][0]
     assert best["notes"] == ["'cargo' of the goal is nothing that these tools speak of: it is left out"]
+
+
+def test_a_command_that_no_step_does_is_said_in_a_note(told: dict[str, dict[str, Any]]) -> None:
+    best = told["open lock L1 and notify the skippers"]["suggestions"][0]
+    assert [one.rpartition("__")[2] for one in best["tools"]] == ["open_lock"]
+    assert best["notes"] == ["'notify' of the goal is done by no step"]
+    assert told["open lock L1"]["suggestions"][0]["notes"] == []

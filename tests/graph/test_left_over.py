@@ -74,6 +74,7 @@ def test_a_change_that_would_leave_something_out_is_not_meant(
         ("open_sluice", "open the sluice", {"sluice_id": "s1"}),
         ("start_pump", "start pump p1 at half speed", {"pump_id": "p1", "speed": "50 %"}),
         ("backup_ledger", "make a backup of ledger l1", {"ledger": "l1"}),
+        ("backup_ledger", "do a backup of ledger l1", {"ledger": "l1"}),
         ("backup_ledger", "take a backup of the ledger l1", {"ledger": "l1"}),
         ("book_berth", "book berth b1 for tonight", {"berth_id": "b1", "night": "2026-05-01"}),
         ("book_berth", "book berth b1 for Saturday", {"berth_id": "b1"}),

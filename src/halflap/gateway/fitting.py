@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.gateway.wording import spoken_terms
+from halflap.graph.clauses import acted
+from halflap.graph.deeds import alike, deeds_of
 from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.speech import ADJECTIVES, DETERMINERS, FILLERS, LOOKS, PRONOUNS, QUESTIONS, TELLING
 from halflap.graph.synonyms import asked_attributes, kinds_in
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from halflap.graph.clauses import Clause, Said, Word
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Subject", "fit_of", "shares", "subject_said", "unheard", "unspoken"]
+__all__ = ["Subject", "fit_of", "shares", "subject_said", "undone", "unheard", "unspoken"]
 
 _HEAD, _NOUN, _LIKE, _VERB = 2.0, 1.0, 0.5, 2.0
 _NAMED, _TAKEN, _SAID, _SERVER, _PASSING = 1.0, 0.9, 0.8, 0.8, 0.3
@@ -231,6 +233,20 @@ def unspoken(subject: Subject, workflow: Workflow) -> list[str]:
         return []
     spoken, told = _spoken(workflow), subject.told or {}
     return [told.get(word, word) for word in subject.words if not _said_of(word, spoken, subject)]
+
+
+def undone(said: Said, workflow: Workflow) -> list[str]:
+    """Give the verbs of commands that no step of a workflow that changes something does: `and notify the subscribers`."""
+    if not any(seems_to_change(one.ports) for one in workflow.tasks):
+        return []
+    done = {verb for task in workflow.tasks for deed in deeds_of(task.ports) for verb in deed.verbs}
+    told = [one for one in said.clauses if one.leads and one.phrase and one.verb in CHANGING]
+    acts = [(one.verb, acted(one)) for one in told]
+    return [
+        verb
+        for verb, act in acts
+        if done.isdisjoint(alike(verb)) and (act is None or done.isdisjoint(alike(act.verb)))
+    ]
 
 
 def unheard(said: Said) -> list[str]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.gateway.fitting import fit_of, shares, subject_said, unheard, unspoken
+from halflap.gateway.fitting import fit_of, shares, subject_said, undone, unheard, unspoken
 from halflap.gateway.wording import (
     asked_words,
     finds_nothing,
@@ -48,6 +48,7 @@ _MISSING = 1_000.0
 _MOST_TOLD = 3
 _IS_NAMED = "it is named, which is no command"
 _NOT_AT_HAND = "of the goal is not at hand, so no step takes it: if a parameter does, say it in `have`"
+_UNDONE_BY_ALL = "of the goal is done by no step"
 _NOT_SPOKEN_OF = "of the goal is nothing that these tools speak of: it is left out"
 _NOTHING_FITS = "No tool was found that does what the goal says. `near` has those that come nearest; search_tools finds others."
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
@@ -165,6 +166,7 @@ def best(said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit:
         is_new = workflow.tools not in {one.tools for one in chosen}
         if len(chosen) < limit and is_new:
             notes = [f"{one!r} {_NOT_AT_HAND}" for one in unheard(said)[:_MOST_TOLD]]
+            notes += [f"{one!r} {_UNDONE_BY_ALL}" for one in undone(said, workflow)]
             notes += [f"{one!r} {_NOT_SPOKEN_OF}" for one in unspoken(subject, workflow)[:_MOST_TOLD]]
             chosen.append(replace(workflow, fit=fit_of(subject, workflow), notes=tuple(notes)))
     return Planned(tuple(chosen), planned[ranked[0][1]][1].missing)

@@ -156,7 +156,8 @@ def read_goal(goal: str, have: Mapping[str, Any] | None = None) -> Said:
             words = _words(_impolite(piece), hidden)
             if not words:
                 continue
-            if not at and words[0].said in QUESTIONS:
+            does = words[0].said == "do" and len(words) > 1 and words[1].said in {"a", "an"}
+            if not at and words[0].said in QUESTIONS and not does:
                 leads = False
             clause = _clause(words, leads=leads)
             clauses.append(clause)
