@@ -153,6 +153,61 @@ species_guide | species | Care guide of a species.
 harvest_dates | planter_id | Harvest dates of a planter.
 """
 
+IN_DOUBT = """
+rebrand_dog | dog_id | Give the dog a new brand
+rebrand_dog | dog_id | Let the dog have another name.
+dog_checkout | dog_id | Check out: charges the card
+dog_checkout | dog_id | Check out a dog; charges the card.
+requeen_hive | hive_id queen_id | Give a hive another queen.
+page_owner_of_dog | dog_id | Page the dog's owner.
+page_patient | patient_id | Page a patient.
+page_patient | patient_id |
+guest_arrival | guest_id | Check in a guest.
+room_key | room_id | Provides a room and charges the card on file.
+room_upgrade_offer | booking_id | Get the upgraded room. The card is charged.
+premium_lookup | vin | Looks up a car. Each call sends a letter to its owner.
+seat_guest | guest_id | Seat a guest at a table.
+park_car | car_id | Park the car.
+house_dog | dog_id | House a dog.
+neuter_dog | dog_id | Provide the dog with an operation.
+lamp_glow | lamp_id | Let it glow.
+dog_medicine | dog_id | Give a dog its medicine.
+ticket_scan | ticket_id | Scan a ticket, which cannot be used again.
+get_next_job |  | Get the next job and mark it as taken.
+fetch_mail | box | Fetches the mail and deletes it from the server.
+read_message | id | Read a message; removes it from the queue.
+lead_conversion | lead_id | Convert a lead to a customer.
+score_card | card_id | Capture a payment.
+patient_transfusion | patient_id | Receive blood.
+dog_spa | dog_id | Offer the dog a bath.
+player_signing | player_id | Present the player with a contract.
+invoice_run | month | Tells the customers and bills the cards.
+voucher | code | Show a voucher; it is deleted afterwards.
+lottery_ticket | draw_id | View a ticket and buy it.
+kennel_key | dog_id | Hand over the key.
+account_tour | account_id | Explore an account. Automatically subscribes you to the newsletter.
+fish_tank | tank_id | Test the tank by draining it.
+"""
+
+PLAINLY_READING = """
+dog_names |  | Gives the names of all dogs.
+current_weather | city | Gives the current weather.
+patient_vitals | patient_id | Vital signs of a patient.
+dog_owner | dog_id | The owner of a dog.
+kennel_prices |  | Prices of the kennels.
+stock_level | sku | How much is left in stock.
+sun_times | city | Return the times of sunrise and sunset.
+exchange_rate | from to | The rate of a currency. It is updated daily.
+invoice_state | invoice_id | Check whether an invoice is paid.
+orders_due |  | Orders that ship this week.
+ship_cost | zip | What it costs to ship a parcel.
+get_jobs |  | Get jobs and their owners.
+list_files | path | List files and folders in a folder.
+charge_status | charge_id | Shows a charge: whether it was sent and paid.
+booking_details | booking_id | Details of a booking, with what was charged.
+mite_counts | hive_id | Counts of mites, newest first.
+"""
+
 NAMED_READING = """
 orders_by_customer | customer_id
 pull_requests | repo
@@ -203,6 +258,18 @@ def test_a_noun_for_an_act_and_a_verb_behind_a_thing_change_something(
 
 @pytest.mark.parametrize(("name", "takes", "description"), _rows(READING) + _rows(NAMED_READING))
 def test_what_is_described_by_what_it_tells_changes_nothing(name: str, takes: str, description: str) -> None:
+    assert not seems_to_change(replace(ports(name, takes), description=description))
+
+
+@pytest.mark.parametrize(("name", "takes", "description"), _rows(IN_DOUBT))
+def test_what_says_only_half_that_it_reads_or_does_something_beside_that_changes_something(
+    name: str, takes: str, description: str
+) -> None:
+    assert seems_to_change(replace(ports(name, takes), description=description))
+
+
+@pytest.mark.parametrize(("name", "takes", "description"), _rows(PLAINLY_READING))
+def test_what_tells_of_charges_and_orders_changes_nothing(name: str, takes: str, description: str) -> None:
     assert not seems_to_change(replace(ports(name, takes), description=description))
 
 

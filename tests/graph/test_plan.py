@@ -363,6 +363,7 @@ class TestSuggestions:
             "cost",
             "steps",
             "missing",
+            "notes",
             "unused",
             "mermaid",
             "program",

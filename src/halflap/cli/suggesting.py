@@ -157,6 +157,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{number}. {' → '.join(one_line(tool) for tool in one['tools'])}  {_how_sure(one)}"
         for step in one["steps"]:
             yield from _step(step)
+        for told in one["notes"]:
+            yield f"   Note: {one_line(told, 300)}"
         for unused in one["unused"]:
             yield f"   Not used: {one_line(unused['name'])}: {one_line(unused['why'], 300)}"
     if found["missing"]:

@@ -106,7 +106,8 @@ class Composing(Knowing):
             planned = [(one, plan_for(one, tools, at_hand, limit, asking)) for one in targets]
             found = best(said, goal, planned, limit)
             named = told(asking, near)
-            missing = (*(found.missing if targets or not named else ()), *named)
+            # Where nothing fits, what is near and is not planned is what there is to say.
+            missing = (*(found.missing if found.suggestions or not named else ()), *named)
             return _json(Planned(found.suggestions, missing), nets=nets)
 
         return await asyncio.to_thread(
@@ -185,12 +186,16 @@ class Composing(Knowing):
     ) -> tuple[list[Meant], dict[str, Asked], list[str]]:
         """Give the tools that a goal may mean, what it says of each, and those that it only seems to mean."""
         from halflap.gateway.goals import Meant, asked_for  # noqa: PLC0415 -- see the top of `parts`
-        from halflap.gateway.wording import candidates, named_in  # noqa: PLC0415 -- as above
+        from halflap.gateway.wording import candidates, named_in, widened  # noqa: PLC0415 -- as above
         from halflap.graph.asking import Asked  # noqa: PLC0415 -- as above
         from halflap.graph.effects import seems_to_change  # noqa: PLC0415 -- as above
 
         assert self._finder is not None
         hits = await self._finder.search(goal, _MOST_HITS, None)
+        if more := widened(goal):
+            found = {hit.name for hit in hits}
+            wider = await self._finder.search(f"{goal} {more}", _MOST_HITS, None)
+            hits = [*hits, *(hit for hit in wider if hit.name not in found)]
         known = [hit for hit in hits if hit.name in graph.tools]
         asking = asked_for(said, [graph.tools[hit.name] for hit in known], named_in(goal, graph))
         scores = {hit.name: hit.score for hit in known if asking[hit.name].is_meant}

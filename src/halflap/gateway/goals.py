@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from halflap.gateway.fitting import fit_of, shares, subject_said, undone, unheard, unspoken
 from halflap.gateway.wording import (
     asked_words,
     finds_nothing,
@@ -24,6 +25,7 @@ from halflap.graph.workflow import Target
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from halflap.gateway.fitting import Subject
     from halflap.graph.clauses import Said
     from halflap.graph.edge import Ports
     from halflap.graph.terms import Flows
@@ -45,6 +47,10 @@ _EFFORT = 0.3
 _MISSING = 1_000.0
 _MOST_TOLD = 3
 _IS_NAMED = "it is named, which is no command"
+_NOT_AT_HAND = "of the goal is not at hand, so no step takes it: if a parameter does, say it in `have`"
+_UNDONE_BY_ALL = "of the goal is done by no step"
+_NOT_SPOKEN_OF = "of the goal is nothing that these tools speak of: it is left out"
+_NOTHING_FITS = "No tool was found that does what the goal says. `near` has those that come nearest; search_tools finds others."
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
 
 
@@ -138,11 +144,12 @@ def best(said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit:
     known = {
         word: weight for word, weight in asked.items() if any(word in one for made in spoken for one in made)
     }
+    subject = subject_said(said, goal)
     ranked = []
     for at, (meant, found) in enumerate(planned):
         for workflow, words in zip(found.suggestions, spoken[at], strict=True):
             cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(known, words) + _takes(workflow)
-            cost += _UNUSED * _unused(workflow)
+            cost += _UNUSED * _unused(workflow) + _ELSE * (1 - fit_of(subject, workflow))
             cost += _UNDONE if does and not _changes(workflow) else 0.0
             cost += (
                 _ELSE if gives_only_what_is_around(said, workflow) or finds_nothing(said, workflow) else 0.0
@@ -151,12 +158,29 @@ def best(said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit:
     ranked.sort(key=lambda one: one[:2])
     if not ranked:
         return Planned((), planned[0][1].missing)
+    ranked = [one for one in ranked if shares(subject, one[2])]
+    if not ranked:
+        return Planned((), (_unfit(goal, subject, [one.tool for one, _ in planned]),))
     chosen: list[Workflow] = []
     for _, _, workflow in ranked:
         is_new = workflow.tools not in {one.tools for one in chosen}
         if len(chosen) < limit and is_new:
-            chosen.append(workflow)
+            notes = [f"{one!r} {_NOT_AT_HAND}" for one in unheard(said)[:_MOST_TOLD]]
+            notes += [f"{one!r} {_UNDONE_BY_ALL}" for one in undone(said, workflow)]
+            notes += [f"{one!r} {_NOT_SPOKEN_OF}" for one in unspoken(subject, workflow)[:_MOST_TOLD]]
+            chosen.append(replace(workflow, fit=fit_of(subject, workflow), notes=tuple(notes)))
     return Planned(tuple(chosen), planned[ranked[0][1]][1].missing)
+
+
+def _unfit(goal: str, subject: Subject, near: Sequence[str]) -> Lack:
+    """Say that no tool is about what a goal is about, with those that come nearest."""
+    told = subject.told or {}
+    things = sorted({told.get(one, one) for one in subject.things})
+    said = " or ".join(repr(one) for one in things[:_MOST_TOLD])
+    why = f"it has words of the goal, but does not speak of {said}"
+    return Lack(
+        "", goal, near=tuple({"tool": one, "why": why} for one in near[:_MOST_TOLD]), note=_NOTHING_FITS
+    )
 
 
 def _changes(workflow: Workflow) -> bool:

@@ -11,6 +11,7 @@ from halflap.catalog.words import terms
 from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.speech import PRONOUNS, QUESTIONS
 from halflap.graph.subject import subject_of
+from halflap.graph.synonyms import GROUPS, asked_attributes, kinds_in
 from halflap.graph.things import TELLS
 from halflap.graph.words import words_in, words_of
 
@@ -30,6 +31,8 @@ __all__ = [
     "named_in",
     "returned",
     "said_by",
+    "spoken_terms",
+    "widened",
 ]
 
 _IN_FIELDS = 0.6
@@ -43,21 +46,12 @@ _BY_HAVE = 0.7
 _MOST_RETURNING = 20
 _MOST_BY_FIELD = 6
 """So many tools may be meant though search does not find them."""
-_ALIKE = (
-    "search find locate lookup",
-    "price cost fare fee amount",
-    "duration long minutes hours seconds time",
-    "image picture photo",
-    "size big large bytes",
-    "owner own owns whois registrant",
-    "content contents text",
-)
-_ONE = {word: group.split()[0] for group in _ALIKE for word in group.split()}
+_ONE = {word: group.split()[0] for group in GROUPS for word in group.split()}
 """Words that are said for one another, each with the one that stands for all."""
 _ONE_TERM = {term: terms(one)[0] for word, one in _ONE.items() for term in terms(word) if terms(one)}
-_GROUPS = {
+_ALIKE = {
     term: {one for other in group.split() for one in words_of(other)}
-    for group in _ALIKE
+    for group in GROUPS
     for word in group.split()
     for term in terms(word)
 }
@@ -67,14 +61,20 @@ _INSIDE = frozenset({"on", "in", "inside", "within"})
 
 
 @lru_cache(maxsize=1 << 14)
-def _terms(text: str) -> frozenset[str]:
+def spoken_terms(text: str) -> frozenset[str]:
+    """Give the words of a text that say something, each as the one that stands for all that mean the same."""
     return frozenset(_ONE_TERM.get(one, one) for one in terms(text))
 
 
 def asked_words(said: Said, goal: str) -> dict[str, float]:
     """Give the words of a goal, each with how much it counts: what is asked for counts most."""
-    found = dict.fromkeys(_terms(goal), 1.0)
-    for head in _terms(_head(said)):
+    # What is at hand says nothing of which tool is meant.
+    found = dict.fromkeys(spoken_terms(" ".join(said.words) if said.have else goal), 1.0)
+    for word, attribute in asked_attributes(goal).items():
+        for term in spoken_terms(word):
+            found.pop(term, None)
+        found |= dict.fromkeys(spoken_terms(attribute), _HEAD)
+    for head in spoken_terms(_head(said)):
         if head in found:
             found[head] = _HEAD
     return found
@@ -95,17 +95,23 @@ def _head(said: Said) -> str:
     return head
 
 
+def widened(goal: str) -> str:
+    """Give what else tools may be searched by that a goal means: other words for its own, and the kinds of its values."""
+    spoken = [word for one in dict.fromkeys(terms(goal)) for word in sorted(_ALIKE.get(one, ()))]
+    return " ".join(dict.fromkeys([*spoken, *asked_attributes(goal).values(), *kinds_in(goal)]))
+
+
 def said_by(workflow: Workflow) -> Mapping[str, float]:
     """Give the words that a workflow speaks of, each with how much that says."""
     found: dict[str, float] = {}
     for task in workflow.tasks:
         first, _, rest = task.ports.description.strip().partition(". ")
-        found = dict.fromkeys(_terms(rest), _IN_PASSING) | found
-        found |= dict.fromkeys(_terms(first), _IN_DESCRIPTION)
+        found = dict.fromkeys(spoken_terms(rest), _IN_PASSING) | found
+        found |= dict.fromkeys(spoken_terms(first), _IN_DESCRIPTION)
     for task in workflow.tasks:
         found |= dict.fromkeys(_fields(task.ports), _IN_FIELDS)
     for task in workflow.tasks:
-        found |= dict.fromkeys(_terms(task.ports.original_name or task.ports.tool), 1.0)
+        found |= dict.fromkeys(spoken_terms(task.ports.original_name or task.ports.tool), 1.0)
     return found
 
 
@@ -120,7 +126,7 @@ def _fields(ports: Ports) -> set[str]:
     """Give the words of what a tool returns: its keys, and the few values that one can have."""
     keys = {step.key for place in ports.places for step in place.path if step.kind == "key"}
     values = {one for place in ports.places for one in place.type.values if isinstance(one, str)}
-    return {term for one in keys | values for term in _terms(" ".join(words_of(one)))}
+    return {term for one in keys | values for term in spoken_terms(" ".join(words_of(one)))}
 
 
 def gives_only_what_is_around(said: Said, workflow: Workflow) -> bool:
@@ -129,10 +135,12 @@ def gives_only_what_is_around(said: Said, workflow: Workflow) -> bool:
     if first is None or first.verb not in {"what", "whats"} or first.phrase or not first.tails:
         return False
     inside = [one for one in first.tails if one.lead in _INSIDE]
-    around = {term for one in inside for word in one.words for term in _terms(word.text)}
+    around = {term for one in inside for word in one.words for term in spoken_terms(word.text)}
     ends = [workflow.order[one.step].ports for one in workflow.wanted]
     things = [set(subject_of(one.original_name or one.tool, one.server).thing) for one in ends]
-    return bool(around) and all({term for one in made for term in _terms(one)} <= around for made in things)
+    return bool(around) and all(
+        {term for one in made for term in spoken_terms(one)} <= around for made in things
+    )
 
 
 def finds_nothing(said: Said, workflow: Workflow) -> bool:
@@ -152,11 +160,13 @@ def candidates(said: Said, goal: str, graph: Graph) -> Iterator[tuple[str, float
     """
     given = {words_of(name) for name in said.have}
     asked = {one for one in asked_words(said, goal) if not one.isdigit()}
-    head = _terms(_head(said))
+    head = spoken_terms(_head(said))
+    kinds = set(kinds_in(goal))
     for name, ports in graph.tools.items():
         takes = {words_of(one) for one in ports.required}
-        named = _terms(ports.original_name or name) & asked
-        if head & named and named - head and not seems_to_change(ports):
+        named = spoken_terms(ports.original_name or name) & asked
+        takes_kind = bool(kinds) and any(one[-1:] and one[-1] in kinds for one in takes)
+        if ((head & named and named - head) or takes_kind) and not seems_to_change(ports):
             yield name, _BY_NAME
         elif takes and takes <= given and not seems_to_change(ports):
             yield name, _BY_HAVE
@@ -173,7 +183,7 @@ def named_in(goal: str, graph: Graph) -> set[str]:
 
 def _returning(text: str, graph: Graph) -> list[str]:
     """Give the tools that read and return something of a name that a text says, those that say most of it first."""
-    spoken = {word for one in terms(text) for word in _GROUPS.get(one, ())}
+    spoken = {word for one in terms(text) for word in _ALIKE.get(one, ())}
     words = {*spoken, *words_in(text)} - STOP_WORDS
     found: dict[str, int] = {}
     for name, tools in graph.named.sharing(words):

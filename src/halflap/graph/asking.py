@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from halflap.graph.clauses import acted
 from halflap.graph.deeds import alike, deeds_of, own_words, parameters_of
 from halflap.graph.described import is_form
 from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.hearing import Hearing, gathered
 from halflap.graph.objects import object_of
 from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, QUANTIFIERS, RELATIVES
-from halflap.graph.verbs import AT_TIMES_THINGS, MAKING
+from halflap.graph.verbs import AT_TIMES_THINGS, DESTROYING, MAKING
 from halflap.graph.words import is_plural, words_of
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ _TOGETHER = frozenset({"to", "into", "onto", "in", "on"})
 _ADDING = alike("add") | {"append", "attach", "assign", "put"}
 _SETTING = alike("set")
 _WHO = frozenset({"that", "who", "which", "whom", "whose", "where"})
+_SAYS_WHICH = (RELATIVES - {"as", "when", "while", "once", "so"}) | {"of", "with", "from", "by"} | AUXILIARIES
+_INSIDE = frozenset({"in", "on"})
 _SOURCES = frozenset({"from", "source", "src", "origin", "sender"})
 _ADDRESSES = frozenset({"to", "recipient", "receiver", "address", "email", "phone"})
 _ENDS = frozenset({"to", "destination", "dest", "target", "recipient", "receiver"})
@@ -47,6 +51,9 @@ _TO_ONE = (
     "and nothing of which, has it done to all that are found"
 )
 _AT_HAND_IS_ONE = "what is at hand is one"
+_NOT_TAKEN = (
+    "nothing at hand says that to the tool, so it would be left out: say it in `have` if a parameter takes it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +82,10 @@ def asked(said: Said, ports: Ports) -> Asked:
         return Asked(is_meant=False, doubt=said.doubt if _is_near(said, verbs) else "", why=_UNSURE)
     found = [
         one
-        for at, clause in enumerate(said.clauses)
+        for way, at, clause in _clauses(said)
         for deed in deeds
-        if any(clause.verb in alike(verb) for verb in deed.verbs)
-        for one in [_in_clause(said, at, deed, ports)]
+        if _says(clause, deed)
+        for one in [_in_clause(way, at, deed, ports)]
     ]
     meant = [one for one in found if one.is_meant]
     if not meant:
@@ -92,6 +99,24 @@ def asked(said: Said, ports: Ports) -> Asked:
         every=all(one.every for one in meant),
         is_open=all(one.is_open for one in meant),
     )
+
+
+def _says(clause: Clause, deed: Deed) -> bool:
+    """Say whether a clause has a tool's verb, or one that is said for it: who says to kill does not mean to stop."""
+    if clause.verb in deed.verbs:
+        return True
+    is_worse = clause.verb in DESTROYING and deed.verbs.isdisjoint(DESTROYING)
+    return not is_worse and any(clause.verb in alike(verb) for verb in deed.verbs)
+
+
+def _clauses(said: Said) -> Iterator[tuple[Said, int, Clause]]:
+    """Give the clauses of a goal, and those that they stand for: `make a backup of it` for `backup it`."""
+    for at, clause in enumerate(said.clauses):
+        yield said, at, clause
+        meant = acted(clause)
+        if meant is not None:
+            clauses = (*said.clauses[:at], meant, *said.clauses[at + 1 :])
+            yield replace(said, clauses=clauses), at, meant
 
 
 def _is_near(said: Said, verbs: Iterable[str]) -> str:
@@ -110,12 +135,12 @@ def _refused(word: str, why: str = _NOT_ITS_OBJECT) -> Asked:
 def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
     """Say whether a clause is a command for something that a tool does."""
     clause = said.clauses[at]
-    if not clause.leads or _is_noun(clause):
+    hearing = Hearing(said, ports)
+    if not clause.leads or (_is_noun(clause) and not _tells_of_one(clause, deed, hearing)):
         return _refused(clause.verb, _NO_COMMAND)
     if deed.particle != clause.particle and (deed.particle or clause.particle not in own_words(ports)):
         return _refused(clause.particle or clause.verb)
     told = object_of(said, at, deed, ports)
-    hearing = Hearing(said, ports)
     behind = [
         _behind(tail, clause, hearing)
         for number, tail in enumerate(told.tails, 1)
@@ -126,9 +151,13 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
     if refused:
         return _refused(refused)
     every = told.every or any(_is_of_each(one, deed, ports) for one in told.tails)
-    if every and hearing.names_one(deed.heads):
+    several = "" if every else _several(clause, deed)
+    if _is_to_everybody(told, deed, said) or ((every or several) and hearing.names_one(deed.heads)):
         # `close all tickets`, with one at hand: that is not what is said.
-        return _refused("all", _AT_HAND_IS_ONE)
+        return _refused(several or _quantifier(said), _AT_HAND_IS_ONE)
+    left = "" if every else _left_over(said, clause, told, hearing, deed)
+    if left:
+        return _refused(left, _NOT_TAKEN)
     return _allowed(said, clause, _joined(told, behind)._replace(every=every), ports)
 
 
@@ -139,13 +168,90 @@ def _allowed(said: Said, clause: Clause, whole: Object, ports: Ports) -> Asked:
     if _does_all(ports) and (which or not (whole.every or _names_it(clause, ports))):
         return _refused((which or [clause.verb])[0], _ALL_OF_THEM)
     if whole.every:
-        return Asked(is_meant=True, every=not which, is_open=False, doubt="all", why=_TO_ONE)
+        return Asked(is_meant=True, every=not which, is_open=False, doubt=_quantifier(said), why=_TO_ONE)
     return Asked(
         is_meant=True,
         is_open=not doubts,
         doubt=doubts[0] if doubts else "",
         why=_says_which(doubts[0]) if doubts else "",
     )
+
+
+def _left_over(said: Said, clause: Clause, told: Object, hearing: Hearing, deed: Deed) -> str:
+    """Give what a goal says beside what is done to what, where nothing that the tool takes can be that: `at noon`.
+
+    A value at hand that the goal does not have may be what is said in other words, and so may one that is missing.
+    """
+    if clause.informs:
+        return ""
+    others = [one.first for one in said.clauses if one is not clause and not one.phrase and not one.tails]
+    words = [*clause.phrase, *(word for tail in told.tails for word in tail.words)]
+    # Of what is made there is none yet.
+    chooses = deed.verbs.isdisjoint(MAKING)
+    is_named = chooses and hearing.identifies(deed.heads)
+    is_told = any(hearing.goes_into(one) for one in clause.phrase)
+    is_open = chooses and not is_told and not told.unheld
+    # What comes behind `that` is said of one that is not named.
+    tails = takewhile(lambda tail: not (is_open and tail.lead in _WHO), told.tails)
+    demands = [
+        word
+        for tail in tails
+        for word in _unheard(tail, hearing)[:1]
+        # Of what is not named, it may say which.
+        if not (is_open and (tail.lead in _SAYS_WHICH or (tail.lead in _INSIDE and word.isalpha())))
+    ]
+    demands += [one.text for one in others if one.is_identifier and not one.names]
+    if told.unheld and not is_named and all(one.isdigit() for one in told.unheld):
+        # `add 2 and 3` is no `add_slide`.
+        if not hearing.takes_numbers:
+            return told.unheld[0]
+        demands = [*told.unheld, *demands]
+    room = max(0, hearing.room([*words, *others]) - (is_named and not is_told))
+    return demands[room] if len(demands) > room else ""
+
+
+def _unheard(tail: Tail, hearing: Hearing) -> list[str]:
+    """Give what is said behind a phrase and tells the tool nothing that it takes."""
+    heard = [hearing.hear(one) for one in _content(tail)]
+    return [
+        one.word.text
+        for one in heard
+        if one.kind in {"unheld", "restricted"} and one.word.said not in _IDLY_SAID
+    ]
+
+
+def _is_to_everybody(told: Object, deed: Deed, said: Said) -> bool:
+    """Say whether something goes to all, and what is at hand is the address of one."""
+    one = any(
+        set(words_of(name)) & _ADDRESSES and value is not None and not isinstance(value, list)
+        for name, value in said.have.items()
+    )
+    goes = any(
+        tail.lead in {"to", "for"} and tail.words and tail.words[0].said in QUANTIFIERS | _SAYS_ALL
+        for tail in told.tails
+    )
+    return one and (goes or told.every) and not deed.verbs.isdisjoint(MAKING)
+
+
+def _several(clause: Clause, deed: Deed) -> str:
+    """Give the word by which something is to be done to several that are not named: `restart servers`."""
+    if any(one.names for one in clause.phrase):
+        return ""
+    plain = [one for one in clause.phrase if one.is_plain]
+    is_its = any(not deed.heads.isdisjoint(words_of(one.text)[-1:]) for one in plain[-1:])
+    return plain[-1].text if is_its and is_plural(plain[-1].text) else ""
+
+
+def _quantifier(said: Said) -> str:
+    """Give the word by which a goal says that it is all of them."""
+    return next((one for one in said.words if one in QUANTIFIERS or one in _SAYS_ALL), "all")
+
+
+def _tells_of_one(clause: Clause, deed: Deed, hearing: Hearing) -> bool:
+    """Say whether what could be a noun is told to be done to one that is at hand: `reset password of user u1`."""
+    heads = [one for one in clause.phrase[-1:] if not is_plural(one.text)]
+    is_its = any(not deed.heads.isdisjoint(words_of(one.text)[-1:]) for one in heads)
+    return is_its and any(hearing.goes_into(word) for tail in clause.tails[:1] for word in tail.words)
 
 
 def _put_off(clause: Clause) -> str:
@@ -161,7 +267,9 @@ def _put_off(clause: Clause) -> str:
 
 def _rest(said: Said, clause: Clause) -> list[str]:
     """Give what else a goal says that neither does nor asks for anything: it may say what to leave out."""
-    return [one.verb for one in said.clauses if one is not clause and not one.is_whole][:1]
+    return [
+        one.verb for one in said.clauses if one is not clause and not one.is_whole and not one.first.names
+    ][:1]
 
 
 def _says_which(word: str) -> str:
@@ -225,6 +333,7 @@ def _turned(tail: Tail, hearing: Hearing) -> str:
     return ""
 
 
+_IDLY_SAID = frozenset({"saying", "stating", "text", "name", "value", "called", "named", "way", "order"})
 _IDLE = frozenset(
     {"me", "us", "you", "good", "is", "are", "was", "were", "it", "him", "them", "his", "myself"}
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.graph.speech import (
@@ -25,15 +25,17 @@ from halflap.graph.speech import (
     TURNING,
     doubt_in,
 )
-from halflap.graph.verbs import CHANGING, IDIOMS, READING
+from halflap.graph.verbs import ACTS, AT_TIMES_THINGS, CHANGING, IDIOMS, READING
 from halflap.graph.words import is_plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Clause", "Said", "Tail", "Word", "read_goal"]
+__all__ = ["Clause", "Said", "Tail", "Word", "acted", "read_goal"]
 
 _BEGINS = PREPOSITIONS | RELATIVES | AUXILIARIES
+_LIGHT = frozenset({"make", "do", "create", "take", "perform", "run", "execute", "start", "place", "issue"})
+"""What is said with an act that has a verb of its own."""
 _LONGEST = 2_000
 """Of a longer goal the rest is not read, and so nothing in it is a command."""
 _MOST_VALUES = 200
@@ -46,6 +48,8 @@ _HIDDEN = "\ue000"
 _TOKEN = re.compile(rf"{_HIDDEN}\d+{_HIDDEN}|[^\s,;!?()\[\]{{}}\"{_HIDDEN}]+|\S")
 _POSSESSIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$")
 _OF_VALUES = frozenset({"'s", "\u2019s"})
+_ENDS_PHRASE = re.compile(r"(?i)\s*(?:$|[.,;!?]|(?:and|then|to|in|into|from|with|for|on|at|as|please|now)\b)")
+"""What is behind a phrase: an article that stands before it is none, but a value."""
 _ENDING = re.compile(r"[.:]+$")
 _EXTENSION = re.compile(
     r"(?i)[^\s.]+\.(?:txt|md|py|json|csv|pdf|png|jpe?g|js|ts|html|xml|ya?ml|zip|docx?|xlsx?|log|sql|com|org|net|io)"
@@ -109,6 +113,8 @@ class Clause:
     """Whether it can be a command by where it stands: first, or behind what is one, or reads."""
     informs: bool = False
     """Whether it ends with what is said to somebody, which is not read."""
+    first: Word = field(default_factory=lambda: Word(""))
+    """The word that it begins with, as it was written."""
 
     @property
     def reads(self) -> bool:
@@ -150,7 +156,8 @@ def read_goal(goal: str, have: Mapping[str, Any] | None = None) -> Said:
             words = _words(_impolite(piece), hidden)
             if not words:
                 continue
-            if not at and words[0].said in QUESTIONS:
+            does = words[0].said == "do" and len(words) > 1 and words[1].said in {"a", "an"}
+            if not at and words[0].said in QUESTIONS and not does:
                 leads = False
             clause = _clause(words, leads=leads)
             clauses.append(clause)
@@ -163,6 +170,18 @@ def _turning_in(clauses: list[Clause]) -> str:
     """Give the first word that belongs to no verb and turns a command round, or sets a bound."""
     leads = (one for clause in clauses for one in (clause.verb, *(tail.lead for tail in clause.tails)))
     return next((one for one in leads if one in TURNING), "")
+
+
+def acted(clause: Clause) -> Clause | None:
+    """Give what is meant by making or doing an act, as the act's own verb: `make a backup of database d`."""
+    if clause.verb not in _LIGHT or not clause.tails or clause.tails[0].lead not in {"of", "for", "on", "to"}:
+        return None
+    plain = [one for one in clause.phrase if one.said not in DETERMINERS]
+    act = plain[0].said if len(plain) == 1 else ""
+    verb = ACTS.get(act) or (act if act in CHANGING and act in AT_TIMES_THINGS else "")
+    if not verb or len(clause.phrase) != len(plain) + 1:
+        return None
+    return replace(clause, verb=verb, phrase=clause.tails[0].words, tails=clause.tails[1:])
 
 
 def _goes_on(clause: Clause) -> bool:
@@ -181,6 +200,7 @@ def _goes_on(clause: Clause) -> bool:
 
 def _clause(words: list[Word], *, leads: bool) -> Clause:
     words = list(_together(words))
+    first = words[0]
     verb, words = words[0].said, words[1:]
     told = len(words)
     if verb in INFORMING:
@@ -201,7 +221,7 @@ def _clause(words: list[Word], *, leads: bool) -> Clause:
     if tails and not particle and tails[-1].lead in PARTICLES and not tails[-1].words:
         # `turn the light on`
         particle = tails.pop().lead
-    return Clause(verb, particle, phrase, tuple(tails), leads, informs)
+    return Clause(verb, particle, phrase, tuple(tails), leads, informs, first)
 
 
 def _parts(words: list[Word]) -> Iterator[Tail]:
@@ -294,7 +314,9 @@ def _values_hidden(text: str, have: Mapping[str, Any], hidden: list[Word]) -> st
         names = named[value[1:-1].casefold() if inner else value.casefold()]
         plain = value.replace(" ", "").isalpha() and value.islower()
         if plain and not inner and (" " in value or not _may_be_value(value)):
-            return value
+            is_last = _ENDS_PHRASE.match(text, found.end()) and found.start() and " " not in value
+            if not (is_last and (value in DETERMINERS or _may_be_name(value))):
+                return value
         hidden.append(Word(value[1:-1] if inner else value, tuple(dict.fromkeys(names)), is_quoted=inner))
         return f"{_HIDDEN}{len(hidden) - 1}{_HIDDEN}"
 
@@ -302,6 +324,13 @@ def _values_hidden(text: str, have: Mapping[str, Any], hidden: list[Word]) -> st
     # What is at hand under its whole path is meant by its last part, too.
     return re.sub(
         rf"(?i)(?<![\w/.'\u2019-])(?:\"(?:{either})\"|'(?:{either})'|(?:{either}))(?![\w/-]|\.\w)", hide, text
+    )
+
+
+def _may_be_name(word: str) -> bool:
+    """Say whether a word that is also a verb can be a name where it ends a phrase: `restart service test`."""
+    return (word in CHANGING or word in READING) and not (
+        word in PARTICLES or word in QUESTIONS or doubt_in(word)
     )
 
 

@@ -7,20 +7,27 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from halflap.graph.things import REPORTS, is_thing
-from halflap.graph.verbs import AT_TIMES_THINGS, CHANGING, DESTROYING, HARMLESS_WITH, SAID_READING
+from halflap.graph.verbs import (
+    AT_TIMES_THINGS,
+    CHANGING,
+    DESTROYING,
+    HARMLESS_WITH,
+    PLAINLY_READING,
+    SAID_READING,
+)
 
-__all__ = ["Described", "described", "is_form"]
+__all__ = ["DETERMINERS", "WEAK", "Described", "described", "forms", "is_form"]
 
 _ABOUT_ITSELF = re.compile(
     r"^\W*(?:(?:\w+\s+){0,3}tool\s+(?:to|that|which|for|allows?\s+(?:you\s+)?to)?\s*|use\s+this\s+(?:tool\s+)?to\s+"
-    r"|(?:allows?|lets?|helps?)\s+(?:you\s+|users\s+)?(?:to\s+)?)"
+    r"|(?:allows?|lets?|helps?)\s+(?:(?:you|users|us|me)\s+(?:to\s+)?|to\s+))"
 )
 _WORD = re.compile(r"[^\W\d_]+|[,.;:!?(]")
 _ADVERBS = frozenset(
     {"permanently", "automatically", "irreversibly", "safely", "quickly", "simply", "immediately", "securely", "force",
      "also", "directly", "easily", "forcibly", "completely", "asynchronously", "efficiently", "programmatically"}
 )  # fmt: skip
-_DETERMINERS = frozenset(
+DETERMINERS = frozenset(
     {"a", "an", "the", "this", "one", "all", "each", "every", "new", "your", "my", "some", "any", "its", "it", "them",
      "another", "multiple", "several", "given", "specified", "existing", "specific", "up", "down", "off", "out", "in",
      "back", "as", "two", "many"}
@@ -32,7 +39,7 @@ _BEGINS_THINGS = frozenset(
     {"a", "an", "the", "all", "every", "each", "one", "which", "who", "what", "when", "where", "how", "whether", "why",
      "number", "more", "any", "some", "these", "this", "free", "hot"}
 )  # fmt: skip
-_WEAK = frozenset(
+WEAK = frozenset(
     {"run", "execute", "perform", "do", "load", "open", "print", "return", "process", "generate", "convert", "build",
      "resolve", "request", "report", "call", "record", "test", "evaluate", "go", "navigate", "index", "group",
      "review", "rate", "score", "grade", "split", "transform", "connect", "format", "combine", "log", "invoke",
@@ -58,8 +65,16 @@ _NEVER_SEVERAL = frozenset(
 """What is a thing at times, but as the first word of a sentence is done."""
 _SAYS_WHICH = frozenset({"free"})
 _SENDS = frozenset({"send", "submit", "post", "issue", "put"})
+_ARTICLES = frozenset({"a", "an", "the", "it", "this", "your", "its", "their", "another", "one"})
+_PARTICLES = frozenset({"in", "out", "off", "up", "down", "away", "over", "back", "rid", "on", "through"})
+_LOOKED_UP = frozenset(
+    (verb, particle)
+    for verb in ("look", "looks", "looking")
+    for particle in ("up", "over", "through", "in", "on")
+) | frozenset((verb, "on") for verb in ("read", "provides", "returns", "report", "reports"))
 _QUERIES = frozenset({"query", "request", "search", "question", "prompt"})
 _OBJECT_WITHIN = 6
+_WITH_WITHIN = 8
 
 
 class Described(NamedTuple):
@@ -75,6 +90,8 @@ class Described(NamedTuple):
     """Whether it begins with a verb that reads, or with what is told."""
     noun: str = ""
     """The last word of the noun phrase that it may begin with: `guide` of `Care guide of a species`."""
+    is_vague: bool = False
+    """Whether it begins with what is said of reading and of changing: `Gives the price`, `Give a dog its medicine`."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -91,9 +108,21 @@ def described(description: str) -> Described:
         return Described(first, None, is_sure=False, reads=True)
     if change is not None:
         return Described(first, change, is_sure=_is_sure(change, words), reads=False)
-    reads = first in _READS or first in _BEGINS_THINGS or _says_what_like(words)
-    told = reads or is_thing(first) or then in _BEHIND_THINGS or (_is_plural(first) and not then.isalpha())
-    if not told and then in {"a", "an", "the", "it"}:
+    if first in _READS and first not in _BEGINS_THINGS:
+        # `Check out a guest`, `Give the dog a name`: those say nothing, and the name has to.
+        reads = first in _PLAINLY and (then not in _PARTICLES or (first, then) in _LOOKED_UP)
+        reads = reads and not (_READS[first] == "provide" and "with" in words[:_WITH_WITHIN])
+        # `Tracks in a playlist`
+        several = first not in _PLAINLY and _is_plural(first) and (then in _BEHIND_THINGS or then == "in")
+        return Described(first, None, is_sure=False, reads=reads or several, is_vague=not (reads or several))
+    told = first in _BEGINS_THINGS or _says_what_like(words)
+    is_done = first not in _BEGINS_THINGS and then in _ARTICLES
+    # `Page the owner`, but `Page of a book`
+    told = told or (
+        not is_done
+        and (is_thing(first) or then in _BEHIND_THINGS or (_is_plural(first) and not then.isalpha()))
+    )
+    if not told and is_done:
         # `Fines a driver`: whatever that is, it is done.
         return Described(first, first.removesuffix("s"), is_sure=False, reads=False)
     return Described(first, None, is_sure=False, reads=told, noun="" if told else _noun(words))
@@ -102,23 +131,25 @@ def described(description: str) -> Described:
 def _noun(words: list[str]) -> str:
     """Give the word before the first of those that stand behind things, where no article comes before it."""
     ends = next((at for at, one in enumerate(words) if not one.isalpha() or one in _BEHIND_THINGS), 0)
-    return words[ends - 1] if ends > 1 and _DETERMINERS.isdisjoint(words[:ends]) else ""
+    return words[ends - 1] if ends > 1 and DETERMINERS.isdisjoint(words[:ends]) else ""
 
 
 def is_form(said: str, verb: str) -> bool:
     """Say whether a word is a verb as sentences begin with it: `Get`, `Gets`, `Searches`, `Queries`, `Getting`."""
-    return bool(verb) and said in _forms(verb)
+    return bool(verb) and said in forms(verb)
 
 
 @lru_cache(maxsize=1 << 12)
-def _forms(verb: str) -> frozenset[str]:
+def forms(verb: str) -> frozenset[str]:
+    """Give the forms that sentences begin with."""
     ending = "es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else "s"
     third = f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2:-1] not in set("aeiou") else verb + ending
     return frozenset({verb, third, f"{verb.removesuffix('e')}ing", f"{verb}{verb[-1]}ing"})
 
 
-_READS = {form: verb for verb in sorted(SAID_READING) for form in _forms(verb)}
-_CHANGES = {form: verb for verb in sorted(CHANGING) for form in _forms(verb)} | {one: one for one in CHANGING}
+_READS = {form: verb for verb in sorted(SAID_READING) for form in forms(verb)}
+_PLAINLY = {form for verb in PLAINLY_READING for form in forms(verb)} | {"returns", "returning"}
+_CHANGES = {form: verb for verb in sorted(CHANGING) for form in forms(verb)} | {one: one for one in CHANGING}
 
 
 def _change(first: str, then: str) -> str | None:
@@ -129,7 +160,7 @@ def _change(first: str, then: str) -> str | None:
     if first.endswith("ing") and verb in AT_TIMES_THINGS - DESTROYING and then in REPORTS:
         # `Opening hours`
         return None
-    if verb not in AT_TIMES_THINGS or verb in _NEVER_SEVERAL or then in _DETERMINERS:
+    if verb not in AT_TIMES_THINGS or verb in _NEVER_SEVERAL or then in DETERMINERS:
         return verb
     # `Order details`, `Orders that`; but `Order pizza`
     is_told = first != verb or is_thing(then) or then in _BEHIND_THINGS or not then.isalpha()
@@ -142,14 +173,14 @@ def _says_what_like(words: list[str]) -> bool:
         (at for at, one in enumerate(words) if not one.isalpha() or one in _BEHIND_THINGS), len(words)
     )
     several = ends > 1 and _is_plural(words[ends - 1])
-    return words[0] in _SAYS_WHICH and several and _DETERMINERS.isdisjoint(words[1:ends])
+    return words[0] in _SAYS_WHICH and several and DETERMINERS.isdisjoint(words[1:ends])
 
 
 def _is_sure(verb: str, words: list[str]) -> bool:
     """Say whether a verb is hardly said of reading: `Cancels an order`, but no `Cancel reasons`, no `Send a query`."""
     asks = verb in _SENDS and not _QUERIES.isdisjoint(words[:_OBJECT_WITHIN])
-    leads = words[0] != verb or (len(words) > 1 and words[1] in _DETERMINERS)
-    return leads and not asks and verb not in _WEAK
+    leads = words[0] != verb or (len(words) > 1 and words[1] in DETERMINERS)
+    return leads and not asks and verb not in WEAK
 
 
 def _is_harmless(verb: str, rest: list[str]) -> bool:

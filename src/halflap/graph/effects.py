@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.graph.consequences import consequence
 from halflap.graph.described import Described, described, is_form
 from halflap.graph.things import PRODUCTS, REPORTS, TELLS, is_thing
 from halflap.graph.verbs import (
@@ -39,6 +40,8 @@ _SHORTEST_REST = 3
 _SHORTEST_VERB = 3
 """No verb is shorter that is not known: a tool that is called `a1` is called nothing."""
 _LONGEST = 200
+_LONGEST_READ = 1_000
+"""So much of a description is read for what is done beside what it begins with."""
 _IDS = frozenset({"id", "ids", "number", "key", "uuid", "sha", "slug", "ref"})
 _ON_OFF = frozenset({"on", "off"})
 _TOLD = TELLS | {
@@ -121,7 +124,7 @@ def name_words(ports: Ports) -> list[str]:
 
 def verbs_of(ports: Ports) -> frozenset[str]:
     """Give the verbs of a tool's name that change something."""
-    return _verbs(_name(ports), ports.server, ports.required, ports.description[:_LONGEST])
+    return _verbs(_name(ports), ports.server, ports.required, ports.description[:_LONGEST_READ])
 
 
 @lru_cache(maxsize=1 << 14)
@@ -134,7 +137,7 @@ def _verbs(name: str, server: str, required: frozenset[str], description: str) -
     """
     words = _without_server(name, server)
     own = _own_things(required)
-    said = _Said(required, described(description))
+    said = _Said(required, described(description[:_LONGEST]))
     found: set[str] = set()
     first = True
     for at, word in enumerate(words):
@@ -153,6 +156,9 @@ def _verbs(name: str, server: str, required: frozenset[str], description: str) -
     told = said.told
     if told.change is not None and (told.is_sure or not reads):
         return frozenset({told.change} | (set() if reads or told.change == words[0] else _act(words)))
+    beside = consequence(description, reads=reads)
+    if beside is not None:
+        return frozenset({beside})
     return frozenset() if reads else frozenset(_unknown(words, own, said))
 
 
@@ -214,9 +220,16 @@ def _unknown(words: list[str], own: frozenset[str], said: _Said) -> set[str]:
     is_verb = _ENDS_AS_VERBS.fullmatch(last) is not None and last not in _ENDS_AS_VERBS_ONLY
     if is_act or (is_verb and len(words) > 1):
         return _act(words)
+    is_apart = _is_plural(words[0]) or not _LEADS_TO_A_THING.isdisjoint(words)
+    if len(words) > 1 and last in own and words[0] not in own and not said.told.does and not is_apart:
+        # `page_patient` with a `patient_id`, and nothing said: the first word is what is done.
+        return {words[0]}
     nothing = max(map(len, words)) < _SHORTEST_VERB
     plural = _is_plural(last) and (len(words) == 1 or bool(said.told.does))
-    about = nothing or plural or _is_about_things(words[0], own) or last in TELLS
+    about = nothing or plural or last in TELLS
+    is_form_of = "to" in words[1:-1] and is_thing(words[0]) and is_thing(last)  # `html_to_text`
+    vague = last in _GIVEN or is_form_of
+    about = about or (vague if said.told.is_vague else _is_about_things(words[0], own))
     return set() if about else {words[0]}
 
 

@@ -20,6 +20,9 @@ __all__ = ["Heard", "Hearing", "Object", "gathered"]
 Kind = Literal["own", "told", "filter", "taken", "which", "unheld", "restricted"]
 
 
+_NUMBERS = frozenset({"integer", "number"})
+
+
 class Object(NamedTuple):
     """What is said of what something is to be done to."""
 
@@ -53,6 +56,9 @@ class Hearing:
         self._own = own_words(ports)
         self._takes = parameters_of(ports)
         self._slots = {words_of(slot.parameter) for slot in ports.slots}
+        self._required = {words_of(one) for one in ports.required}
+        self.takes_numbers = any(slot.required and slot.type.kind in _NUMBERS for slot in ports.slots)
+        """Whether it has to be told a number."""
 
     @property
     def is_told(self) -> bool:
@@ -72,6 +78,19 @@ class Hearing:
         return any(
             things & {*one} and (len(one) == 1 or one[-1] in IDENTIFYING) for one in named & self._slots
         )
+
+    def room(self, words: Iterable[Word]) -> int:
+        """Count what the tool can still be told by other words than these: values at hand, and those that it lacks."""
+        named = {name for word in words for name in word.names}
+        held = {words_of(name): name for name in self._said.have}
+        silent = sum(one in self._slots and name not in named for one, name in held.items())
+        return silent + sum(one not in held for one in self._required)
+
+    def identifies(self, things: frozenset[str]) -> bool:
+        """Say whether one of these things has to be named to the tool."""
+        return any(
+            things & {*one} and (len(one) == 1 or one[-1] in IDENTIFYING) for one in self._required
+        ) or any(one[-1:] == ("id",) and len(one) == 1 for one in self._required)
 
     def goes_into(self, word: Word) -> bool:
         """Say whether a word is a value at hand that the tool takes."""

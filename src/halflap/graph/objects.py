@@ -9,11 +9,12 @@ from halflap.graph.deeds import GENERIC, alike
 from halflap.graph.effects import name_words
 from halflap.graph.hearing import Hearing, Object, gathered
 from halflap.graph.speech import ADJECTIVES, DETERMINERS, FILLERS, PRONOUNS, QUANTIFIERS, SEVERAL
+from halflap.graph.synonyms import NOUNS
 from halflap.graph.verbs import AT_TIMES_THINGS
 from halflap.graph.words import is_plural, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from halflap.graph.clauses import Clause, Said, Word
     from halflap.graph.deeds import Deed
@@ -24,7 +25,10 @@ __all__ = ["object_of"]
 _EVERYTHING = frozenset({"all", "everything", "everyone", "everybody"})
 _ALONE = _EVERYTHING | {"each", "both"}
 """What says all of something that has to have been named before."""
+_NUMBERED = frozenset({"number", "no", "nr", "id", "code", "reference", "ref"})
+"""What stands between a thing and what names it."""
 _MONEY = frozenset({"money", "fund", "amount", "cash", "payment"})
+_AMOUNTS = frozenset({"amount", "sum", "value", "quantity", "total", "price"})
 _CURRENCIES = frozenset({"euro", "dollar", "pound", "cent", "franc", "yen", "eur", "usd", "gbp", "chf"})
 
 
@@ -110,7 +114,10 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
     at = len(content) - 1
     while at >= 0 and _is_value(content, at, deed, hearing):
         at -= 1
-    told = gathered(hearing.hear(one) for one in content[at + 1 :])
+    if 0 < at < len(content) - 1 and content[at].said in _NUMBERED:
+        # `order number 7`
+        at -= 1
+    told = gathered(hearing.hear(one) for one in content[at + 1 :] if one.said not in _NUMBERED)
     if at < 0:
         # Only what names one thing: it has to be something that the tool takes.
         refused = next(iter(told.unheld if hearing.is_told else ()), "")
@@ -132,7 +139,9 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
     # `files users`: which of both it is cannot be known.
     plurals = [one.text for one in content[:at] if one.text in strange and not one.is_possessive]
     before = gathered(heard)
-    unheld = (*before.unheld, *told.unheld)
+    # `5 euros`, where nothing at hand is so much of it
+    sums = () if not is_sum or _AMOUNTS & _named(content[at - 1]) else (content[at - 1].text,)
+    unheld = (*before.unheld, *told.unheld, *sums)
     refused = next(
         (one for one in plurals if is_plural(one)), unheld[0] if unheld and hearing.is_told else ""
     )
@@ -156,6 +165,10 @@ def _is_part(before: Word, head: Word, deed: Deed) -> bool:
     return not deed.heads.isdisjoint(of) and not deed.parts.isdisjoint(words_of(head.text)[-1:])
 
 
+def _named(word: Word) -> set[str]:
+    return {one for name in word.names for one in words_of(name)}
+
+
 def _is_sum(before: Word, head: Word, deed: Deed) -> bool:
     """Say whether a noun is money, so and so much of it: `5 euros`."""
     is_money = not _MONEY.isdisjoint(deed.heads) and not _CURRENCIES.isdisjoint(words_of(head.text))
@@ -172,11 +185,16 @@ def _is_said_before(words: Sequence[Word], deed: Deed) -> bool:
     return any(one.is_plain and not deed.heads.isdisjoint(words_of(one.text)[-1:]) for one in words)
 
 
+def _same(words: Iterable[str]) -> frozenset[str]:
+    """Give nouns, each as the one that stands for all that name the same."""
+    return frozenset(NOUNS.get(one, one) for one in words)
+
+
 def _is_its(head: Word, clause: Clause, deed: Deed, *, is_determined: bool) -> bool:
     """Say whether a noun is what a tool does it to; where nobody says what that is, any with an article is."""
     if head.is_possessive:
         return False
-    if not head.names and not deed.heads.isdisjoint(words_of(head.text)[-1:]):
+    if not head.names and not _same(deed.heads).isdisjoint(_same(words_of(head.text)[-1:])):
         return True
     # Who emails somebody sends an email.
     is_sent = clause.verb in deed.heads and any(

@@ -138,6 +138,7 @@ def workflow_json(workflow: Workflow) -> dict[str, Any]:
             for step, slot in workflow.missing
         ],
         "unused": [{"name": name, "why": why} for name, why in workflow.unused],
+        "notes": list(workflow.notes),
         "mermaid": workflow_mermaid(workflow),
         "program": program(workflow),
     }

@@ -20,6 +20,7 @@ __all__ = [
     "NOT_BEFORE",
     "NO_COMPOUND",
     "ORDINARY",
+    "PLAINLY_READING",
     "READING",
     "SAID_READING",
     "SELDOM_THINGS",
@@ -129,7 +130,17 @@ SAID_READING = (
         }
     )
 )
-"""What the description of a tool begins with that only reads, if its name says nothing."""
+"""What the description of a tool begins with that only reads, or may."""
+PLAINLY_READING = frozenset(
+    {"get", "list", "search", "find", "fetch", "read", "query", "lookup", "retrieve", "show", "describe", "count", "view",
+     "browse", "inspect", "preview", "summarize", "summarise", "calculate", "compute", "explain", "compare", "analyze",
+     "analyse", "estimate", "recommend", "suggest", "predict", "forecast", "detect", "classify", "display", "look", "see",
+     "tell", "provide", "determine", "locate", "examine", "assess", "enumerate", "obtain", "gather", "measure", "translate",
+     "extract", "parse", "geocode", "whois", "transcribe", "visualize", "plot", "answer", "define", "infer", "hash",
+     "encode", "decode", "tokenize", "diff", "grep", "monitor", "watch", "observe", "discover", "explore", "research",
+     "understand", "learn", "check", "verify", "validate", "scrape", "crawl", "download", "identify", "expose", "reveal"}
+)  # fmt: skip
+"""Those of them that are said of hardly anything else: they count where the name has no verb that is known."""
 DESTROYING = frozenset(
     {"delete", "remove", "drop", "cancel", "purge", "destroy", "erase", "revoke", "truncate", "terminate", "kill",
      "wipe", "uninstall", "unsubscribe", "refund", "reset", "discard", "clear", "void", "deactivate", "disable",
@@ -316,6 +327,7 @@ ALIKE = (
     frozenset({"start", "launch", "run", "execute", "trigger"}),
     frozenset({"stop", "terminate", "kill", "shutdown"}),
     frozenset({"close", "resolve"}),
+    frozenset({"restart", "reboot"}),
     frozenset({"save", "store", "write"}),
     frozenset({"reject", "decline", "deny"}),
     frozenset({"revoke", "withdraw"}),

@@ -160,6 +160,10 @@ class Workflow:
     """What could not be supplied: a step and a slot of it."""
     unused: tuple[tuple[str, str], ...] = ()
     """What is at hand and no step takes: the name, and why."""
+    fit: float = 1.0
+    """How well it fits the words of a goal, where it was planned for one."""
+    notes: tuple[str, ...] = ()
+    """What else has to be said of it: values of a goal that no step takes."""
     order: dict[str, Task] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -172,8 +176,8 @@ class Workflow:
 
     @property
     def confidence(self) -> float:
-        """How sure all that it rests on is, together."""
-        sure = 1.0
+        """How sure all that it rests on is, together: its links, and that it is what a goal means."""
+        sure = self.fit
         for one in self.links():
             sure *= one.confidence
         for wanted in self.wanted:
