@@ -81,7 +81,7 @@ class Composing(Knowing):
         if not 1 <= limit <= MOST_SUGGESTED:
             raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}, not {limit}.")
         graph = await self.graph(behind=behind)
-        from halflap.gateway.goals import best, plan_for, told  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.goals import best, plans_for, told  # noqa: PLC0415 -- see the top of `parts`
         from halflap.graph.clauses import read_goal  # noqa: PLC0415 -- as above
         from halflap.graph.plan import Planned, plan  # noqa: PLC0415 -- as above
 
@@ -103,8 +103,7 @@ class Composing(Knowing):
         targets, asking, near = await self._meant(goal, said, graph)
 
         def planned_for_goal(tools: Graph | _Allowed) -> dict[str, Any]:
-            planned = [(one, plan_for(one, tools, at_hand, limit, asking)) for one in targets]
-            found = best(said, goal, planned, limit)
+            found = best(said, goal, plans_for(targets, tools, at_hand, limit, asking), limit)
             named = told(asking, near)
             # Where nothing fits, what is near and is not planned is what there is to say.
             missing = (*(found.missing if found.suggestions or not named else ()), *named)
@@ -270,7 +269,8 @@ class _Allowed:
         return self._graph.named
 
     def into(self, tool: str) -> Sequence[Edge]:
-        return [edge for edge in self._graph.into(tool) if edge.source in self._tools]
+        found = self._graph.into(tool)
+        return [edge for edge in found if edge.source in self._tools] if self.kept_out else found
 
 
 def _json(planned: Planned, *, nets: bool) -> dict[str, Any]:

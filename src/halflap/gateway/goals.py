@@ -18,6 +18,7 @@ from halflap.graph.asking import Asked, asked
 from halflap.graph.effects import seems_to_change, seems_to_destroy, verbs_of
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned, plan
+from halflap.graph.terms import Shared
 from halflap.graph.verbs import ORDINARY
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Target
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from halflap.graph.terms import Flows
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Meant", "asked_for", "best", "plan_for", "told"]
+__all__ = ["Meant", "asked_for", "best", "plans_for", "told"]
 
 _UNSAID = 6.0
 """What it costs that nothing in a workflow has to do with any word of the goal."""
@@ -46,6 +47,8 @@ _LOOKED_UP = 0.25
 _EFFORT = 0.3
 _MISSING = 1_000.0
 _MOST_TOLD = 3
+_MOST_LOOKED_AT = 60
+"""So many tools are looked at for all that may be meant together, so that the answer comes as soon as for one that is named."""
 _IS_NAMED = "it is named, which is no command"
 _NOT_AT_HAND = "of the goal is not at hand, so no step takes it: if a parameter does, say it in `have`"
 _UNDONE_BY_ALL = "of the goal is done by no step"
@@ -83,18 +86,27 @@ def _way(said: Said, ports: Ports, named: Collection[str]) -> Asked:
     return Asked(is_meant=False, destroys=True) if way.is_meant else replace(way, destroys=bool(way.doubt))
 
 
-def plan_for(
-    one: Meant, flows: Flows, have: Mapping[str, Any], limit: int, asking: Mapping[str, Asked]
-) -> Planned:
-    """Plan for a tool that a goal means, and change on the way only what it asks for, too; nothing more than once.
+def plans_for(
+    targets: Sequence[Meant],
+    flows: Flows,
+    have: Mapping[str, Any],
+    limit: int,
+    asking: Mapping[str, Asked],
+) -> list[tuple[Meant, Planned]]:
+    """Plan for each tool that a goal means, and change on the way only what it asks for, too; nothing more than once.
 
     A list at hand is called for each of its items, whatever that does.
     """
     changing = {name: way for name, way in asking.items() if way.is_meant and _changes_by(flows, name)}
     closed = frozenset(name for name, way in changing.items() if not way.is_open)
-    want = [Target("tool", one.tool)]
-    found = plan(flows, want=want, have=have, limit=limit, asked=frozenset(changing), closed=closed)
-    return replace(found, missing=tuple(_with_doubt(lack, changing) for lack in found.missing))
+    asked, shared = frozenset(changing), Shared(_MOST_LOOKED_AT)
+    planned = []
+    for one in targets:
+        want = [Target("tool", one.tool)]
+        found = plan(flows, want=want, have=have, limit=limit, asked=asked, closed=closed, shared=shared)
+        missing = tuple(_with_doubt(lack, changing) for lack in found.missing)
+        planned.append((one, replace(found, missing=missing)))
+    return planned
 
 
 def _changes_by(flows: Flows, name: str) -> bool:

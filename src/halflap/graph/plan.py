@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Edge, Link, Path
     from halflap.graph.knuth import Found
     from halflap.graph.need import Unit
-    from halflap.graph.terms import Flows
+    from halflap.graph.terms import Flows, Shared
 
 __all__ = ["Planned", "plan", "workflow_json"]
 
@@ -66,18 +66,19 @@ def plan(
     every: bool = False,
     asked: frozenset[str] = frozenset(),
     closed: frozenset[str] = frozenset(),
+    shared: Shared | None = None,
 ) -> Planned:
     """Find the cheapest workflows that get what is wanted from what is at hand; see `search` for what is minimised.
 
     No two of them use the same tools: each does without some tool of each before it. Where nothing gets all the way,
     they are those that lack the fewest parameters, and what is missing is said. What changes something is done to
     all that is found only with `every`, and on the way to something else only if it is `asked` for; what is `closed` is
-    told by no other tool to what.
+    told by no other tool to what. `shared` is for questions that differ in what is wanted alone, and none with `every`.
     """
     if not want:
         return Planned(())
     wanted = frozenset(one.name for one in want if one.kind == "tool")
-    terms = Terms(graph, Have(have), wanted, asked=asked, closed=closed, every=every)
+    terms = Terms(graph, Have(have), wanted, asked=asked, closed=closed, every=every, shared=shared)
     search, found = _found(terms, want, limit, partial=False)
     if found:
         return Planned(tuple(made for _, made in found))

@@ -186,6 +186,8 @@ class Search:
             key, tool = self._frontier[0]
             if key > bound:
                 return False
+            if not self.terms.may_look_at(tool):
+                return True
             heapq.heappop(self._frontier)
             if tool not in self.offers:
                 self._look_at(tool)

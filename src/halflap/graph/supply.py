@@ -152,6 +152,9 @@ def _links_into(unit: Unit, edge: Edge, source: Ports) -> Iterator[tuple[Slot, L
 
 
 def _single(links: Sequence[tuple[Slot, Link, Path]], tool: str) -> Iterator[tuple[Given, ...]]:
+    if len(links) == 1:
+        yield (_given(*links[0], tool),)
+        return
     # What is called exactly the same before what is called alike, if that says anything.
     same = [many(path) for slot, _, path in links if path[-1:] == slot.path[-1:] and _says_which(slot)]
     links = [one for one in links if not same or many(one[2]) < min(same) or one[2][-1:] == one[0].path[-1:]]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from halflap.graph.need import Need
     from halflap.graph.supply import Offer
 
-__all__ = ["AIMLESS", "APART", "CHANGING", "MOST_OPEN", "TOOL", "Flows", "Terms"]
+__all__ = ["AIMLESS", "APART", "CHANGING", "MOST_OPEN", "TOOL", "Flows", "Shared", "Terms"]
 
 TOOL = 1.0
 """What a call costs at least."""
@@ -44,6 +44,9 @@ APART = 4.0
 """What it costs to pair what is at hand with each of many, where somebody tells which of them it goes with."""
 MOST_OPEN = 50
 """A tool that lacks more values than this is in no plan: neither would anybody read it."""
+
+_LEAST_LOOKED_AT = 6
+"""So many at least are looked at for each of several questions."""
 
 
 class Flows(Protocol):
@@ -64,6 +67,24 @@ class Flows(Protocol):
         ...
 
 
+class Shared:
+    """What holds for each tool that is only on the way, whatever is wanted: one for all questions with the same at hand."""
+
+    def __init__(self, most: int | None = None) -> None:
+        """`most`: so many tools are looked at for all of the questions; the first may take half of it, the next half of the rest."""
+        self.needs: dict[str, Need | None] = {}
+        self.offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {}
+        self._left = most
+
+    def take(self) -> int | None:
+        """Say how many tools may be looked at for the next question, besides those that were before; None if all."""
+        if self._left is None:
+            return None
+        taken = max(_LEAST_LOOKED_AT, self._left // 2)
+        self._left -= taken
+        return taken
+
+
 class Terms:
     """What holds for each tool, worked out once, when it is asked for."""
 
@@ -76,10 +97,12 @@ class Terms:
         asked: frozenset[str] = frozenset(),
         closed: frozenset[str] = frozenset(),
         every: bool = True,
+        shared: Shared | None = None,
     ) -> None:
         """`wanted`: tools that are to be called, whatever they do; `every`: what is changed may be all that is found.
 
-        `asked`: tools that may change something on the way; `closed`: those that no other may tell to what.
+        `asked`: tools that may change something on the way; `closed`: those that no other may tell to what. `shared`: what was
+        worked out for others that were wanted, of the same graph, with the same at hand, asked and closed, and not `every`.
         """
         self.graph = graph
         self.have = have
@@ -89,21 +112,22 @@ class Terms:
         self.every = every
         self.barred: set[tuple[str, str]] = set()
         """Tools, each with one that it may take nothing from, since that one is called in a loop."""
-        self._needs: dict[str, Need | None] = {}
+        self._shared = Shared() if shared is None else shared
+        self._own = Shared()
+        self._left = self._shared.take()
         self._costs: dict[str, float] = {}
-        self._offers: dict[str, Mapping[str, Sequence[tuple[int, Offer]]]] = {}
 
     def need(self, tool: str) -> Need | None:
         """Say what a tool needs; None of one that may not be called, or that needs too much."""
-        if tool not in self._needs:
+        is_wanted = tool in self.wanted
+        needs = self._own.needs if is_wanted else self._shared.needs
+        if tool not in needs:
             ports = self.graph.tools.get(tool)
-            may = tool in self.wanted or tool in self.asked
+            may = is_wanted or tool in self.asked
             refused = ports is None or (not may and seems_to_change(ports))
-            need = (
-                None if ports is None or refused else need_of(ports, self.have, is_wanted=tool in self.wanted)
-            )
-            self._needs[tool] = None if need is not None and len(need.open) > MOST_OPEN else need
-        return self._needs[tool]
+            need = None if ports is None or refused else need_of(ports, self.have, is_wanted=is_wanted)
+            needs[tool] = None if need is not None and len(need.open) > MOST_OPEN else need
+        return needs[tool]
 
     def cost(self, tool: str) -> float:
         """Say what a call costs itself."""
@@ -161,17 +185,34 @@ class Terms:
 
     def all_offers(self, tool: str) -> Mapping[str, Sequence[tuple[int, Offer]]]:
         """Give what is offered, whether or not it is to be taken."""
-        if tool not in self._offers:
-            found: dict[str, list[tuple[int, Offer]]] = {}
-            need = self.need(tool)
-            assert need is not None, "only what may be called is supplied"
-            for edge in self.graph.into(tool):
-                if edge.source != tool and self.need(edge.source) is not None:
-                    made = list(offers(need, edge, self.graph.tools[edge.source], self.have))
-                    if made:
-                        found[edge.source] = made
-            self._offers[tool] = self._from_home_first(need, self._listed(need, self._paired(need, found)))
-        return self._offers[tool]
+        made = self._own.offers.get(tool)
+        if made is not None:
+            return made
+        edges = self.graph.into(tool)
+        is_own = tool in self.wanted or any(edge.source in self.wanted for edge in edges)
+        if is_own or tool not in self._shared.offers:
+            kept = self._own if is_own else self._shared
+            kept.offers[tool] = self._offered(tool, edges)
+        else:
+            kept = self._shared
+        return kept.offers[tool]
+
+    def may_look_at(self, tool: str) -> bool:
+        """Say whether a tool may still be looked at: not so many are that the answer would come late."""
+        return self._left is None or self._left > 0 or tool in self._own.offers or tool in self._shared.offers
+
+    def _offered(self, tool: str, edges: Sequence[Edge]) -> Mapping[str, Sequence[tuple[int, Offer]]]:
+        found: dict[str, list[tuple[int, Offer]]] = {}
+        if self._left is not None:
+            self._left -= 1
+        need = self.need(tool)
+        assert need is not None, "only what may be called is supplied"
+        for edge in edges:
+            if edge.source != tool and self.need(edge.source) is not None:
+                made = list(offers(need, edge, self.graph.tools[edge.source], self.have))
+                if made:
+                    found[edge.source] = made
+        return self._from_home_first(need, self._listed(need, self._paired(need, found)))
 
     def _paired(
         self, need: Need, found: Mapping[str, Sequence[tuple[int, Offer]]]
