@@ -12,17 +12,20 @@ from halflap.workflows.performance import performance
 from halflap.workflows.pieces.facts import Facts
 from halflap.workflows.pieces.taking import layout_of
 from halflap.workflows.published import example_nets
+from halflap.workflows.score import score
 from halflap.workflows.study import Study
-from halflap.workflows.timing.critical import critical_path
+from halflap.workflows.timing.critical import Atoms, critical_path
 from halflap.workflows.timing.makespan import Timing
 from halflap.workflows.timing.tokens import simulated
 from support import examples
 from workflows.nets import block_net, block_nets, net
-from workflows.timed import line, task, timed
+from workflows.timed import line, ruled, task, timed
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Net
     from halflap.workflows.performance import Performance
+    from halflap.workflows.pieces.facts import Data
+    from halflap.workflows.pieces.piece import Piece
 
 
 def times(one: Net) -> Performance:
@@ -186,3 +189,33 @@ def test_what_is_not_sound_has_no_time_and_it_is_said_why() -> None:
     assert found.makespan is None
     assert found.problem is not None
     assert "it is not sound: Nothing can happen any more" in found.problem
+
+
+@settings(max_examples=examples(60))
+@given(ruled(timed(block_nets(leaves=10))))
+def test_what_depends_on_what_is_the_same_pair_by_pair(one: Net) -> None:
+    facts, piece = Facts(one), layout_of(one).piece
+    assert piece is not None
+    atoms = Atoms(piece)
+    assert atoms.depends(facts) == [
+        sum(1 << other for other in range(at) if facts.depend(atoms.atoms[other], each))
+        for at, each in enumerate(atoms.atoms)
+    ]
+
+
+def test_work_grows_as_the_workflow_does_and_not_as_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+    data = Facts.data
+
+    def counted(facts: Facts, piece: Piece) -> Data:
+        nonlocal asked
+        asked += 1
+        return data(facts, piece)
+
+    monkeypatch.setattr(Facts, "data", counted)
+    counts = []
+    for size in (50, 200):
+        asked = 0
+        score(line(*({"id": f"t{at}"} for at in range(size))))
+        counts.append(asked)
+    assert counts[1] < 5 * counts[0]

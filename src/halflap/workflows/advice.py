@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.workflows.patterns import decidable, every, limited
 from halflap.workflows.pieces.piece import Branching, Loop, Series, Way
 from halflap.workflows.rules import rule_text
+from halflap.workflows.states import bits_of
 from halflap.workflows.timing.clock import EndlessError
 from halflap.workflows.timing.critical import Atoms, fused
 from halflap.workflows.timing.makespan import Timing
@@ -131,11 +132,12 @@ def _doing(facts: Facts, piece: Piece) -> list[str]:
 def _races(facts: Facts, piece: Piece) -> Iterator[Advice]:
     """Find what stands side by side though it depends on each other, by data that is known."""
     atoms = Atoms(piece)
-    for at, one in enumerate(atoms.atoms):
-        for before in range(at):
+    for at, depends in enumerate(atoms.depends(facts)):
+        one = atoms.atoms[at]
+        for before in bits_of(depends & ~atoms.before[at]):
             other = atoms.atoms[before]
             mine, yours = facts.data(one), facts.data(other)
-            if atoms.before[at] >> before & 1 or None in {mine.reads, mine.writes, yours.reads, yours.writes}:
+            if None in {mine.reads, mine.writes, yours.reads, yours.writes}:
                 continue
             clash = sorted(
                 (mine.writes or frozenset()) & ((yours.reads or frozenset()) | (yours.writes or frozenset()))

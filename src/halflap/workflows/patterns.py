@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from halflap.workflows.pieces.piece import Branching, Loop, Series, parts_of
-from halflap.workflows.timing.critical import Atoms, fused
+from halflap.workflows.timing.critical import Atoms, closure, fused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -92,25 +92,19 @@ def _parallel(facts: Facts, pieces: list[Piece]) -> PatternScore:
     for piece in pieces:
         for level in _levels(piece):
             atoms = Atoms(level)
-            needed = atoms.needed(facts)
-            does = [_does(facts, one) for one in atoms.atoms]
-            closed: list[int] = []
-            for at, needs in enumerate(needed):
-                everything, bits = needs, needs
-                while bits:
-                    lowest = bits & -bits
-                    bits ^= lowest
-                    everything |= closed[lowest.bit_length() - 1]
-                closed.append(everything)
-                for other in range(at):
-                    if not (does[at] and does[other]):
-                        continue
-                    apart = not atoms.before[at] >> other & 1
-                    if apart and facts.depend(atoms.atoms[other], atoms.atoms[at]):
-                        races += 1
-                    elif not everything >> other & 1:
-                        independent += 1
-                        beside += apart
+            depends = atoms.depends(facts)
+            closed = closure([one & before for one, before in zip(depends, atoms.before, strict=True)])
+            doing = 0
+            for at, one in enumerate(atoms.atoms):
+                if not _does(facts, one):
+                    continue
+                apart = doing & ~atoms.before[at]
+                clash = apart & depends[at]
+                free = doing & ~clash & ~closed[at]
+                races += clash.bit_count()
+                independent += free.bit_count()
+                beside += (free & apart).bit_count()
+                doing |= 1 << at
     whole = independent + races
     raw = {"independent_pairs": independent, "side_by_side": beside, "dependent_side_by_side": races}
     return PatternScore(beside / whole if whole else None, raw)
