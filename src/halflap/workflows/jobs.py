@@ -11,6 +11,7 @@ from halflap.workflows.constraints import read_constraints
 from halflap.workflows.form import read_specification
 from halflap.workflows.optimize import TARGETS, optimize
 from halflap.workflows.score import read_patterns, read_weights, score
+from halflap.workflows.structure import structure
 from halflap.workflows.validate import validate_footprint
 from halflap.workflows.validation import Mode
 from halflap.workflows.yawl import read_yawl
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
     from halflap.workflows.net import Net
 
-__all__ = ["JOBS", "do", "read_workflow"]
+__all__ = ["JOBS", "do", "not_made_of_blocks", "read_workflow"]
 
 _YAWL = "yawl"
 _WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
 _MEANT = 60
+_WORKFLOWS = ("workflow", "workflow_spec", "original_workflow", "optimized_workflow")
+_SOON_TOLD = 5_000
+"""So many flows."""
 
 
 def do(job: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +55,20 @@ def read_workflow(value: Any) -> Net:
         except WorkflowError as error:
             raise WorkflowError([(f"{_YAWL}: {one.path}", one.message) for one in error.problems]) from None
     return read_specification(value).net
+
+
+def not_made_of_blocks(arguments: Mapping[str, Any]) -> str | None:
+    """Give the first argument that is a workflow of which it can soon be told that it is not made of blocks."""
+    for name, value in arguments.items():
+        if not isinstance(value, dict) or name not in _WORKFLOWS:
+            continue
+        try:
+            net = read_workflow(value)
+        except WorkflowError:
+            continue
+        if len(net.flows) <= _SOON_TOLD and structure(net).tree is None:
+            return name
+    return None
 
 
 class _Arguments:
