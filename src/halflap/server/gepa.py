@@ -91,7 +91,11 @@ _VERDICT: Mapping[str, Mapping[str, Any]] = {
         "description": "The cells of the footprints that differ",
     },
     "differing_cells": {"type": ["integer", "null"], "description": "How many do"},
-    "sound": {"type": "object", "description": "Whether the original and the optimized workflow are sound"},
+    "sound": {
+        "type": "object",
+        "properties": dict.fromkeys(("original_workflow", "optimized_workflow"), _MAYBE),
+        "description": "Whether each of the two is sound; null if not known",
+    },
     "anomalies": {
         "type": "array",
         "items": {"type": "object", "properties": {"kind": _TEXT, "message": _TEXT}},

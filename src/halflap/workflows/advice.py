@@ -180,15 +180,19 @@ def _missing(facts: Facts) -> Iterator[Advice]:
             "performance",
             unknown,
             f"Say what {_named(unknown)} {'reads and writes' if len(unknown) == 1 else 'read and write'}.",
-            "Until then everything has to wait for it, and it for everything.",
+            "Until then everything has to wait for it, and it for everything."
+            if len(unknown) == 1
+            else "Until then everything has to wait for them, and they for everything.",
         )
     timeless = tuple(task.id for task in tasks if task.duration is None and task.label is not None)
     if timeless:
         yield Advice(
             "performance",
             timeless,
-            f"Give {_named(timeless)} a duration.",
-            "How long it takes is not said; 1 is taken.",
+            f"Give {_named(timeless)} {'a duration' if len(timeless) == 1 else 'durations'}.",
+            "How long it takes is not said; 1 is taken."
+            if len(timeless) == 1
+            else "How long they take is not said; 1 is taken for each.",
         )
 
 
