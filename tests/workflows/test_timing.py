@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,32 @@ class TestKnownTimes:
         )
         found = times(replace(endless, flows=flows))
         assert (found.makespan, found.score) == (None, None)
-        assert found.problem == "A loop in it is never left."
+        assert found.problem == "The loop at 'a' is never left: the way back is taken with probability 1."
+        assert found.method is None
+
+    def test_nor_has_one_that_is_not_made_of_blocks(self) -> None:
+        tasks = {"a": "xor/xor", "b": "xor/xor", "c": "xor/xor", "d": "xor/and"}
+        wild = net(tasks, "i>a a>b a>c b>c c>b b>d c>d d>o")
+        flows = tuple(
+            replace(flow, probability=float(flow.target != "d")) if flow.source in "bc" else flow
+            for flow in wild.flows
+        )
+        found = times(replace(wild, flows=flows))
+        assert (found.makespan, found.method) == (None, None)
+        assert re.fullmatch(
+            "The loop at '[bc]' is never left: the way back is taken with probability 1.", found.problem or ""
+        )
+
+    @pytest.mark.parametrize("wild", [False, True])
+    def test_what_is_too_large_to_be_summed_has_no_time(self, wild: bool) -> None:
+        one = block_net(("and", [("task", "a"), ("seq", [("task", "b"), ("task", "c")])]))
+        if wild:
+            tasks = {"a": "xor/xor", "b": "xor/xor", "c": "xor/xor", "d": "xor/and"}
+            one = net(tasks, "i>a a>b a>c b>c c>b b>d c>d d>o")
+        tasks_ = {name: replace(each, duration=1e308) for name, each in one.tasks.items()}
+        found = times(replace(one, tasks=tasks_))
+        assert (found.score, found.makespan) == (None, None)
+        assert "too large to be summed" in (found.problem or "")
 
     def test_cost_and_width(self) -> None:
         found = times(block("xor", 1, 1, probabilities=(0.25, 0.75), cost=8))

@@ -160,6 +160,6 @@ def _of_atom(facts: Facts, piece: Piece) -> float:
         return expected(latest([(p, certain(one)) for p, one in done if p]))
     back = shares([piece.again.weight, piece.leave_weight])[0]
     if back > _NEARLY_ALWAYS:
-        raise EndlessError
+        raise EndlessError(piece.split, back)
     once, again = critical_path(facts, piece.body), critical_path(facts, piece.again.piece)
     return (once + back * again) / (1 - back)
