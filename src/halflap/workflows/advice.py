@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
-from halflap.workflows.patterns import decidable, every, limited
+from halflap.workflows.circles import circles
+from halflap.workflows.patterns import decidable, every, limit_in
 from halflap.workflows.pieces.piece import Branching, Loop, Series, Way, parts_of, series, steps_of, within
 from halflap.workflows.rules import rule_text
 from halflap.workflows.states import bits_of
@@ -61,6 +62,8 @@ def advice(
         found += _endless(piece)
         found += _beside(facts, piece, whole=layout.piece is not None)
         found += _told(facts, piece)
+    if layout.piece is None:
+        found += _loose(facts, layout)
     found += _missing(facts)
     found += _idle(facts, pieces)
     return list(dict.fromkeys(found))[:_MOST]
@@ -220,23 +223,50 @@ def _endless(piece: Piece) -> Iterator[Advice]:
             )
 
 
+def _loose(facts: Facts, layout: Layout) -> Iterator[Advice]:
+    """Find choices and circles that are in no block and do not say what they should."""
+    for circle in circles(layout):
+        if circle.splits and not (circle.left and circle.out > 1 - NEARLY_ALWAYS):
+            yield Advice(
+                "performance",
+                tuple(name for name in circle.splits if name in facts.net.tasks),
+                f"Give a flow by which {_named(circle.splits)} {'leads' if len(circle.splits) == 1 else 'lead'} out of the circle a higher probability than {circle.out:.10g}.",
+                "The circle is never left, or hardly ever, so how long it takes can't be said.",
+            )
+        names = [node for node in facts.net.tasks if node in circle.steps and not facts.routes(node)][:1]
+        if names and not limit_in(facts, circle.steps):
+            yield _limit(names)
+    for at, corner in enumerate(layout.corners):
+        ways = tuple(link.way for link in layout.links if link.source == at)
+        chooses = not corner.joins and corner.kind != "and" and len(ways) > 1
+        if chooses and not decidable(facts, corner.node, ways):
+            yield _undecided(corner.node)
+
+
+def _undecided(split: str | None) -> Advice:
+    return Advice(
+        "maintainability",
+        (split,) if split else (),
+        f"Give the flows out of '{split}' predicates and a default, or probabilities.",
+        "It is not said how its way is chosen; all count as likely.",
+    )
+
+
+def _limit(names: Sequence[str]) -> Advice:
+    return Advice(
+        "maintainability",
+        tuple(names),
+        f"Give {_named(names) or 'a task of the loop'} a limit.",
+        "It is in a loop, and nothing says how often it may be done.",
+    )
+
+
 def _told(facts: Facts, piece: Piece) -> Iterator[Advice]:
     for one in every(piece):
         if isinstance(one, Branching) and one.kind != "and" and not decidable(facts, one.split, one.ways):
-            yield Advice(
-                "maintainability",
-                (one.split,) if one.split else (),
-                f"Give the flows out of '{one.split}' predicates and a default, or probabilities.",
-                "It is not said how its way is chosen; all count as likely.",
-            )
-        elif isinstance(one, Loop) and not limited(facts, one):
-            names = _doing(facts, one)[:1]
-            yield Advice(
-                "maintainability",
-                tuple(names),
-                f"Give {_named(names) or 'a task of the loop'} a limit.",
-                "It is in a loop, and nothing says how often it may be done.",
-            )
+            yield _undecided(one.split)
+        elif isinstance(one, Loop) and not limit_in(facts, facts.steps(one)):
+            yield _limit(_doing(facts, one)[:1])
 
 
 def _missing(facts: Facts) -> Iterator[Advice]:

@@ -132,7 +132,7 @@ def score(
     )
     times = performance(study, layout, facts)
     measured = measures(net, layout, study.structure if layout.piece is None else None)
-    patterns = pattern_scores(facts, layout)
+    patterns = pattern_scores(facts, layout, study)
     dimensions = {
         "performance": times.score,
         "maintainability": maintainability(measured),
@@ -142,6 +142,7 @@ def score(
     unknown = [times.problem] if times.problem is not None else []
     unknown += [f"Soundness: {judged.problem}"] if judged.sound is None else []
     unknown += [one.why or "" for one in verdicts if one.holds is None]
+    unknown += [f"Pattern {name}: {one.problem}" for name, one in chosen.items() if one.problem is not None]
     return Score(
         total(dimensions, weights, [one.score for one in chosen.values()]),
         dimensions,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halflap.workflows.dependence import dependents
 from halflap.workflows.pieces.piece import Branching, Loop, Series, Step, parts_of, series
 from halflap.workflows.timing.chance import certain, expected, latest
 from halflap.workflows.timing.clock import EndlessError
@@ -76,37 +77,17 @@ class Atoms:
         return added
 
     def depends(self, facts: Facts) -> list[int]:
-        """Give for each atom those listed before it that it depends on, as bits, whether they come before it or beside it.
-
-        Not pair by pair, which thousands of tasks would be too many for, but by who has to do with the same names.
-        """
-        found = []
-        reading: dict[str, int] = {}
-        writing: dict[str, int] = {}
-        holding: dict[str, int] = {}
-        unknown = 0
-        for at, one in enumerate(self.atoms):
-            bit, data = 1 << at, facts.data(one)
-            if data.reads is None or data.writes is None:
-                depends = bit - 1
-                unknown |= bit
-            else:
-                depends = unknown
-                for name in data.writes:
-                    depends |= writing.get(name, 0) | reading.get(name, 0)
-                for name in data.reads:
-                    depends |= writing.get(name, 0)
-                for names, table in ((data.reads, reading), (data.writes, writing)):
-                    for name in names:
-                        table[name] = table.get(name, 0) | bit
-            if facts.ties:
+        """Give for each atom those listed before it that it depends on, as bits, whether they come before it or beside it."""
+        found = dependents(facts.data(one) for one in self.atoms)
+        if facts.ties:
+            holding: dict[str, int] = {}
+            for at, one in enumerate(self.atoms):
                 mine = facts.tied(one)
                 for first, then in facts.ties:
-                    depends |= holding.get(then, 0) if first in mine else 0
-                    depends |= holding.get(first, 0) if then in mine else 0
+                    found[at] |= holding.get(then, 0) if first in mine else 0
+                    found[at] |= holding.get(first, 0) if then in mine else 0
                 for node in mine:
-                    holding[node] = holding.get(node, 0) | bit
-            found.append(depends)
+                    holding[node] = holding.get(node, 0) | 1 << at
         return found
 
     def needed(self, facts: Facts) -> list[int]:
