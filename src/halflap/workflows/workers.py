@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from halflap.workflows.worker import main; main()"
 _MOST_LOGGED = 4_000
+_PATIENCE = 2
+"""How many times as long as a job may take it may wait to be begun."""
 
 
 class Workers:
@@ -36,15 +38,16 @@ class Workers:
     async def do(self, job: str, arguments: Mapping[str, Any], who: str = "") -> dict[str, Any]:
         """Have a job done. Raises `WorkflowError` if it was asked for wrongly, and says if it was not begun, took too long or could not be done.
 
-        Its time is counted from when it is begun; it waits for that no longer than it may take.
+        Its time is counted from when it is begun. It waits for that twice as long at most, so that whoever stands behind
+        others that take all their time is still begun.
         """
         asked = {"job": job, "arguments": arguments, "seconds": self._seconds}
         data = (await asyncio.to_thread(json.dumps, asked)).encode()
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(_PATIENCE * self._seconds):
                 place = await self._turns.take(who, small=small(arguments))
         except TimeoutError:
-            raise WorkflowBusyError(self._seconds) from None
+            raise WorkflowBusyError(_PATIENCE * self._seconds) from None
         try:
             async with asyncio.timeout(self._seconds) as clock:
                 told, code = await _worked(data)
