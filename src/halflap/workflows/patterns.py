@@ -41,17 +41,28 @@ class PatternScore:
     """Why it is not known, where it is not."""
 
 
-def pattern_scores(facts: Facts, layout: Layout, study: Study) -> dict[Pattern, PatternScore]:
-    """Score all four patterns; `study` is of the workflow that the layout is of."""
+def pattern_scores(
+    facts: Facts, layout: Layout, study: Study, wanted: Iterable[Pattern] = PATTERNS
+) -> dict[Pattern, PatternScore]:
+    """Score the patterns that are wanted; `study` is of the workflow that the layout is of."""
+    return {name: _scored(name, facts, layout, study) for name in wanted}
+
+
+def _scored(name: Pattern, facts: Facts, layout: Layout, study: Study) -> PatternScore:
     piece = layout.piece
-    return {
-        "sequential": _sequential(facts, [piece])
-        if piece
-        else _told(neighbours(facts, study.net), "dependent"),
-        "parallel": _parallel(facts, [piece]) if piece else _told(independence(facts, study), "side_by_side"),
-        "choice": _choice(facts, layout, study.net),
-        "loop": _loop(facts, layout),
-    }
+    match name:
+        case "sequential" if piece is not None:
+            return _sequential(facts, piece)
+        case "sequential":
+            return _told(neighbours(facts, study.net), "dependent")
+        case "parallel" if piece is not None:
+            return _parallel(facts, piece)
+        case "parallel":
+            return _told(independence(facts, study), "side_by_side")
+        case "choice":
+            return _choice(facts, layout, study.net)
+        case _:
+            return _loop(facts, layout)
 
 
 def _told(found: Counted, good: str) -> PatternScore:
@@ -83,16 +94,15 @@ def _does(facts: Facts, piece: Piece) -> bool:
     return any(not facts.routes(node) for node in facts.steps(piece))
 
 
-def _sequential(facts: Facts, pieces: list[Piece]) -> PatternScore:
+def _sequential(facts: Facts, piece: Piece) -> PatternScore:
     pairs = needed = 0
-    for piece in pieces:
-        for one in every(piece):
-            if not isinstance(one, Series):
-                continue
-            parts = [part for part in fused(one.parts) if _does(facts, part)]
-            for first, then in pairwise(parts):
-                pairs += 1
-                needed += facts.depend(first, then)
+    for one in every(piece):
+        if not isinstance(one, Series):
+            continue
+        parts = [part for part in fused(one.parts) if _does(facts, part)]
+        for first, then in pairwise(parts):
+            pairs += 1
+            needed += facts.depend(first, then)
     return PatternScore(needed / pairs if pairs else None, {"pairs": pairs, "dependent": needed})
 
 
@@ -108,24 +118,23 @@ def _levels(piece: Piece) -> Iterator[Piece]:
             yield one.again.piece
 
 
-def _parallel(facts: Facts, pieces: list[Piece]) -> PatternScore:
+def _parallel(facts: Facts, piece: Piece) -> PatternScore:
     independent = beside = races = 0
-    for piece in pieces:
-        for level in _levels(piece):
-            atoms = Atoms(level)
-            depends = atoms.depends(facts)
-            closed = closure([one & before for one, before in zip(depends, atoms.before, strict=True)])
-            doing = 0
-            for at, one in enumerate(atoms.atoms):
-                if not _does(facts, one):
-                    continue
-                apart = doing & ~atoms.before[at]
-                clash = apart & depends[at]
-                free = doing & ~clash & ~closed[at]
-                races += clash.bit_count()
-                independent += free.bit_count()
-                beside += (free & apart).bit_count()
-                doing |= 1 << at
+    for level in _levels(piece):
+        atoms = Atoms(level)
+        depends = atoms.depends(facts)
+        closed = closure([one & before for one, before in zip(depends, atoms.before, strict=True)])
+        doing = 0
+        for at, one in enumerate(atoms.atoms):
+            if not _does(facts, one):
+                continue
+            apart = doing & ~atoms.before[at]
+            clash = apart & depends[at]
+            free = doing & ~clash & ~closed[at]
+            races += clash.bit_count()
+            independent += free.bit_count()
+            beside += (free & apart).bit_count()
+            doing |= 1 << at
     whole = independent + races
     raw = {"independent_pairs": independent, "side_by_side": beside, "dependent_side_by_side": races}
     return PatternScore(beside / whole if whole else None, raw)
