@@ -49,6 +49,7 @@ ErrorCode = Literal[
     "workflow",
     "workflow-failed",
     "workflow-timeout",
+    "workflow-busy",
     "client-file",
     "sandbox",
     "scripts-too-deep",

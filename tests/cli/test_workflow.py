@@ -96,6 +96,21 @@ def test_a_deadlock_is_told_with_what_leads_to_it_and_the_exit_code_is_1(tmp_pat
     assert "    shown by: a, b\n" in found.stdout
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_score_of_what_is_not_sound_is_told_and_the_exit_code_is_1(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    found = called("score", saved(tmp_path, "stuck.json", DEADLOCK), *options)
+    assert (found.exit_code, "total" in found.stdout) == (1, True)
+
+
+def test_a_label_with_a_line_break_is_escaped_and_not_cut() -> None:
+    lines = list(footprint_lines(footprint(Study(read_net(chain("one\nand more", "\x1b[31mred")))), 200))
+    text = "\n".join(lines)
+    assert "one\\nand more" in text
+    assert "\\u001b[31mred" in text
+
+
 def test_what_is_no_workflow_is_told_with_all_that_is_wrong_and_the_exit_code_is_2(tmp_path: Path) -> None:
     wrong = {**ORDER, "input": 3, "colour": "red"}
     found = called("validate", saved(tmp_path, "wrong.json", wrong), "--json")

@@ -276,6 +276,36 @@ def test_every_mistake_is_told_at_once_and_where_it_is(tmp_path: Path) -> None:
     assert "- Parameter 'reference_patterns' is required" in message
 
 
+def test_or_gates_that_form_no_block_are_told_with_all_else_and_where_they_are(tmp_path: Path) -> None:
+    first, *rest = ORDER["tasks"]
+    loose = {**ORDER, "tasks": [{**first, "split": "or"}, *rest]}
+    within = {"id": "order", "root": "order", "nets": [{**chain("a"), "id": "other"}, loose]}
+    score, optimize, nested = answers_of(
+        tmp_path,
+        ("score_workflow", {"workflow": loose, "reference_patterns": ["spiral"]}),
+        ("optimize_workflow", {"workflow_spec": loose, "optimization_target": "speed"}),
+        ("score_workflow", {"workflow": within, "reference_patterns": []}),
+    )
+    code, message = failure(score)
+    assert code == "INVALID_INPUTS"
+    assert (
+        "- workflow.tasks[0].split: The ways of the or-split of 'receive' do not all come together" in message
+    )
+    assert "- reference_patterns[0]: There is no pattern 'spiral'" in message
+    code, message = failure(optimize)
+    assert "- workflow_spec.tasks[0].split: The ways of the or-split" in message
+    assert "- optimization_target: It has to be one of" in message
+    assert "- workflow.nets[1].tasks[0].split: The ways of the or-split" in failure(nested)[1]
+
+
+def test_what_is_null_is_as_if_it_were_left_out(tmp_path: Path) -> None:
+    both = {"original_workflow": ORDER, "optimized_workflow": ORDER}
+    assert (
+        answer_of(tmp_path, "validate_footprint", {**both, "validation_mode": None})["validation_mode"]
+        == "balanced"
+    )
+
+
 @pytest.mark.parametrize(
     ("workflow", "said"),
     [

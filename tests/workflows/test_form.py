@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -110,9 +111,10 @@ def test_all_problems_of_form_and_structure_come_at_once() -> None:
         (
             small(tasks=[{"id": "a", "cost": 10**400}, {"id": "b"}]),
             "tasks[0].cost",
-            "Expected a number from 0 on",
+            "Expected a number from 0 to 1e+15",
         ),
-        (small(tasks=[{"id": "a", "cost": float("nan")}, {"id": "b"}]), "tasks[0].cost", "from 0 on"),
+        (small(tasks=[{"id": "a", "duration": 1e308}, {"id": "b"}]), "tasks[0].duration", "from 0 to 1e+15"),
+        (small(tasks=[{"id": "a", "cost": float("nan")}, {"id": "b"}]), "tasks[0].cost", "from 0 to 1e+15"),
         (small(tasks=[{"id": "a", "reads": "x"}, {"id": "b"}]), "tasks[0].reads", "Expected a list"),
         (small(tasks=[{"id": "a", "label": ""}, {"id": "b"}]), "tasks[0].label", "a text or null"),
         (small(tasks=[{"id": "a" * 600}, {"id": "b"}]), "tasks[0].id", "600 characters"),
@@ -222,3 +224,14 @@ def test_a_constant_predicate_is_remarked_and_changes_no_behaviour() -> None:
     assert len(net.flows) == 5
     assert "it is never taken" in remarks(net)[0]
     assert remarks(read_net(small())) == ()
+
+
+def test_too_many_tasks_are_one_problem_and_not_one_for_each_flow() -> None:
+    names = [f"t{at}" for at in range(10_001)]
+    flows = [{"from": one, "to": other} for one, other in pairwise(["i", *names, "o"])]
+    rules = [{"kind": "required", "task": "t0"}]
+    with pytest.raises(WorkflowError) as caught:
+        read_net(small(tasks=[{"id": name} for name in names], flows=flows, rules=rules))
+    assert [tuple(one) for one in caught.value.problems] == [
+        ("tasks", "There are 10001; at most 10000 are read.")
+    ]

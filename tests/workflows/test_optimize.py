@@ -165,7 +165,7 @@ def test_an_answer_says_all_that_was_done_and_found() -> None:
         keys = ("expected_makespan", "expected_cost", "size")
         assert not any(all(other[key] <= one[key] for key in keys) for other in others)
     assert answer["validation"]["validation_mode"] == "lenient"
-    assert answer["validation"]["sound"] == {"original": True, "optimized": True}
+    assert answer["validation"]["sound"] == {"original_workflow": True, "optimized_workflow": True}
 
 
 def test_the_behavioral_target_keeps_the_traces_and_makes_it_smaller() -> None:

@@ -100,7 +100,7 @@ def test_duties_are_separate_if_their_resources_are_known_and_differ() -> None:
     assert judged("eve", "bob") == (True, None)
     assert judged("eve", "eve") == (False, "'eve' does both 'a' and 'd'.")
     assert judged("eve", None)[1] == (
-        "It is not said who does 'd', so 'a' and 'd' have to be done by different resources can't be shown."
+        "It is not said who does 'd', so it can't be shown that 'a' and 'd' are done by different resources."
     )
 
 

@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from halflap.errors import WorkflowError
 from halflap.workflows.form import read_net
 from halflap.workflows.net import Bound, Rule
+from halflap.workflows.pieces.facts import Facts
 from halflap.workflows.published import example_nets
 from halflap.workflows.score import PATTERN_SHARE, score
+from halflap.workflows.study import Study
+from halflap.workflows.tangle import independence
 from halflap.workflows.yawl import read_yawl
 from support import ROOT, examples
-from workflows.nets import net, nets, told_nets
-from workflows.timed import line, task
+from workflows.nets import block_nets, net, nets, told_nets
+from workflows.timed import line, ruled, task, timed
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Net
@@ -177,46 +180,99 @@ class TestPatterns:
         assert self.patterns(undecided)["choice"][0] == pytest.approx(2 / 3)
 
 
-class TestRecommendations:
-    def advised(self, one: Net) -> list[tuple[tuple[str, ...], str]]:
-        return [(found.tasks, found.change) for found in score(one).advice]
+WILD = {"a": "xor/xor", "b": "xor/xor", "c": "xor/xor", "d": "xor/and"}
+ROUND = "i>a a>b a>c b>c c>b b>d c>d d>o"
 
-    def test_tasks_that_need_not_wait_are_named_with_what_it_would_save(self) -> None:
-        found = score(line(task("a", 3), task("b", 2))).advice
-        assert [(one.tasks, one.change, one.why) for one in found] == [
-            (
-                ("a", "b"),
-                "Do 'a' and 'b' side by side.",
-                "Neither needs what the other gives; that would save 2.",
-            )
-        ]
 
-    def test_what_is_not_said_is_asked_for(self) -> None:
-        assert self.advised(line({"id": "a"})) == [
-            (("a",), "Say what 'a' reads and writes."),
-            (("a",), "Give 'a' a duration."),
-        ]
+class TestPatternsWithoutBlocks:
+    def raw(self, one: Net, name: str) -> dict[str, Any]:
+        return dict(score(one, [name]).response()["raw"]["patterns"][name])
 
-    def test_a_race_is_named(self) -> None:
-        racing = net(
-            {"s": "~xor/and", "a": "xor/and", "b": "xor/and", "j": "~and/and"}, "i>s s>a s>b a>j b>j j>o"
+    def test_a_loop_counts_as_what_it_is(self) -> None:
+        wild = net(WILD, ROUND)
+        bare = {"loops": 1, "structured": 0, "can_be_left": 1, "bounded": 0}
+        assert self.raw(wild, "loop") == bare
+        limited = {**wild.tasks, "b": replace(wild.tasks["b"], limit=3)}
+        assert self.raw(replace(wild, tasks=limited), "loop") == {**bare, "bounded": 1}
+
+    def test_one_that_only_flows_of_probability_0_lead_out_of_can_not_be_left(self) -> None:
+        wild = net(WILD, ROUND)
+        flows = tuple(
+            replace(flow, probability=float(flow.target != "d")) if flow.source in "bc" else flow
+            for flow in wild.flows
         )
+        endless = replace(wild, flows=flows)
+        assert self.raw(endless, "loop")["can_be_left"] == 0
+        assert (
+            ("b", "c"),
+            "Give a flow by which 'b' and 'c' lead out of the circle a higher probability than 0.",
+        ) in [(one.tasks, one.change) for one in score(endless).advice]
+        half = tuple(replace(flow, probability=0.5) if flow.source == "b" else flow for flow in endless.flows)
+        assert self.raw(replace(wild, flows=half), "loop")["can_be_left"] == 1
+
+    def test_ways_that_begin_with_the_same_are_not_distinct(self) -> None:
         tasks = {
-            name: replace(one, duration=1, reads=frozenset(), writes=frozenset("x")) if one.label else one
-            for name, one in racing.tasks.items()
+            "s": "xor/xor",
+            "p": "xor/and",
+            "g": "~xor/and",
+            "q": "xor/xor",
+            "u": "xor/and",
+            "v": "xor/and",
+            "z": "xor/and",
         }
-        assert (("a", "b"), "Put 'a' and 'b' one after the other.") in self.advised(
-            replace(racing, tasks=tasks)
+        wild = net(tasks, "i>s s>p s>g g>q p>u q>u q>v u>z v>z z>o")
+        assert self.raw(wild, "choice") == {"choices": 2, "decided": 0, "distinct": 2, "closed": 0}
+        same = {
+            **wild.tasks,
+            "p": replace(wild.tasks["p"], label="same"),
+            "q": replace(wild.tasks["q"], label="same"),
+        }
+        assert self.raw(replace(wild, tasks=same), "choice")["distinct"] == 1
+
+    def crossed(self) -> Net:
+        """Give a workflow in which c may begin as soon as a is done, and e needs d by another way, too."""
+        tasks = {"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "and/and", "e": "and/and"}
+        made = net(tasks, "i>a a>b a>c b>d b>e c>d d>e e>o")
+        reads = {"a": "", "b": "a", "c": "", "d": "b", "e": "d"}
+        known = {
+            name: replace(one, reads=frozenset(reads[name]), writes=frozenset(name))
+            for name, one in made.tasks.items()
+        }
+        return replace(made, tasks=known)
+
+    def test_neighbours_are_those_that_follow_each_other_by_flows(self) -> None:
+        # a b, a c, b d, b e, c d, d e; of these a b, b d and d e have to be in that order.
+        assert self.raw(self.crossed(), "sequential") == {"pairs": 6, "dependent": 3}
+
+    def test_what_is_side_by_side_is_told_by_the_states(self) -> None:
+        # c needs nobody and nobody needs c: of its four pairs only that with b is side by side.
+        assert self.raw(self.crossed(), "parallel") == {
+            "independent_pairs": 4,
+            "side_by_side": 1,
+            "dependent_side_by_side": 0,
+        }
+
+    def test_what_is_side_by_side_though_it_depends_counts_against_it(self) -> None:
+        one = self.crossed()
+        racing = replace(one, tasks={**one.tasks, "c": replace(one.tasks["c"], reads=frozenset("b"))})
+        assert self.raw(racing, "parallel")["dependent_side_by_side"] == 1
+
+    def test_of_what_is_not_sound_it_is_said_why_it_is_not_known(self) -> None:
+        stuck = net(
+            {"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, "i>a a>b a>c b>d c>d d>o"
+        )
+        answer = score(stuck, ["parallel"]).response()
+        assert answer["pattern_scores"] == {"parallel": None}
+        assert (
+            "Pattern parallel: What can be side by side is not known: the workflow is not sound."
+            in answer["inconclusive_because"]
         )
 
-    def test_gates_that_do_not_match_are_named(self) -> None:
-        found = self.advised(
-            net({"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and"}, "i>a a>b a>c b>d c>d d>o")
-        )
-        assert (("a", "d"), "Make the join of 'd' and, or the split of 'a' xor.") in found
-
-    def test_a_silent_task_for_nothing_is_named(self) -> None:
-        assert (("s",), "Take 's' out.") in self.advised(line(task("a"), {"id": "s", "label": None}))
+    @settings(max_examples=examples(60))
+    @given(ruled(timed(block_nets(leaves=7, gates=("and",), loops=False))))
+    def test_by_states_it_is_the_same_as_by_blocks_where_nothing_is_chosen(self, one: Net) -> None:
+        by_blocks = self.raw(one, "parallel")
+        assert independence(Facts(one), Study(one, by_states=True)).numbers == by_blocks
 
 
 @pytest.mark.parametrize("name", ["DeadlockingSpecification.xml", "makeTrip2.xml", "orderfulfillment.yawl"])

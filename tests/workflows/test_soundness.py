@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,6 +126,45 @@ def test_a_task_that_nothing_leads_to_is_dead() -> None:
     assert [(one.kind, one.task, one.why) for one in judged.failures] == [
         ("dead_task", "b", "'b' is never done: no flow leads to it.")
     ]
+
+
+@pytest.mark.parametrize("ways", [1, 2, 3, 4])
+def test_a_task_that_never_gets_all_it_needs_is_told_with_what_it_needs(ways: int) -> None:
+    gates = {"s": "xor/xor", "a": "xor/and", "b": "xor/and", "x": "and/xor", "q": "xor/and"}
+    tasks = gates | {f"y{at}": "xor/and" for at in range(ways)}
+    after = "".join(f" x>y{at} y{at}>q" for at in range(ways))
+    judged = soundness(Study(net(tasks, f"i>s s>a s>b a>x b>x{after} q>o")))
+    told = next(one.why for one in judged.failures if one.task == "x")
+    assert "it needs tokens in 'a -> x' and 'b -> x' at the same time" in told
+    assert "'b -> x' is missing" in told
+
+
+def test_who_would_have_to_be_done_before_a_dead_task_is_named_even_if_it_chooses() -> None:
+    tasks = {"s": "xor/xor", "x": "and/xor", "l": "xor/xor"} | dict.fromkeys("abpqym", "xor/and")
+    flows = "i>s s>a s>b s>m a>x b>x x>p x>q p>l q>l l>y l>m y>m m>o"
+    judged = soundness(Study(net(tasks, flows)))
+    told = next(one.why for one in judged.failures if one.task == "y")
+    assert told == (
+        "'y' is never done: there is never a token in 'l -> y', since 'l' is never done, or never with that outcome."
+    )
+
+
+@given(general_nets())
+def test_a_dead_task_is_told_with_places_before_it_alone(one: Net) -> None:
+    judged = soundness(Study(one, by_states=True))
+    for failure in judged.failures:
+        if failure.kind == "dead_task":
+            before = {
+                flow.source if flow.source in one.conditions else f"{flow.source} -> {flow.target}"
+                for flow in one.flows
+                if flow.target == failure.task
+            }
+            listed = re.search(r"tokens? in (.+?)(?: at the same time|, since|\.$)", failure.why)
+            assert listed is not None
+            named = set(re.findall(r"'(.+?)'", listed[1]))
+            assert named
+            assert named <= before
+            assert "at the same time" not in failure.why or named == before
 
 
 def shows(one: Net, failure: Unsound) -> bool:

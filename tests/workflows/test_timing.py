@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,20 @@ from halflap.workflows.performance import performance
 from halflap.workflows.pieces.facts import Facts
 from halflap.workflows.pieces.taking import layout_of
 from halflap.workflows.published import example_nets
+from halflap.workflows.score import score
 from halflap.workflows.study import Study
-from halflap.workflows.timing.critical import critical_path
+from halflap.workflows.timing.critical import Atoms, critical_path
 from halflap.workflows.timing.makespan import Timing
 from halflap.workflows.timing.tokens import simulated
 from support import examples
 from workflows.nets import block_net, block_nets, net
-from workflows.timed import line, task, timed
+from workflows.timed import line, ruled, task, timed
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Net
     from halflap.workflows.performance import Performance
+    from halflap.workflows.pieces.facts import Data
+    from halflap.workflows.pieces.piece import Piece
 
 
 def times(one: Net) -> Performance:
@@ -105,7 +109,32 @@ class TestKnownTimes:
         )
         found = times(replace(endless, flows=flows))
         assert (found.makespan, found.score) == (None, None)
-        assert found.problem == "A loop in it is never left."
+        assert found.problem == "The loop at 'a' is never left: the way back is taken with probability 1."
+        assert found.method is None
+
+    def test_nor_has_one_that_is_not_made_of_blocks(self) -> None:
+        tasks = {"a": "xor/xor", "b": "xor/xor", "c": "xor/xor", "d": "xor/and"}
+        wild = net(tasks, "i>a a>b a>c b>c c>b b>d c>d d>o")
+        flows = tuple(
+            replace(flow, probability=float(flow.target != "d")) if flow.source in "bc" else flow
+            for flow in wild.flows
+        )
+        found = times(replace(wild, flows=flows))
+        assert (found.makespan, found.method) == (None, None)
+        assert re.fullmatch(
+            "The loop at '[bc]' is never left: the way back is taken with probability 1.", found.problem or ""
+        )
+
+    @pytest.mark.parametrize("wild", [False, True])
+    def test_what_is_too_large_to_be_summed_has_no_time(self, wild: bool) -> None:
+        one = block_net(("and", [("task", "a"), ("seq", [("task", "b"), ("task", "c")])]))
+        if wild:
+            tasks = {"a": "xor/xor", "b": "xor/xor", "c": "xor/xor", "d": "xor/and"}
+            one = net(tasks, "i>a a>b a>c b>c c>b b>d c>d d>o")
+        tasks_ = {name: replace(each, duration=1e308) for name, each in one.tasks.items()}
+        found = times(replace(one, tasks=tasks_))
+        assert (found.score, found.makespan) == (None, None)
+        assert "too large to be summed" in (found.problem or "")
 
     def test_cost_and_width(self) -> None:
         found = times(block("xor", 1, 1, probabilities=(0.25, 0.75), cost=8))
@@ -186,3 +215,33 @@ def test_what_is_not_sound_has_no_time_and_it_is_said_why() -> None:
     assert found.makespan is None
     assert found.problem is not None
     assert "it is not sound: Nothing can happen any more" in found.problem
+
+
+@settings(max_examples=examples(60))
+@given(ruled(timed(block_nets(leaves=10))))
+def test_what_depends_on_what_is_the_same_pair_by_pair(one: Net) -> None:
+    facts, piece = Facts(one), layout_of(one).piece
+    assert piece is not None
+    atoms = Atoms(piece)
+    assert atoms.depends(facts) == [
+        sum(1 << other for other in range(at) if facts.depend(atoms.atoms[other], each))
+        for at, each in enumerate(atoms.atoms)
+    ]
+
+
+def test_work_grows_as_the_workflow_does_and_not_as_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+    data = Facts.data
+
+    def counted(facts: Facts, piece: Piece) -> Data:
+        nonlocal asked
+        asked += 1
+        return data(facts, piece)
+
+    monkeypatch.setattr(Facts, "data", counted)
+    counts = []
+    for size in (50, 200):
+        asked = 0
+        score(line(*({"id": f"t{at}"} for at in range(size))))
+        counts.append(asked)
+    assert counts[1] < 5 * counts[0]

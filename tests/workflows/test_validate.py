@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -232,9 +233,9 @@ def test_the_response_has_every_field() -> None:
         ],
         "differing_cells": 6,
         "activities": ["a", "b", "c"],
-        "start_activities": {"original": ["a"], "optimized": ["a"]},
-        "end_activities": {"original": ["c"], "optimized": ["b"]},
-        "sound": {"original": True, "optimized": True},
+        "start_activities": {"original_workflow": ["a"], "optimized_workflow": ["a"]},
+        "end_activities": {"original_workflow": ["c"], "optimized_workflow": ["b"]},
+        "sound": {"original_workflow": True, "optimized_workflow": True},
         "anomalies": [
             {
                 "kind": "end_activities",
@@ -272,3 +273,27 @@ def test_a_workflow_stands_for_itself_or_it_is_said_why_not(one: Net) -> None:
     except WorkflowError:
         assume(False)
     assert verdict.passed == (verdict.soundness[0].sound is True)
+
+
+def test_what_is_told_of_each_is_by_the_names_of_the_arguments() -> None:
+    one = net("a b", "i>a a>b b>o")
+    told = validate_footprint(one, one).response()
+    for key in ("sound", "start_activities", "end_activities"):
+        assert list(told[key]) == ["original_workflow", "optimized_workflow"]
+
+
+def test_that_most_have_nothing_to_do_with_each_other_is_said_where_agreement_is_high() -> None:
+    # 3 activities: 1 - 4/9 of the cells agree, and that is not much.
+    little = validate_footprint(net("a b c", "i>a a>b b>c c>o"), net("a b c", "i>c c>b b>a a>o"))
+    assert little.agreement is not None
+    assert 0.5 <= little.agreement.cells < 0.8
+    assert not any("nothing to do with each other" in one for one in little.warnings)
+    names = [f"t{at}" for at in range(12)]
+    line, back = (
+        net(" ".join(names), " ".join(f"{one}>{two}" for one, two in pairwise(["i", *listed, "o"])))
+        for listed in (names, names[::-1])
+    )
+    much = validate_footprint(line, back)
+    assert much.agreement is not None
+    assert much.agreement.cells >= 0.8
+    assert any("nothing to do with each other" in one for one in much.warnings)

@@ -67,7 +67,7 @@ def score_workflow(
 ) -> None:
     """Score a workflow: performance, maintainability, compliance with its rules, patterns; and say what would be better.
 
-    With --json it is what gepa_score_workflow answers.
+    The exit code is 1 if it is not sound, or if that is not known. With --json it is what gepa_score_workflow answers.
     """
     one = chosen(read(file), net)
     with working(f"Scoring {one_line(one.id)}"):
@@ -76,6 +76,8 @@ def score_workflow(
         print_json(told)
     else:
         print_lines(score_lines(told))
+    if not told["raw"]["compliance"]["sound"]:
+        raise typer.Exit(1)
 
 
 def _weights(pairs: Sequence[str]) -> dict[str, Any] | None:

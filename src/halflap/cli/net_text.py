@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from halflap.cli.output import data_console, one_line
+from halflap.cli.output import data_console, visible
 from halflap.workflows.footprint import Unknown
 
 if TYPE_CHECKING:
@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from halflap.workflows.soundness import Soundness
     from halflap.workflows.validation import Validation
 
-__all__ = ["comparison", "footprint_lines", "optimized_lines", "score_lines", "soundness_lines", "width"]
+__all__ = [
+    "comparison",
+    "footprint_lines",
+    "optimized_lines",
+    "score_lines",
+    "shown",
+    "soundness_lines",
+    "width",
+]
 
 _MOST = 30
 """So many activities are shown as a matrix; of more, each with those that it has to do with."""
@@ -41,8 +49,8 @@ def soundness_lines(judged: Soundness) -> Iterator[str]:
     else:
         yield "It is not sound."
     for one in judged.failures:
-        yield f"  [{one.kind}] {one_line(one.why, 2_000)}"
-        trace = ", ".join(map(one_line, one.trace)) or "nothing yet: it is so from the start"
+        yield f"  [{one.kind}] {shown(one.why, 2_000)}"
+        trace = ", ".join(map(shown, one.trace)) or "nothing yet: it is so from the start"
         yield f"    shown by: {trace}"
 
 
@@ -64,7 +72,7 @@ def footprint_lines(found: Footprint | Unknown, wide: int) -> Iterator[str]:
 def _matrix(found: Footprint, wide: int) -> Iterator[str]:
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 -- only drawn output needs it
 
-    names = [one_line(name, _LONGEST) for name in found.activities]
+    names = [shown(name, _LONGEST) for name in found.activities]
     digits = len(str(len(names)))
     label = min(max(map(cell_len, names)), max(wide // 3, 8))
     cell = max(2, digits)
@@ -86,13 +94,13 @@ def _list(found: Footprint) -> Iterator[str]:
     rows = found.matrix()
     for name, row in zip(found.activities, rows, strict=True):
         yield ""
-        yield one_line(name, _LONGEST * 3)
+        yield shown(name, _LONGEST * 3)
         for sign in _SIGNS:
             others = [
                 other for other, relation in zip(found.activities, row, strict=True) if relation == sign
             ]
             if others:
-                yield f"  {sign} {', '.join(one_line(other) for other in others)}"
+                yield f"  {sign} {', '.join(shown(other) for other in others)}"
     yield ""
     yield "→ is directly followed by, ← follows directly, || both; all others: neither"
 
@@ -113,17 +121,17 @@ def comparison(found: Validation) -> Iterator[str]:
         cells, pairs = told["footprint_compatibility"], told["directly_follows_similarity"]
         yield f"The footprints agree in {cells:.3f} of the cells; {pairs:.3f} of the neighbours are common."
         for one in told["differences"][:_MOST_CELLS]:
-            yield f"  {one_line(one['row'])}, {one_line(one['column'])}: {one['original']} became {one['optimized']}"
+            yield f"  {shown(one['row'])}, {shown(one['column'])}: {one['original']} became {one['optimized']}"
         more = told["differing_cells"] - min(len(told["differences"]), _MOST_CELLS)
         if more > 0:
             yield f"  and {more} more cells; --json has them."
     for one in found.anomalies:
         which = {"original_workflow": "first: ", "optimized_workflow": "second: "}.get(one.workflow or "", "")
-        yield f"[{one.kind}] {which}{one_line(one.message, 2_000)}"
+        yield f"[{one.kind}] {which}{shown(one.message, 2_000)}"
         if one.trace:
             yield f"    shown by: {_names(one.trace)}"
-    yield from (f"Note: {one_line(warning, 2_000)}" for warning in found.warnings)
-    yield from (f"Not known: {one_line(why, 2_000)}" for why in found.unknown)
+    yield from (f"Note: {shown(warning, 2_000)}" for warning in found.warnings)
+    yield from (f"Not known: {shown(why, 2_000)}" for why in found.unknown)
 
 
 def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
@@ -140,7 +148,7 @@ def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
                 holds = {True: "holds", False: "does not hold", None: "not known"}[rule["holds"]]
                 yield f"    {rule['kind']} {_names(rule['tasks'])}: {holds}"
                 if rule["message"] and rule["holds"] is not True:
-                    yield f"      {one_line(rule['message'], 2_000)}"
+                    yield f"      {shown(rule['message'], 2_000)}"
             continue
         for key, one in parts.items():
             if isinstance(one, dict):
@@ -150,9 +158,9 @@ def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
     for name, value in told["pattern_scores"].items():
         yield f"  pattern {name}  {_number(value)}"
     for one in told["recommendations"]:
-        yield f"- {one_line(one['change'], 2_000)}"
-        yield f"    {one_line(one['why'], 2_000)}"
-    yield from (f"Not known: {one_line(why, 2_000)}" for why in told["inconclusive_because"])
+        yield f"- {shown(one['change'], 2_000)}"
+        yield f"    {shown(one['why'], 2_000)}"
+    yield from (f"Not known: {shown(why, 2_000)}" for why in told["inconclusive_because"])
 
 
 def optimized_lines(told: Mapping[str, Any]) -> Iterator[str]:
@@ -166,7 +174,7 @@ def optimized_lines(told: Mapping[str, Any]) -> Iterator[str]:
             if gain
         )
         keeps = "" if one["keeps_traces"] else "; the traces change"
-        yield f"{number}. {one_line(one['description'], 2_000)} ({gains or 'no gain by itself'}{keeps})"
+        yield f"{number}. {shown(one['description'], 2_000)} ({gains or 'no gain by itself'}{keeps})"
     before, after = told["metrics"]["before"], told["metrics"]["after"]
     for name, value in before.items():
         if value is not None and value != after[name]:
@@ -180,7 +188,13 @@ def optimized_lines(told: Mapping[str, Any]) -> Iterator[str]:
     if others > 0:
         yield f"{others} more {'is' if others == 1 else 'are'} better in something; --json has them."
     yield f"Looked for by {told['engine']}, seed {told['seed']}, {told['evaluations']} measured."
-    yield from (f"Note: {one_line(one, 2_000)}" for one in told["notes"])
+    yield from (f"Note: {shown(one, 2_000)}" for one in told["notes"])
+
+
+def shown(text: str, longest: int = 200) -> str:
+    """Show a name, or a sentence with names in it, in one line: what cannot be seen, line breaks too, is escaped and not cut off."""
+    told = visible(text)
+    return told if len(told) <= longest else f"{told[: longest - 1]}…"
 
 
 def _number(value: Any) -> str:
@@ -190,9 +204,9 @@ def _number(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return _names(value)
-    return f"{value:.4g}" if isinstance(value, float) else one_line(str(value))
+    return f"{value:.4g}" if isinstance(value, float) else shown(str(value))
 
 
 def _names(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(one_line(one, 80) for one in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown or "nothing"
+    first = ", ".join(shown(one, 80) for one in names[:most])
+    return f"{first} and {len(names) - most} more" if len(names) > most else first or "nothing"

@@ -10,7 +10,7 @@ import typer
 
 from halflap.cli.improving import optimize_workflow, score_workflow
 from halflap.cli.net_running import run_workflow
-from halflap.cli.net_text import comparison, footprint_lines, soundness_lines, width
+from halflap.cli.net_text import comparison, footprint_lines, shown, soundness_lines, width
 from halflap.cli.nets import (
     FileArgument,
     NetOption,
@@ -96,10 +96,10 @@ def validate(file: FileArgument, net: NetOption = None, as_json: JsonOption = Fa
 def _lines(study: Study, judged: Soundness, found: Footprint | Unknown) -> Iterator[str]:
     net = study.net
     tasks = len(net.tasks)
-    yield f"{one_line(net.id)}: {tasks} task{'' if tasks == 1 else 's'}, {len(net.flows)} flows"
+    yield f"{shown(net.id)}: {tasks} task{'' if tasks == 1 else 's'}, {len(net.flows)} flows"
     yield from soundness_lines(judged)
     if study.structure.tree is None and study.structure.problem:
-        yield f"It is not made of blocks: {one_line(study.structure.problem, 2_000)}"
+        yield f"It is not made of blocks: {shown(study.structure.problem, 2_000)}"
     yield from footprint_lines(found, width())
 
 

@@ -38,6 +38,7 @@
     ├── WorkflowError           a workflow is none, or not as it has to be: every problem, with its path
     ├── WorkflowFailedError     what was asked about a workflow could not be found out
     ├── WorkflowTimeoutError    … or took longer than it may
+    ├── WorkflowBusyError       … or was not begun, others being looked at
     ├── ClientFileError         a file of a client cannot be read, or not be changed as wanted
     ├── SandboxError            programs cannot run here, or this one could not
     │   └── ScriptsTooDeepError     scripts call each other too deep, or in a circle
@@ -63,7 +64,12 @@ from halflap.errors.programs import (
 )
 from halflap.errors.root import HalflapError, cut, quoted
 from halflap.errors.shapes import ShapeBrokenError, ShapeError, ShapeTooNewError
-from halflap.errors.workflows import WorkflowError, WorkflowFailedError, WorkflowTimeoutError
+from halflap.errors.workflows import (
+    WorkflowBusyError,
+    WorkflowError,
+    WorkflowFailedError,
+    WorkflowTimeoutError,
+)
 from halflap.problems import ArgumentProblem, ConfigProblem, WorkflowProblem
 
 if TYPE_CHECKING:
@@ -112,6 +118,7 @@ __all__ = [
     "UpstreamLostError",
     "UpstreamUnavailableError",
     "UsageError",
+    "WorkflowBusyError",
     "WorkflowError",
     "WorkflowFailedError",
     "WorkflowProblem",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from halflap.errors.programs import SeedCode
 
-__all__ = ["WorkflowError", "WorkflowFailedError", "WorkflowTimeoutError"]
+__all__ = ["WorkflowBusyError", "WorkflowError", "WorkflowFailedError", "WorkflowTimeoutError"]
 
 
 class WorkflowError(HalflapError):
@@ -45,9 +45,28 @@ class WorkflowTimeoutError(HalflapError):
     code = "workflow-timeout"
     seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
 
+    def __init__(self, seconds: float, loose: str | None = None) -> None:
+        """Begin; `loose` is the argument that is a workflow which is not made of blocks."""
+        self.seconds = seconds
+        hint = (
+            "Ask about a part of it, or raise the limit."
+            if loose is None
+            else f"'{loose}' is not made of blocks; one that is is looked at much faster."
+        )
+        super().__init__(
+            f"It was ended after {seconds:g} s of work: it may take no longer. `workflows.timeout_seconds` is the limit. {hint}"
+        )
+
+
+class WorkflowBusyError(HalflapError):
+    """What was to be found out about a workflow was not begun: others were being looked at all the time."""
+
+    code = "workflow-busy"
+    seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
+
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         super().__init__(
-            f"It was ended after {seconds:g} s: it may take no longer. `workflows.timeout_seconds` is the limit; a "
-            "workflow that is made of blocks is looked at much faster than another of the same size."
+            f"It waited {seconds:g} s for its turn and was never begun: Halflap is busy with other workflows. Nothing is wrong "
+            "with this one; ask again."
         )

@@ -6,7 +6,14 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import HalflapError, WorkflowError, WorkflowFailedError, WorkflowTimeoutError
+from halflap.errors import (
+    HalflapError,
+    WorkflowBusyError,
+    WorkflowError,
+    WorkflowFailedError,
+    WorkflowTimeoutError,
+)
+from halflap.server.caller import principal_of
 from halflap.server.family import Answer, FrontTool
 from halflap.workflows.workers import Workers
 
@@ -38,7 +45,7 @@ _NET = """\
 predicate, probability, default}], conditions, rules}; or {"yawl": "<the XML of a YAWL specification>"}"""
 
 _INTERNAL: OtherCode = "internal"
-_ERRORS: Sequence[Code] = ("workflow", "workflow-failed", "workflow-timeout")
+_ERRORS: Sequence[Code] = ("workflow", "workflow-failed", "workflow-timeout", "workflow-busy")
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
 _SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
@@ -84,7 +91,11 @@ _VERDICT: Mapping[str, Mapping[str, Any]] = {
         "description": "The cells of the footprints that differ",
     },
     "differing_cells": {"type": ["integer", "null"], "description": "How many do"},
-    "sound": {"type": "object", "description": "Whether the original and the optimized workflow are sound"},
+    "sound": {
+        "type": "object",
+        "properties": dict.fromkeys(("original_workflow", "optimized_workflow"), _MAYBE),
+        "description": "Whether each of the two is sound; null if not known",
+    },
     "anomalies": {
         "type": "array",
         "items": {"type": "object", "properties": {"kind": _TEXT, "message": _TEXT}},
@@ -162,8 +173,8 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
     workers = Workers(gateway.config.workflows.timeout_seconds)
 
     def tool(job: str, name: str, title: str, described: str, **of: Mapping[str, Any]) -> FrontTool:
-        async def answer(arguments: Mapping[str, Any], _caller: Caller) -> dict[str, Any]:
-            return await workers.do(job, arguments)
+        async def answer(arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+            return await workers.do(job, arguments, principal_of(caller.context))
 
         return FrontTool(
             name=name,
@@ -259,7 +270,7 @@ def _answering(
     async def answer(arguments: Mapping[str, Any], caller: Caller) -> Answer:
         try:
             given = await handler(arguments, caller)
-        except (WorkflowError, WorkflowFailedError, WorkflowTimeoutError) as error:
+        except (WorkflowError, WorkflowFailedError, WorkflowTimeoutError, WorkflowBusyError) as error:
             return _failed(error.seed_code, str(error), error.code)
         except HalflapError as error:
             return _failed("EXECUTION_ERROR", str(error), error.code)

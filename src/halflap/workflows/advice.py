@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
-from halflap.workflows.patterns import decidable, every, limited
-from halflap.workflows.pieces.piece import Branching, Loop, Series, Way
+from halflap.workflows.circles import circles
+from halflap.workflows.patterns import decidable, every, limit_in
+from halflap.workflows.pieces.piece import Branching, Loop, Series, Way, parts_of, series, steps_of, within
 from halflap.workflows.rules import rule_text
+from halflap.workflows.states import bits_of
 from halflap.workflows.timing.clock import EndlessError
 from halflap.workflows.timing.critical import Atoms, fused
-from halflap.workflows.timing.makespan import Timing
+from halflap.workflows.timing.makespan import NEARLY_ALWAYS, Timing
+from halflap.workflows.timing.playing import shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Advice", "advice"]
 
 _MOST = 50
+_MOST_TRIED = 200
+_CLOSE = 1e-9
 _MOST_NAMED = 10
 
 
@@ -54,8 +59,11 @@ def advice(
     pieces = [link.way.piece for link in layout.links]
     for piece in pieces:
         found += _races(facts, piece)
-        found += _beside(facts, piece)
+        found += _endless(piece)
+        found += _beside(facts, piece, whole=layout.piece is not None)
         found += _told(facts, piece)
+    if layout.piece is None:
+        found += _loose(facts, layout)
     found += _missing(facts)
     found += _idle(facts, pieces)
     return list(dict.fromkeys(found))[:_MOST]
@@ -96,32 +104,80 @@ def _gates(study: Study, layout: Layout) -> Iterator[Advice]:
         )
 
 
-def _beside(facts: Facts, piece: Piece) -> Iterator[Advice]:
-    """Find neighbours in a series that need not wait for each other, and what it would bring."""
+def _beside(facts: Facts, piece: Piece, *, whole: bool) -> list[Advice]:
+    """Find neighbours in a series that need not wait for each other, what saves most first.
+
+    What it would save is what the whole takes less once it is so: of a way that is seldom taken that is little. Where
+    the piece is not the whole it is not said, since what runs beside it may take longer anyway.
+    """
     timing = Timing(facts)
-    for one in every(piece):
-        if not isinstance(one, Series):
+    try:
+        now = timing.expected(piece)
+    except EndlessError:
+        return []
+    found = []
+    for new, (first, then) in islice(_side_by_side(facts, piece), _MOST_TRIED):
+        after = timing.time(new)
+        if after.value is None or now - after.value <= _CLOSE * max(1.0, now):
             continue
-        parts = [
-            part for part in fused(one.parts) if any(not facts.routes(node) for node in facts.steps(part))
+        names = (*_named_in(facts, first), *_named_in(facts, then))
+        gain = now - after.value
+        about = "" if after.method == "exact" else "about "
+        saves = f"; that would save {about}{gain:g}." if whole else "."
+        change = f"Do {_called(first)} and {_called(then)} side by side."
+        why = f"Neither needs what the other gives{saves}"
+        found.append((gain, Advice("performance", tuple(dict.fromkeys(names)), change, why)))
+    return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _side_by_side(facts: Facts, piece: Piece) -> Iterator[tuple[Piece, tuple[Piece, Piece]]]:
+    """Give the piece with each two neighbours side by side that need not wait for each other, and which those are."""
+    pairs: list[tuple[Piece, Piece]] = []
+
+    def change(one: Piece) -> Iterator[tuple[Piece, str]]:
+        if not isinstance(one, Series):
+            return
+        parts = fused(one.parts)
+        does = [
+            at for at, part in enumerate(parts) if any(not facts.routes(node) for node in facts.steps(part))
         ]
-        for first, then in pairwise(parts):
-            if facts.depend(first, then):
-                continue
-            both = Branching("and", (Way(first), Way(then)))
-            try:
-                gain = timing.expected(first) + timing.expected(then) - timing.expected(both)
-            except EndlessError:
-                continue
-            if gain > 0:
-                names = (_doing(facts, first)[-1:], _doing(facts, then)[:1])
-                a, b = names[0][0], names[1][0]
-                yield Advice(
-                    "performance",
-                    (a, b),
-                    f"Do '{a}' and '{b}' side by side.",
-                    f"Neither needs what the other gives; that would save {gain:g}.",
-                )
+        for at, other in pairwise(does):
+            first, then = parts[at], parts[other]
+            if not facts.depend(first, then):
+                pairs.append((first, then))
+                both = Branching("and", (Way(first), Way(then)))
+                between = parts[at + 1 : other]
+                yield series((*parts[:at], *between, both, *parts[other + 1 :])), ""
+
+    for new, _ in within(piece, change):
+        yield new, pairs[-1]
+
+
+def _called(piece: Piece) -> str:
+    """Say what a part of a series is: a task, or the block that it is, by its gate."""
+    name = _gate(piece)
+    match parts_of(piece)[-1]:
+        case Loop():
+            return f"the loop at '{name}'"
+        case Branching(kind="and"):
+            return f"what '{name}' begins side by side"
+        case Branching():
+            return f"the choice at '{name}'"
+        case _:
+            return f"'{name}'"
+
+
+def _gate(piece: Piece) -> str:
+    last = parts_of(piece)[-1]
+    if isinstance(last, Branching | Loop):
+        return last.split or ""
+    return next(steps_of(last))
+
+
+def _named_in(facts: Facts, piece: Piece) -> list[str]:
+    """Give the task that a part of a series is named by; where that is a condition, the first that does something."""
+    name = _gate(piece)
+    return [name] if name in facts.net.tasks else _doing(facts, piece)[:1]
 
 
 def _doing(facts: Facts, piece: Piece) -> list[str]:
@@ -131,11 +187,12 @@ def _doing(facts: Facts, piece: Piece) -> list[str]:
 def _races(facts: Facts, piece: Piece) -> Iterator[Advice]:
     """Find what stands side by side though it depends on each other, by data that is known."""
     atoms = Atoms(piece)
-    for at, one in enumerate(atoms.atoms):
-        for before in range(at):
+    for at, depends in enumerate(atoms.depends(facts)):
+        one = atoms.atoms[at]
+        for before in bits_of(depends & ~atoms.before[at]):
             other = atoms.atoms[before]
             mine, yours = facts.data(one), facts.data(other)
-            if atoms.before[at] >> before & 1 or None in {mine.reads, mine.writes, yours.reads, yours.writes}:
+            if None in {mine.reads, mine.writes, yours.reads, yours.writes}:
                 continue
             clash = sorted(
                 (mine.writes or frozenset()) & ((yours.reads or frozenset()) | (yours.writes or frozenset()))
@@ -151,23 +208,65 @@ def _races(facts: Facts, piece: Piece) -> Iterator[Advice]:
                 )
 
 
+def _endless(piece: Piece) -> Iterator[Advice]:
+    """Find loops that are never left."""
+    for one in every(piece):
+        if not isinstance(one, Loop):
+            continue
+        back = shares([one.again.weight, one.leave_weight])[0]
+        if back > NEARLY_ALWAYS:
+            yield Advice(
+                "performance",
+                (one.split,) if one.split else (),
+                f"Give the flow out of the loop at '{one.split}' a higher probability, and the way back a lower one than {back:.10g}.",
+                "The loop is never left, or hardly ever, so how long it takes can't be said.",
+            )
+
+
+def _loose(facts: Facts, layout: Layout) -> Iterator[Advice]:
+    """Find choices and circles that are in no block and do not say what they should."""
+    for circle in circles(layout):
+        if circle.splits and not (circle.left and circle.out > 1 - NEARLY_ALWAYS):
+            yield Advice(
+                "performance",
+                tuple(name for name in circle.splits if name in facts.net.tasks),
+                f"Give a flow by which {_named(circle.splits)} {'leads' if len(circle.splits) == 1 else 'lead'} out of the circle a higher probability than {circle.out:.10g}.",
+                "The circle is never left, or hardly ever, so how long it takes can't be said.",
+            )
+        names = [node for node in facts.net.tasks if node in circle.steps and not facts.routes(node)][:1]
+        if names and not limit_in(facts, circle.steps):
+            yield _limit(names)
+    for at, corner in enumerate(layout.corners):
+        ways = tuple(link.way for link in layout.links if link.source == at)
+        chooses = not corner.joins and corner.kind != "and" and len(ways) > 1
+        if chooses and not decidable(facts, corner.node, ways):
+            yield _undecided(corner.node)
+
+
+def _undecided(split: str | None) -> Advice:
+    return Advice(
+        "maintainability",
+        (split,) if split else (),
+        f"Give the flows out of '{split}' predicates and a default, or probabilities.",
+        "It is not said how its way is chosen; all count as likely.",
+    )
+
+
+def _limit(names: Sequence[str]) -> Advice:
+    return Advice(
+        "maintainability",
+        tuple(names),
+        f"Give {_named(names) or 'a task of the loop'} a limit.",
+        "It is in a loop, and nothing says how often it may be done.",
+    )
+
+
 def _told(facts: Facts, piece: Piece) -> Iterator[Advice]:
     for one in every(piece):
         if isinstance(one, Branching) and one.kind != "and" and not decidable(facts, one.split, one.ways):
-            yield Advice(
-                "maintainability",
-                (one.split,) if one.split else (),
-                f"Give the flows out of '{one.split}' predicates and a default, or probabilities.",
-                "It is not said how its way is chosen; all count as likely.",
-            )
-        elif isinstance(one, Loop) and not limited(facts, one):
-            names = _doing(facts, one)[:1]
-            yield Advice(
-                "maintainability",
-                tuple(names),
-                f"Give {_named(names) or 'a task of the loop'} a limit.",
-                "It is in a loop, and nothing says how often it may be done.",
-            )
+            yield _undecided(one.split)
+        elif isinstance(one, Loop) and not limit_in(facts, facts.steps(one)):
+            yield _limit(_doing(facts, one)[:1])
 
 
 def _missing(facts: Facts) -> Iterator[Advice]:
@@ -178,15 +277,19 @@ def _missing(facts: Facts) -> Iterator[Advice]:
             "performance",
             unknown,
             f"Say what {_named(unknown)} {'reads and writes' if len(unknown) == 1 else 'read and write'}.",
-            "Until then everything has to wait for it, and it for everything.",
+            "Until then everything has to wait for it, and it for everything."
+            if len(unknown) == 1
+            else "Until then everything has to wait for them, and they for everything.",
         )
     timeless = tuple(task.id for task in tasks if task.duration is None and task.label is not None)
     if timeless:
         yield Advice(
             "performance",
             timeless,
-            f"Give {_named(timeless)} a duration.",
-            "How long it takes is not said; 1 is taken.",
+            f"Give {_named(timeless)} {'a duration' if len(timeless) == 1 else 'durations'}.",
+            "How long it takes is not said; 1 is taken."
+            if len(timeless) == 1
+            else "How long they take is not said; 1 is taken for each.",
         )
 
 

@@ -9,10 +9,12 @@ from halflap.workflows.footprint import Unknown
 from halflap.workflows.order import first_order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from halflap.workflows.net import Net
     from halflap.workflows.study import Study
 
-__all__ = ["Data", "depend", "reversals"]
+__all__ = ["Data", "depend", "dependents", "reversals"]
 
 
 class Data(Protocol):
@@ -30,6 +32,33 @@ def depend(one: Data, other: Data) -> bool:
     if one.reads is None or one.writes is None or other.reads is None or other.writes is None:
         return True
     return bool(one.writes & (other.reads | other.writes) or one.reads & other.writes)
+
+
+def dependents(listed: Iterable[Data]) -> list[int]:
+    """Give for each of these the ones listed before it that it depends on, as bits.
+
+    Not pair by pair, which thousands would be too many for, but by who has to do with the same names.
+    """
+    found = []
+    reading: dict[str, int] = {}
+    writing: dict[str, int] = {}
+    unknown = 0
+    for at, data in enumerate(listed):
+        bit = 1 << at
+        if data.reads is None or data.writes is None:
+            found.append(bit - 1)
+            unknown |= bit
+            continue
+        depends = unknown
+        for name in data.writes:
+            depends |= writing.get(name, 0) | reading.get(name, 0)
+        for name in data.reads:
+            depends |= writing.get(name, 0)
+        for names, table in ((data.reads, reading), (data.writes, writing)):
+            for name in names:
+                table[name] = table.get(name, 0) | bit
+        found.append(depends)
+    return found
 
 
 @dataclass(slots=True)

@@ -33,6 +33,8 @@ FLOW = {"from", "to", "predicate", "probability", "default", "order"}
 KEPT = {"at", "name", "text"}
 
 _LONGEST_ID = 500
+_MOST = 1e15
+"""The largest number that is read: beyond it sums and squares of many would no longer be numbers."""
 
 
 class Reader:
@@ -117,8 +119,8 @@ class Reader:
             return None
         return frozenset(self.texts(fields, key, path))
 
-    def number(self, fields: Any, key: str, path: str, *, most: float = math.inf) -> float | None:
-        """Read a number that is not below zero; none, or null, is not known."""
+    def number(self, fields: Any, key: str, path: str, *, most: float = _MOST) -> float | None:
+        """Read a number that is not below zero, nor beyond all measure; none, or null, is not known."""
         value = self._value(fields, key)
         if value is None:
             return None
@@ -130,8 +132,7 @@ class Reader:
         except OverflowError:
             fits = False
         if not fits:
-            upto = "to 1" if most == 1 else "on"
-            self.add(_at(path, key), f"Expected a number from 0 {upto}, and there is {_shown(value)}.")
+            self.add(_at(path, key), f"Expected a number from 0 to {most:g}, and there is {_shown(value)}.")
             return None
         return value
 

@@ -87,8 +87,11 @@ def _net(reader: Reader, value: Any, path: str, *, structure: bool) -> Net | Non
         elif end:
             conditions.setdefault(end, Condition(end))
     known = {*tasks, *conditions}
-    flows = _flows(reader, fields, path, known)
-    rules = read_rules(reader, fields, path, known)
+    # Of what was not read for its number, every flow and rule would be told to lead nowhere.
+    listed = [one for key in ("tasks", "conditions") if isinstance(one := fields.get(key), list)]
+    whole = all(len(one) <= _MOST_NODES for one in listed)
+    flows = _flows(reader, fields, path, known) if whole else ()
+    rules = read_rules(reader, fields, path, known) if whole else ()
     kept = _kept(reader, fields, path)
     notes = reader.texts(fields, "notes", path)
     label = reader.text(fields, "label", path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
 from rapidfuzz import fuzz, process
@@ -10,21 +11,26 @@ from halflap.errors import WorkflowError
 from halflap.workflows.constraints import read_constraints
 from halflap.workflows.form import read_specification
 from halflap.workflows.optimize import TARGETS, optimize
+from halflap.workflows.orblocks import or_blocks
 from halflap.workflows.score import read_patterns, read_weights, score
+from halflap.workflows.structure import structure
 from halflap.workflows.validate import validate_footprint
 from halflap.workflows.validation import Mode
 from halflap.workflows.yawl import read_yawl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from halflap.workflows.net import Net
 
-__all__ = ["JOBS", "do", "read_workflow"]
+__all__ = ["JOBS", "do", "not_made_of_blocks", "read_workflow"]
 
 _YAWL = "yawl"
 _WORDS = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
 _MEANT = 60
+_WORKFLOWS = ("workflow", "workflow_spec", "original_workflow", "optimized_workflow")
+_SOON_TOLD = 5_000
+"""So many flows."""
 
 
 def do(job: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,6 +59,50 @@ def read_workflow(value: Any) -> Net:
     return read_specification(value).net
 
 
+def not_made_of_blocks(arguments: Mapping[str, Any]) -> str | None:
+    """Give the first argument that is a workflow of which it can soon be told that it is not made of blocks."""
+    for name, value in arguments.items():
+        if not isinstance(value, dict) or name not in _WORKFLOWS:
+            continue
+        try:
+            net = read_workflow(value)
+        except WorkflowError:
+            continue
+        if len(net.flows) <= _SOON_TOLD and structure(net).tree is None:
+            return name
+    return None
+
+
+def _check_or_gates(net: Net, path: str) -> None:
+    """Refuse or-gates that form no block with the rest of what is wrong, and not only when states are looked at."""
+    gates = {gate for task in net.tasks.values() for gate in (task.join, task.split)}
+    if "or" not in gates or structure(net).tree is not None:
+        return
+    try:
+        or_blocks(net)
+    except WorkflowError as error:
+        raise WorkflowError([(f"{path}{one.path}", one.message) for one in error.problems]) from None
+
+
+def _root(value: Mapping[str, Any]) -> str:
+    """Give where in an argument the net stands that is looked at."""
+    if _YAWL in value:
+        return f"{_YAWL}: "
+    nets = value.get("nets", ())
+    return next((f"nets[{at}]." for at, one in enumerate(nets) if one.get("id") == value.get("root")), "")
+
+
+@contextmanager
+def _told_of(name: str) -> Iterator[None]:
+    """Have what is wrong with a workflow told with the name of the argument that it is."""
+    try:
+        yield
+    except WorkflowError as error:
+        raise WorkflowError(
+            [(_below(name, one.path), one.message) for one in error.problems], error.what
+        ) from None
+
+
 class _Arguments:
     """Arguments as they are read, with what was found wrong."""
 
@@ -74,13 +124,17 @@ class _Arguments:
             self.problems.append((name, f"It has to be an object, a workflow, not {_word(value)}."))
             return None
         try:
-            return read_workflow(value)
+            net = read_workflow(value)
+            _check_or_gates(net, _root(value))
         except WorkflowError as error:
             self.problems += [(_below(name, one.path), one.message) for one in error.problems]
             return None
+        return net
 
     def choice(self, name: str, options: Sequence[str], default: str | None = None) -> str:
-        value = self._given.get(name, default)
+        value = self._given.get(name)
+        # Null is as if it were left out.
+        value = default if value is None else value
         if value is None or value == "":
             self.problems.append(("", f"Parameter '{name}' is required and must not be empty"))
         elif value not in options:
@@ -117,7 +171,8 @@ def _score(given: Mapping[str, Any]) -> dict[str, Any]:
     arguments.check()
     assert net is not None
     assert patterns is not None
-    return score(net, patterns, weights).response()
+    with _told_of("workflow"):
+        return score(net, patterns, weights).response()
 
 
 def _optimize(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,7 +189,8 @@ def _optimize(given: Mapping[str, Any]) -> dict[str, Any]:
     read_patterns(patterns, arguments.problems)
     arguments.check()
     assert net is not None
-    return optimize(net, target, constraints, patterns).response()
+    with _told_of("workflow_spec"):
+        return optimize(net, target, constraints, patterns).response()
 
 
 JOBS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {

@@ -2,6 +2,7 @@
 
 Each is a share: of what is done one after the other, how much has to be; of what could be done side by side, how much is; of
 what choices and loops should say of themselves, how much they do. A pattern that there is no place for has no score.
+Of a workflow that is not made of blocks, what is in no block is looked at task by task.
 """
 
 from __future__ import annotations
@@ -10,14 +11,19 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from halflap.workflows.circles import beginnings, circles
 from halflap.workflows.pieces.piece import Branching, Loop, Series, parts_of
-from halflap.workflows.timing.critical import Atoms, fused
+from halflap.workflows.tangle import independence, neighbours
+from halflap.workflows.timing.critical import Atoms, closure, fused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from halflap.workflows.net import Net
     from halflap.workflows.pieces.facts import Facts
     from halflap.workflows.pieces.piece import Layout, Piece, Way
+    from halflap.workflows.study import Study
+    from halflap.workflows.tangle import Counted
 
 __all__ = ["PATTERNS", "Pattern", "PatternScore", "pattern_scores"]
 
@@ -31,17 +37,43 @@ class PatternScore:
 
     score: float | None
     raw: Mapping[str, int] = field(hash=False)
+    problem: str | None = None
+    """Why it is not known, where it is not."""
 
 
-def pattern_scores(facts: Facts, layout: Layout) -> dict[Pattern, PatternScore]:
-    """Score all four patterns."""
-    pieces = [link.way.piece for link in layout.links]
-    return {
-        "sequential": _sequential(facts, pieces),
-        "parallel": _parallel(facts, pieces),
-        "choice": _choice(facts, layout),
-        "loop": _loop(facts, layout),
-    }
+def pattern_scores(
+    facts: Facts, layout: Layout, study: Study, wanted: Iterable[Pattern] = PATTERNS
+) -> dict[Pattern, PatternScore]:
+    """Score the patterns that are wanted; `study` is of the workflow that the layout is of."""
+    return {name: _scored(name, facts, layout, study) for name in wanted}
+
+
+def _scored(name: Pattern, facts: Facts, layout: Layout, study: Study) -> PatternScore:
+    piece = layout.piece
+    match name:
+        case "sequential" if piece is not None:
+            return _sequential(facts, piece)
+        case "sequential":
+            return _told(neighbours(facts, study.net), "dependent")
+        case "parallel" if piece is not None:
+            return _parallel(facts, piece)
+        case "parallel":
+            return _told(independence(facts, study), "side_by_side")
+        case "choice":
+            return _choice(facts, layout, study.net)
+        case _:
+            return _loop(facts, layout)
+
+
+def _told(found: Counted, good: str) -> PatternScore:
+    """Score what was counted of a workflow that is not made of blocks: the share that is as it should be."""
+    if found.numbers is None:
+        return PatternScore(None, {}, found.problem)
+    numbers = found.numbers
+    whole = sum(
+        numbers[key] for key in ("pairs", "independent_pairs", "dependent_side_by_side") if key in numbers
+    )
+    return PatternScore(numbers[good] / whole if whole else None, numbers)
 
 
 def every(piece: Piece) -> Iterator[Piece]:
@@ -62,16 +94,15 @@ def _does(facts: Facts, piece: Piece) -> bool:
     return any(not facts.routes(node) for node in facts.steps(piece))
 
 
-def _sequential(facts: Facts, pieces: list[Piece]) -> PatternScore:
+def _sequential(facts: Facts, piece: Piece) -> PatternScore:
     pairs = needed = 0
-    for piece in pieces:
-        for one in every(piece):
-            if not isinstance(one, Series):
-                continue
-            parts = [part for part in fused(one.parts) if _does(facts, part)]
-            for first, then in pairwise(parts):
-                pairs += 1
-                needed += facts.depend(first, then)
+    for one in every(piece):
+        if not isinstance(one, Series):
+            continue
+        parts = [part for part in fused(one.parts) if _does(facts, part)]
+        for first, then in pairwise(parts):
+            pairs += 1
+            needed += facts.depend(first, then)
     return PatternScore(needed / pairs if pairs else None, {"pairs": pairs, "dependent": needed})
 
 
@@ -87,30 +118,23 @@ def _levels(piece: Piece) -> Iterator[Piece]:
             yield one.again.piece
 
 
-def _parallel(facts: Facts, pieces: list[Piece]) -> PatternScore:
+def _parallel(facts: Facts, piece: Piece) -> PatternScore:
     independent = beside = races = 0
-    for piece in pieces:
-        for level in _levels(piece):
-            atoms = Atoms(level)
-            needed = atoms.needed(facts)
-            does = [_does(facts, one) for one in atoms.atoms]
-            closed: list[int] = []
-            for at, needs in enumerate(needed):
-                everything, bits = needs, needs
-                while bits:
-                    lowest = bits & -bits
-                    bits ^= lowest
-                    everything |= closed[lowest.bit_length() - 1]
-                closed.append(everything)
-                for other in range(at):
-                    if not (does[at] and does[other]):
-                        continue
-                    apart = not atoms.before[at] >> other & 1
-                    if apart and facts.depend(atoms.atoms[other], atoms.atoms[at]):
-                        races += 1
-                    elif not everything >> other & 1:
-                        independent += 1
-                        beside += apart
+    for level in _levels(piece):
+        atoms = Atoms(level)
+        depends = atoms.depends(facts)
+        closed = closure([one & before for one, before in zip(depends, atoms.before, strict=True)])
+        doing = 0
+        for at, one in enumerate(atoms.atoms):
+            if not _does(facts, one):
+                continue
+            apart = doing & ~atoms.before[at]
+            clash = apart & depends[at]
+            free = doing & ~clash & ~closed[at]
+            races += clash.bit_count()
+            independent += free.bit_count()
+            beside += (free & apart).bit_count()
+            doing |= 1 << at
     whole = independent + races
     raw = {"independent_pairs": independent, "side_by_side": beside, "dependent_side_by_side": races}
     return PatternScore(beside / whole if whole else None, raw)
@@ -126,7 +150,7 @@ def decidable(facts: Facts, split: str | None, ways: tuple[Way, ...]) -> bool:
     return all(one.probability is not None for one in said)
 
 
-def _choice(facts: Facts, layout: Layout) -> PatternScore:
+def _choice(facts: Facts, layout: Layout, net: Net) -> PatternScore:
     choices = decided = distinct = closed = 0
     for link in layout.links:
         for one in every(link.way.piece):
@@ -138,11 +162,12 @@ def _choice(facts: Facts, layout: Layout) -> PatternScore:
                 distinct += len(set(looks)) == len(looks)
     if layout.piece is None:
         for at, corner in enumerate(layout.corners):
-            ways = tuple(link.way for link in layout.links if link.source == at)
-            if not corner.joins and corner.kind != "and" and len(ways) > 1:
+            links = [link for link in layout.links if link.source == at]
+            if not corner.joins and corner.kind != "and" and len(links) > 1:
                 choices += 1
-                distinct += 1
-                decided += decidable(facts, corner.node, ways)
+                decided += decidable(facts, corner.node, tuple(link.way for link in links))
+                begins = beginnings(net, layout, links)
+                distinct += sum(map(len, begins)) == len(set().union(*begins))
     raw = {"choices": choices, "decided": decided, "distinct": distinct, "closed": closed}
     return PatternScore((decided + distinct + closed) / (3 * choices) if choices else None, raw)
 
@@ -171,36 +196,17 @@ def _loop(facts: Facts, layout: Layout) -> PatternScore:
                 loops += 1
                 structured += 1
                 left += one.leave_weight > 0
-                bounded += limited(facts, one)
-    wild = _circles(layout)
-    loops += wild
+                bounded += limit_in(facts, facts.steps(one))
+    if layout.piece is None:
+        for circle in circles(layout):
+            loops += 1
+            left += circle.left
+            bounded += limit_in(facts, circle.steps)
     raw = {"loops": loops, "structured": structured, "can_be_left": left, "bounded": bounded}
     return PatternScore((structured + left + bounded) / (3 * loops) if loops else None, raw)
 
 
-def limited(facts: Facts, loop: Loop) -> bool:
+def limit_in(facts: Facts, nodes: Iterable[str]) -> bool:
     """Tell whether a task of a loop says how often it may be done."""
-    found = (facts.net.tasks.get(node) for node in facts.steps(loop))
+    found = (facts.net.tasks.get(node) for node in nodes)
     return any(task is not None and task.limit is not None for task in found)
-
-
-def _circles(layout: Layout) -> int:
-    """Count the circles among gates that are in no block, those that hang together as one."""
-    if layout.piece is not None:
-        return 0
-    reached: list[set[int]] = []
-    ahead: dict[int, set[int]] = {}
-    for link in layout.links:
-        ahead.setdefault(link.source, set()).add(link.target)
-    for start in range(len(layout.corners)):
-        seen: set[int] = set()
-        waiting = [start]
-        while waiting:
-            for node in ahead.get(waiting.pop(), ()):
-                if node not in seen:
-                    seen.add(node)
-                    waiting.append(node)
-        reached.append(seen)
-    return len(
-        {frozenset(b for b in seen if at in reached[b]) for at, seen in enumerate(reached) if at in seen}
-    )

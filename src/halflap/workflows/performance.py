@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Performance", "performance", "performance_by_pieces"]
 
+_TOO_LARGE = "How long it takes can't be said: durations or costs are too large to be summed."
+
 
 @dataclass(frozen=True, slots=True)
 class Performance:
@@ -32,7 +35,8 @@ class Performance:
     cost: float | None = None
     width: int | None = None
     """How many tasks can be under way at once."""
-    method: Method = "exact"
+    method: Method | None = None
+    """How the makespan was found; None where there is none."""
     error: float | None = None
     """The standard error of the makespan, where the whole was played out by chance."""
     problem: str | None = None
@@ -58,13 +62,15 @@ def performance_by_pieces(layout: Layout, facts: Facts, timing: Timing) -> Perfo
     if found.value is None:
         return Performance(None, problem=found.problem)
     shortest = critical_path(facts, piece)
-    return Performance(
-        _share(shortest, found.value),
-        shortest,
-        found.value,
-        timing.cost(piece),
-        timing.width(piece),
-        found.method,
+    return _finite(
+        Performance(
+            _share(shortest, found.value),
+            shortest,
+            found.value,
+            timing.cost(piece),
+            timing.width(piece),
+            found.method,
+        )
     )
 
 
@@ -74,18 +80,30 @@ def _by_cases(net: Net, facts: Facts) -> Performance:
     except StuckError as error:
         why = f"A case by chance went no further than {error}: a choice that is made too early can't be played out."
         return Performance(None, problem=why)
-    except EndlessError:
-        return Performance(None, problem="A loop in it is never left, or hardly ever.")
+    except EndlessError as error:
+        return Performance(None, problem=str(error))
     except WorkflowError as error:
         return Performance(None, problem=str(error))
-    return Performance(
-        _share(cases.critical, cases.time),
-        cases.critical,
-        cases.time,
-        cases.cost,
-        cases.width,
-        "simulated",
-        cases.error,
+    except OverflowError:
+        return Performance(None, problem=_TOO_LARGE)
+    return _finite(
+        Performance(
+            _share(cases.critical, cases.time),
+            cases.critical,
+            cases.time,
+            cases.cost,
+            cases.width,
+            "simulated",
+            cases.error,
+        )
+    )
+
+
+def _finite(one: Performance) -> Performance:
+    """Give the times, if they are numbers; the form refuses durations that are too large, and not all come from there."""
+    numbers = (one.critical_path, one.makespan, one.cost, one.error)
+    return (
+        one if all(math.isfinite(each or 0.0) for each in numbers) else Performance(None, problem=_TOO_LARGE)
     )
 
 

@@ -57,20 +57,20 @@ _Words = dict[_Word, _Told]
 
 
 def rule_text(rule: Rule) -> str:
-    """Say a rule in words."""
+    """Say in words what holds if a rule does."""
     one = f"'{rule.tasks[0]}'"
     other = f"'{rule.tasks[1]}'" if len(rule.tasks) > 1 else ""
     match rule.kind:
         case "precedence":
-            return f"before {other} there has to be {one}"
+            return f"there is {one} before any {other}"
         case "response":
-            return f"after {one} there has to be {other}"
+            return f"there is {other} after every {one}"
         case "exclusion":
-            return f"no case may have both {one} and {other}"
+            return f"no case has both {one} and {other}"
         case "separation_of_duties":
-            return f"{one} and {other} have to be done by different resources"
+            return f"{one} and {other} are done by different resources"
         case _:
-            return f"every case has to have {one}"
+            return f"every case has {one}"
 
 
 def _breaks(rule: Rule, word: _Word) -> bool:
@@ -94,12 +94,12 @@ def _separated(net: Net, rule: Rule) -> Verdict | None:
 
 
 def _broken(net: Net, rule: Rule, trace: tuple[str, ...] | None) -> Verdict:
-    why = f"It is broken that {rule_text(rule)}."
+    why = f"It does not hold that {rule_text(rule)}."
     if rule.kind == "separation_of_duties":
         one, other = (net.tasks[task].resource for task in rule.tasks)
         lacking = [f"'{task}'" for task in rule.tasks if net.tasks[task].resource is None]
         if lacking:
-            why = f"It is not said who does {' and '.join(lacking)}, so {rule_text(rule)} can't be shown."
+            why = f"It is not said who does {' and '.join(lacking)}, so it can't be shown that {rule_text(rule)}."
         else:
             why = f"'{one}' does both '{rule.tasks[0]}' and '{rule.tasks[1]}'."
         assert other == one or lacking

@@ -132,16 +132,16 @@ def score(
     )
     times = performance(study, layout, facts)
     measured = measures(net, layout, study.structure if layout.piece is None else None)
-    patterns = pattern_scores(facts, layout)
+    chosen = pattern_scores(facts, layout, study, wanted)
     dimensions = {
         "performance": times.score,
         "maintainability": maintainability(measured),
         "compliance": compliance(judged.sound, [one.holds for one in verdicts]),
     }
-    chosen = {name: patterns[name] for name in wanted}
     unknown = [times.problem] if times.problem is not None else []
     unknown += [f"Soundness: {judged.problem}"] if judged.sound is None else []
     unknown += [one.why or "" for one in verdicts if one.holds is None]
+    unknown += [f"Pattern {name}: {one.problem}" for name, one in chosen.items() if one.problem is not None]
     return Score(
         total(dimensions, weights, [one.score for one in chosen.values()]),
         dimensions,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from halflap.workflows.net import Net
     from halflap.workflows.states import Space
@@ -133,9 +133,7 @@ def _left_over(space: Space) -> Unsound | None:
     alone = 1 << space.machine.end
     for state, marking in enumerate(space.markings):
         if space.end_reached(state) and (marking.places != alone or marking.more):
-            beside = marking.places & ~alone or sum(
-                1 << place for place in marking.more if place != space.machine.end
-            )
+            beside = marking.places & ~alone or _mask(set(marking.more) - {space.machine.end})
             why = (
                 f"The output is reached while there is still a token in {_names(space, beside)}."
                 if beside
@@ -143,6 +141,14 @@ def _left_over(space: Space) -> Unsound | None:
             )
             return _shown("proper_completion", why, space, state)
     return None
+
+
+def _mask(places: Iterable[int]) -> int:
+    """Give the bits of places; one that is named twice is one."""
+    found = 0
+    for place in places:
+        found |= 1 << place
+    return found
 
 
 def _names(space: Space, places: int) -> str:
@@ -187,12 +193,9 @@ def _dead(net: Net, space: Space, task: str) -> Unsound:
         if not space.markings[nearest].places >> place & 1
     ]
     if never:
-        lacking = _names(space, sum(1 << place for place in never))
-        givers = [
-            one
-            for one in net.tasks
-            if any(step.task == one and set(step.gives) & set(never) for step in space.machine.steps)
-        ]
+        lacking = _names(space, _mask(never))
+        known = _givers(space, set(never))
+        givers = [one for one in net.tasks if one in known]
         why = f"'{task}' is never done: there is never a token in {lacking}"
         why += (
             f", since {_listed(givers)} {'is' if len(givers) == 1 else 'are'} never done, or never with that outcome."
@@ -200,13 +203,32 @@ def _dead(net: Net, space: Space, task: str) -> Unsound:
             else "."
         )
     else:
-        together = _names(space, sum(1 << place for takes in ways for place in takes))
+        # Whatever comes of it then, it needs the same: a task that is begun by any one of several is not dead here.
+        together = _names(space, _mask(place for takes in ways for place in takes))
         why = (
             f"'{task}' is never done: it needs tokens in {together} at the same time, and never gets them; "
-            f"after this trace {_names(space, sum(1 << place for place in missing))} is missing."
+            f"after this trace {_names(space, _mask(missing))} is missing."
         )
     shown = _shown("dead_task", why, space, nearest)
     return Unsound(shown.kind, shown.why, shown.trace, shown.marking, task=task)
+
+
+def _givers(space: Space, places: set[int]) -> set[str]:
+    """Give the tasks that could put a token into one of these, be it by a choice that they make first."""
+    wanted = set(places)
+    found: set[str] = set()
+    waiting = list(places)
+    for place in waiting:
+        for step in space.machine.steps:
+            if place not in step.gives:
+                continue
+            if step.task is not None:
+                found.add(step.task)
+            else:
+                more = set(step.takes) - wanted
+                wanted |= more
+                waiting += sorted(more)
+    return found
 
 
 def _listed(tasks: Sequence[str]) -> str:

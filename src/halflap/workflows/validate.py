@@ -218,7 +218,7 @@ def _warnings(
         if not isinstance(one, Unknown) and one.empty_trace:
             warnings.append(f"{name}: a case can be complete with nothing to be seen of it.")
         warnings += [f"{name}: {note}" for note in study.net.notes]
-    if found is not None and found.cells >= _LENIENT and found.directly_follows < _FEW_NEIGHBOURS:
+    if found is not None and found.cells >= _BALANCED and found.directly_follows < _FEW_NEIGHBOURS:
         warnings.append(
             f"Agreement by cells is {found.cells:.3f} because most activities have nothing to do with each other; of the pairs that follow each other directly, only {found.directly_follows:.3f} are in both."
         )

@@ -66,7 +66,6 @@ class Validation:
     def response(self) -> dict[str, Any]:
         """Give it as JSON."""
         found, same = self.agreement, self.equivalence
-        names = ("original", "optimized")
         return {
             "validation_passed": self.passed,
             "validation_mode": self.mode,
@@ -91,13 +90,13 @@ class Validation:
             "activities": None if found is None else list(found.activities),
             "start_activities": {
                 name: None if isinstance(one, Unknown) else list(one.start_activities())
-                for name, one in zip(names, self.footprints, strict=True)
+                for name, one in zip(NAMES, self.footprints, strict=True)
             },
             "end_activities": {
                 name: None if isinstance(one, Unknown) else list(one.end_activities())
-                for name, one in zip(names, self.footprints, strict=True)
+                for name, one in zip(NAMES, self.footprints, strict=True)
             },
-            "sound": {name: one.sound for name, one in zip(names, self.soundness, strict=True)},
+            "sound": {name: one.sound for name, one in zip(NAMES, self.soundness, strict=True)},
             "anomalies": [one.response() for one in self.anomalies],
             "warnings": list(self.warnings),
             "conclusive": self.conclusive,

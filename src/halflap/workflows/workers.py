@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import WorkflowError, WorkflowFailedError, WorkflowTimeoutError
+from halflap.errors import WorkflowBusyError, WorkflowError, WorkflowFailedError, WorkflowTimeoutError
+from halflap.workflows.turns import Turns, small
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -23,27 +24,47 @@ logger = logging.getLogger(__name__)
 
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from halflap.workflows.worker import main; main()"
 _MOST_LOGGED = 4_000
+_PATIENCE = 2
+"""How many times as long as a job may take it may wait to be begun."""
 
 
 class Workers:
-    """A process for each job, no more at a time than there are processors; further jobs wait."""
+    """A process for each job, no more at a time than there are processors, and one more for what is small; further jobs wait their turn."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, places: int | None = None) -> None:
         self._seconds = seconds
-        self._places = asyncio.Semaphore(os.cpu_count() or 1)
+        self._turns = Turns(places or os.cpu_count() or 1)
 
-    async def do(self, job: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Have a job done. Raises `WorkflowError` if it was asked for wrongly, and says if it took too long or could not be done."""
+    async def do(self, job: str, arguments: Mapping[str, Any], who: str = "") -> dict[str, Any]:
+        """Have a job done. Raises `WorkflowError` if it was asked for wrongly, and says if it was not begun, took too long or could not be done.
+
+        Its time is counted from when it is begun. It waits for that twice as long at most, so that whoever stands behind
+        others that take all their time is still begun.
+        """
         asked = {"job": job, "arguments": arguments, "seconds": self._seconds}
         data = (await asyncio.to_thread(json.dumps, asked)).encode()
         try:
-            async with asyncio.timeout(self._seconds) as clock, self._places:
+            async with asyncio.timeout(_PATIENCE * self._seconds):
+                place = await self._turns.take(who, small=small(arguments))
+        except TimeoutError:
+            raise WorkflowBusyError(_PATIENCE * self._seconds) from None
+        try:
+            async with asyncio.timeout(self._seconds) as clock:
                 told, code = await _worked(data)
         except TimeoutError:
             if not clock.expired():
                 raise
-            raise WorkflowTimeoutError(self._seconds) from None
+            raise WorkflowTimeoutError(self._seconds, await asyncio.to_thread(_loose, arguments)) from None
+        finally:
+            self._turns.give(place)
         return await asyncio.to_thread(_read, told, code)
+
+
+def _loose(arguments: Mapping[str, Any]) -> str | None:
+    """Give the argument that is a workflow which is not made of blocks, if there is one."""
+    from halflap.workflows.jobs import not_made_of_blocks  # noqa: PLC0415 -- much is loaded with it, and rarely needed
+
+    return not_made_of_blocks(arguments)
 
 
 async def _worked(data: bytes) -> tuple[bytes, int]:

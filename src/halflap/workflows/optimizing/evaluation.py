@@ -145,8 +145,8 @@ class Evaluator:
         sound = layout.piece is not None or soundness(study).sound is True
         patterns: tuple[float, ...] = ()
         if self.patterns:
-            scores = pattern_scores(self.facts, layout)
-            known = [scores[name].score for name in self.patterns]
+            scores = pattern_scores(self.facts, layout, study, self.patterns)
+            known = [one.score for one in scores.values()]
             patterns = tuple(one for one in known if one is not None)
         dimensions = {
             "performance": times.score,

@@ -151,8 +151,12 @@ class Facts:
             self._depend[key] = found
         return found
 
+    def tied(self, piece: Piece) -> frozenset[str]:
+        """Give the tasks of a piece that have to stay before or after others."""
+        return self.steps(piece) & self._tied
+
     def _are_tied(self, one: Piece, other: Piece) -> bool:
-        mine, yours = self.steps(one) & self._tied, self.steps(other) & self._tied
+        mine, yours = self.tied(one), self.tied(other)
         return any((a, b) in self.ties or (b, a) in self.ties for a in mine for b in yours)
 
     def _found_data(self, piece: Piece) -> Data:

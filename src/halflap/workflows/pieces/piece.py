@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.workflows.block import EMPTY, Block
@@ -168,7 +169,7 @@ def parts_of(piece: Piece) -> tuple[Piece, ...]:
 
 def series(parts: Iterable[Piece]) -> Piece:
     """Put pieces one after the other."""
-    flat = tuple(inner for part in parts for inner in parts_of(part))
+    flat = tuple(chain.from_iterable(map(parts_of, parts)))
     return flat[0] if len(flat) == 1 else Series(flat)
 
 

@@ -17,7 +17,19 @@ _MOST_STEPS = 100_000
 
 
 class EndlessError(Exception):
-    """It goes on and on."""
+    """It goes on and on; says where it goes back, and how likely, as far as that is known."""
+
+    def __init__(self, split: str | None = None, back: float | None = None) -> None:
+        super().__init__(split, back)
+        self.split = split
+        self.back = back
+
+    def __str__(self) -> str:
+        where = "A loop in it" if self.split is None else f"The loop at '{self.split}'"
+        if self.back is None:
+            return f"{where} is never left, or hardly ever."
+        often = "never" if self.back >= 1 else "hardly ever"
+        return f"{where} is {often} left: the way back is taken with probability {self.back:.10g}."
 
 
 @dataclass(slots=True)

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halflap.workflows.dependence import dependents
 from halflap.workflows.pieces.piece import Branching, Loop, Series, Step, parts_of, series
 from halflap.workflows.timing.chance import certain, expected, latest
 from halflap.workflows.timing.clock import EndlessError
 from halflap.workflows.timing.playing import chances_of_ways, shares
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from halflap.workflows.pieces.facts import Facts
     from halflap.workflows.pieces.piece import Piece
 
-__all__ = ["Atoms", "critical_path", "fused"]
+__all__ = ["Atoms", "closure", "critical_path", "fused"]
 
 _NEARLY_ALWAYS = 1 - 1e-6
 
@@ -75,32 +76,52 @@ class Atoms:
                 self.before.append(before | added & ~(1 << (len(self.atoms) - 1)))
         return added
 
+    def depends(self, facts: Facts) -> list[int]:
+        """Give for each atom those listed before it that it depends on, as bits, whether they come before it or beside it."""
+        found = dependents(facts.data(one) for one in self.atoms)
+        if facts.ties:
+            holding: dict[str, int] = {}
+            for at, one in enumerate(self.atoms):
+                mine = facts.tied(one)
+                for first, then in facts.ties:
+                    found[at] |= holding.get(then, 0) if first in mine else 0
+                    found[at] |= holding.get(first, 0) if then in mine else 0
+                for node in mine:
+                    holding[node] = holding.get(node, 0) | 1 << at
+        return found
+
     def needed(self, facts: Facts) -> list[int]:
         """Give for each atom those before it that it depends on, as bits."""
-        found = []
-        numbers = [facts.number(one) for one in self.atoms]
-        for at, number in enumerate(numbers):
-            bits, needs = self.before[at], 0
-            while bits:
-                lowest = bits & -bits
-                bits ^= lowest
-                if facts.numbers_depend(numbers[lowest.bit_length() - 1], number):
-                    needs |= lowest
-            found.append(needs)
-        return found
+        return [depends & before for depends, before in zip(self.depends(facts), self.before, strict=True)]
+
+
+def closure(needed: Sequence[int]) -> list[int]:
+    """Give for each atom all that it needs, be it by others between, as bits."""
+    found: list[int] = []
+    for needs in needed:
+        everything = needs
+        for last in _last_of(needs, found):
+            everything |= found[last]
+        found.append(everything)
+    return found
+
+
+def _last_of(needs: int, closed: Sequence[int]) -> Iterator[int]:
+    """Give those that something waits for, without those that one of them has waited for already."""
+    while needs:
+        last = needs.bit_length() - 1
+        yield last
+        needs &= ~(closed[last] | 1 << last)
 
 
 def critical_path(facts: Facts, piece: Piece) -> float:
     """Give how long a piece takes at least, by expectation; `EndlessError` for a loop that is never left."""
     atoms = Atoms(piece)
     needed = atoms.needed(facts)
+    closed = closure(needed)
     ends: list[float] = []
     for one, needs in zip(atoms.atoms, needed, strict=True):
-        start, left = 0.0, needs
-        while left:
-            lowest = left & -left
-            left ^= lowest
-            start = max(start, ends[lowest.bit_length() - 1])
+        start = max((ends[last] for last in _last_of(needs, closed)), default=0.0)
         ends.append(start + _of_atom(facts, one))
     return max(ends, default=0.0)
 
@@ -120,6 +141,6 @@ def _of_atom(facts: Facts, piece: Piece) -> float:
         return expected(latest([(p, certain(one)) for p, one in done if p]))
     back = shares([piece.again.weight, piece.leave_weight])[0]
     if back > _NEARLY_ALWAYS:
-        raise EndlessError
+        raise EndlessError(piece.split, back)
     once, again = critical_path(facts, piece.body), critical_path(facts, piece.again.piece)
     return (once + back * again) / (1 - back)

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from halflap.workflows.pieces.piece import Loop, Piece
     from halflap.workflows.timing.chance import Chances
 
-__all__ = ["SAMPLES", "SEED", "Method", "Time", "Timing"]
+__all__ = ["NEARLY_ALWAYS", "SAMPLES", "SEED", "Method", "Time", "Timing"]
 
 SAMPLES = 200
 SEED = 0
 _MOST_CASES = 64
 _FEW_CASES = 4
-_NEARLY_ALWAYS = 1 - 1e-6
+NEARLY_ALWAYS = 1 - 1e-6
+"""A loop that is gone back in more often than this has no end that could be waited for."""
 
 Method = Literal["exact", "simulated", "estimated"]
 
@@ -47,7 +48,7 @@ class Time:
 
     value: float | None
     """None where it is not known, or there is no end."""
-    method: Method = "exact"
+    method: Method | None = "exact"
     problem: str | None = None
 
 
@@ -71,8 +72,8 @@ class Timing:
         """Give how long a piece takes, by expectation."""
         try:
             value = self.expected(piece)
-        except EndlessError:
-            return Time(None, problem="A loop in it is never left.")
+        except EndlessError as error:
+            return Time(None, None, str(error))
         if piece not in self._played:
             return Time(value)
         return Time(value, "estimated" if self.quick else "simulated")
@@ -264,6 +265,6 @@ def _done(piece: Branching) -> list[float]:
 def _back(piece: Loop) -> float:
     """Give how likely the way back is taken."""
     back = shares([piece.again.weight, piece.leave_weight])[0]
-    if back > _NEARLY_ALWAYS:
-        raise EndlessError
+    if back > NEARLY_ALWAYS:
+        raise EndlessError(piece.split, back)
     return back

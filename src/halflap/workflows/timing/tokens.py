@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from halflap.workflows.dependence import depend
 from halflap.workflows.orblocks import or_blocks
 from halflap.workflows.pieces.piece import Step
-from halflap.workflows.timing.clock import Clock
+from halflap.workflows.timing.clock import Clock, EndlessError
 from halflap.workflows.timing.playing import ByChance, shares
 
 if TYPE_CHECKING:
@@ -129,6 +130,22 @@ class _Case:
             if found:
                 return found
 
+    def endless(self) -> EndlessError:
+        """Say of a case that does not end who chose most often to go on, and how likely that was."""
+        often = Counter(one.node for one in self.done)
+        choosing = [
+            node for node in often if self.net.tasks[node].split != "and" and len(self.outgoing[node]) > 1
+        ]
+        if not choosing:
+            return EndlessError()
+        split = max(choosing, key=lambda node: often[node])
+        flows = self.outgoing[split]
+        chances = shares([1.0 if flow.probability is None else flow.probability for flow in flows])
+        # Back is wherever what it chooses is done again and again.
+        most = often[split] / 2 / len(flows)
+        back = sum(p for flow, p in zip(flows, chances, strict=True) if often[flow.target] > most)
+        return EndlessError(split, back or None)
+
     def critical(self) -> float:
         """Give the longest chain of what depends on each other, or was decided by the other."""
         for one in self.done:
@@ -157,7 +174,10 @@ def simulated(net: Net, facts: Facts, count: int, seed: int) -> Cases:
     width = 0
     for _ in range(count):
         case = _Case(net, facts, choose, outgoing, incoming, closes)
-        times.append(case.play())
+        try:
+            times.append(case.play())
+        except EndlessError:
+            raise case.endless() from None
         critical += case.critical()
         cost += case.cost
         width = max(width, case.clock.most)
