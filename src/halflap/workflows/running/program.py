@@ -106,7 +106,7 @@ async def _go(task):
             raise ValueError(f"The task {task!r} would be done more than {_limits[task]} times, which is its limit.")
         if task in _calls:
             try:
-                value = await _calls[task]()
+                value = await _calls[task](_done[task])
             except ToolError as error:
                 raise RuntimeError(f"The task {task!r} failed: {error}") from None
             _keep(task, value)
@@ -115,24 +115,42 @@ async def _go(task):
     except Exception as error:
         # What is under way is done to its end; nothing more is begun.
         _failed.append(error)
+        _where.append(task)
     if not _failed:
         await asyncio.gather(*[_go(one) for one in _ready()])
 """.strip()
 
+_PLAY = """
+await asyncio.gather(*[_go(one) for one in _ready()])
+_finished = {task: True for task in _trace}
+_results = {task: _plain(_data[task]) for task in _calls if task in _finished}
+print(json.dumps({'failed': _where[0] if _where else None, 'trace': _trace, 'results': _results}, ensure_ascii=False))
+if _failed:
+    raise _failed[0]
+if [place for place, count in _marked.items() if count] != [_output]:
+    raise ValueError('It did not come to its end: ' + json.dumps(_marked))
+"""
+_TIME = "_time"
 
-def net_program(net: Net, arguments: Mapping[str, Any]) -> str:
-    """Write the program that runs a net, which has to be one that can be; it prints what each task returned, as JSON."""
-    return _Program(net, arguments).text()
+
+def net_program(net: Net, arguments: Mapping[str, Any], *, marked: bool = False) -> str:
+    """Write the program that runs a net, which has to be one that can be; it prints what each task returned, as JSON.
+
+    `marked`, it says with each call whose it is: `tool#<place of the task>.<how-manieth time>`, which a `Journal` reads. A
+    name of that form is no tool's, so that such a program can do nothing without one.
+    """
+    return _Program(net, arguments, marked=marked).text()
 
 
 class _Program:
-    def __init__(self, net: Net, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, net: Net, arguments: Mapping[str, Any], *, marked: bool) -> None:
         self._net = net
+        self._marked = marked
         self._given = arguments
         self._incoming, self._outgoing = net.incoming(), net.outgoing()
         self._joined = {split: block.join for split, block in or_blocks(net).items()}
         self._called = {
-            task.id: f"_call_{at}" for at, task in enumerate(net.tasks.values(), 1) if task.tool is not None
+            task.id: f"_call_{at}" for at, task in enumerate(net.tasks.values()) if task.tool is not None
         }
 
     def text(self) -> str:
@@ -164,23 +182,26 @@ class _Program:
             assign("_writes", literal(writes)),
             assign("_limits", literal(limits)),
             *(assign(name, ast.Dict([], [])) for name in ("_chosen", "_done")),
-            *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_trace")),
-            *ast.parse(
-                "await asyncio.gather(*[_go(one) for one in _ready()])\nif _failed:\n    raise _failed[0]"
-            ).body,
-            *self._end(),
+            *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_where", "_trace")),
+            *ast.parse(_PLAY).body,
         ]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
 
     # What differs from net to net.
 
     def _functions(self) -> Iterator[ast.stmt]:
-        for task, name in self._called.items():
-            one = self._net.tasks[task]
+        for at, one in enumerate(self._net.tasks.values()):
+            if one.id not in self._called:
+                continue
             assert one.tool is not None
             given = {key: self._value(one, key, value) for key, value in (one.arguments or {}).items()}
-            called = ast.Call(load(one.tool), [], [ast.keyword(None, _table(given))] if given else [])
-            yield ast.AsyncFunctionDef(name, _no_arguments(), [ast.Return(ast.Await(called))], [])
+            tool: tuple[ast.expr, list[ast.expr]] = load(one.tool), []
+            if self._marked:
+                mark = ast.FormattedValue(load(_TIME), -1)
+                tool = load("call_tool"), [ast.JoinedStr([constant(f"{one.tool}#{at}."), mark])]
+            called = ast.Call(*tool, [ast.keyword(None, _table(given))] if given else [])
+            taken = ast.arguments([], [ast.arg(_TIME)], None, [], [], None, [])
+            yield ast.AsyncFunctionDef(self._called[one.id], taken, [ast.Return(ast.Await(called))], [])
 
     def _value(self, task: Task, key: str, value: Any) -> ast.expr:
         """Write an argument, or a part of one."""
@@ -210,15 +231,6 @@ class _Program:
         ]
         join = self._joined.get(task.id)
         return ast.Tuple([constant(kind), ast.List(list(ways), ast.Load()), constant(join)], ast.Load())
-
-    def _end(self) -> Iterator[ast.stmt]:
-        """Print what there is now; what is not over is an error."""
-        yield from ast.parse(
-            "if [place for place, count in _marked.items() if count] != [_output]:\n"
-            "    raise ValueError('It did not come to its end: ' + json.dumps(_marked))\n"
-            "print(json.dumps({'trace': _trace, 'results': "
-            "{task: _plain(_data[task]) for task in _calls if task in _data}}, ensure_ascii=False))"
-        ).body
 
 
 def _place(net: Net, flow: Flow) -> str:
