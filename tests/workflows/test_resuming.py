@@ -30,14 +30,20 @@ def runs(tmp_path: Path) -> Runs:
 
 
 @contextmanager
-def killed(runs: Runs, home: Path, *arguments: str, when: str, times: int = 1) -> Iterator[str]:
-    """Run a workflow in a process of its own, which is killed when the server has been asked that so often."""
-    with subprocess.Popen(
-        [HALFLAP, "workflow", "run", *arguments, "-c", str(runs.config)],
-        env=environment(home),
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+def killed(
+    runs: Runs, home: Path, *arguments: str, when: str, times: int = 1, by: int = signal.SIGKILL
+) -> Iterator[str]:
+    """Run a workflow in a process of its own, which is ended when the server has been asked that so often."""
+    with (
+        (runs.folder / "stdout").open("w") as stdout,
+        subprocess.Popen(
+            [HALFLAP, "workflow", "run", *arguments, "-c", str(runs.config)],
+            env=environment(home),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
         assert process.stderr is not None
         run = process.stderr.readline().removeprefix("Run ").strip()
         deadline = time.monotonic() + 30
@@ -47,7 +53,7 @@ def killed(runs: Runs, home: Path, *arguments: str, when: str, times: int = 1) -
         try:
             yield run
         finally:
-            os.kill(process.pid, signal.SIGKILL)
+            os.kill(process.pid, by)
 
 
 def test_tasks_that_call_the_same_tool_alike_keep_each_its_own_result(runs: Runs) -> None:
@@ -113,7 +119,7 @@ def test_killed_twice_amid_branches_what_was_done_is_not_done_again(runs: Runs, 
     assert [(one["id"], one["outcome"]) for one in listed] == [(run, "ok")]
 
 
-def test_killed_amid_a_loop_it_goes_on_with_the_time_that_it_was_at(runs: Runs, home: Path) -> None:
+def test_interrupted_amid_a_loop_it_goes_on_with_the_time_that_it_was_at(runs: Runs, home: Path) -> None:
     (runs.folder / "closed").touch()
     workflow = net(
         task("a", split="xor"),
@@ -123,8 +129,12 @@ def test_killed_amid_a_loop_it_goes_on_with_the_time_that_it_was_at(runs: Runs, 
         a_j={"predicate": "a.times < 3"},
         a_b={"default": True},
     )
-    with killed(runs, home, runs.save(workflow), when="wait x") as run:
+    file = runs.save(workflow)
+    with killed(runs, home, file, "--json", when="wait x", by=signal.SIGINT) as run:
         pass
+    told = json.loads((runs.folder / "stdout").read_text())
+    assert (told["outcome"], told["trace"], told["under_way"]) == ("cancelled", ["a", "a", "a"], ["b"])
+    assert (told["resume"], told["results"]["a"]["times"]) == (run, 3)
     (runs.folder / "closed").unlink()
     again = json.loads(runs.run("--resume", run).stdout)
     assert (again["outcome"], again["recalled"]) == ("ok", 3)

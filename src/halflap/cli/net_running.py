@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from halflap.execution import Execution
     from halflap.gateway import Gateway
     from halflap.store import RunRecord
-    from halflap.values import CallContext
+    from halflap.values import CallContext, Tool
     from halflap.workflows.net import Net
 
 __all__ = ["run_workflow"]
@@ -107,6 +107,8 @@ def run_workflow(
     try:
         execution = asyncio.run(work.done())
     except BaseException:
+        if work.interrupted is not None and work.journal is not None:
+            tell_run(work.interrupted, work.journal, work.results, as_json=as_json)
         work.leave(is_over=False)
         raise
     assert work.journal is not None
@@ -180,6 +182,8 @@ class _Run:
         """None until it is begun."""
         self.results: dict[str, Any] = {}
         """What tasks returned, if the program could not say so any more."""
+        self.interrupted: Execution | None = None
+        """What there was of it when the person ended it."""
         self._is_begun = False
         self._config = config
         self._net = net
@@ -193,16 +197,25 @@ class _Run:
             journal, context = await self._begun(gateway)
             self._is_begun = True
             note(f"Run {journal.run}")
-            with working(f"Running {one_line(net.id)}"):
-                execution = await gateway.execute(
-                    code, replace(context, journal=journal), kind=_KIND, name=net.id
-                )
-            tools = gateway.snapshot.tools
-            for task, result in journal.results.items():
-                tool = tools.get(net.tasks[task].tool or "")
-                reading = Reading() if tool is None else reading_of(tool)
-                self.results[task] = await asyncio.to_thread(read_result, result, reading, _in_words)
+            left: list[Execution] = []
+            context = replace(context, journal=journal, cancelled=left.append)
+            try:
+                with working(f"Running {one_line(net.id)}"):
+                    execution = await gateway.execute(code, context, kind=_KIND, name=net.id)
+            except asyncio.CancelledError:
+                # By the person: what was done until then is all that they get.
+                self.interrupted = next(iter(left), None)
+                self._read_results(journal, gateway.snapshot.tools)
+                raise
+            if not execution.ok:
+                await asyncio.to_thread(self._read_results, journal, gateway.snapshot.tools)
             return execution
+
+    def _read_results(self, journal: Journal, tools: Mapping[str, Tool]) -> None:
+        for task, result in journal.results.items():
+            tool = tools.get(self._net.tasks[task].tool or "")
+            reading = Reading() if tool is None else reading_of(tool)
+            self.results[task] = read_result(result, reading, _in_words)
 
     async def _begun(self, gateway: Gateway) -> tuple[Journal, CallContext]:
         """Look whether all is there that it needs, and begin it, or go on with it."""

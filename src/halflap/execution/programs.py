@@ -151,7 +151,11 @@ class Programs:
         checked = Checked() if unchecked else await self._checker.check(code)
         if self._config.check == "on" and (stopping := _stopping(checked)):
             return await self._refuse(record, mistakes_text(stopping), began)
-        self._recorder.begin_run(record)
+        if context.journal is None:
+            self._recorder.begin_run(record)
+        else:
+            # It can be gone on with after a crash, so it has to be found then.
+            await self._recorder.commit_run(record)
         limit = loop.time() + self._config.timeout_seconds
         deadline = limit if context.deadline is None else min(limit, context.deadline)
         inner = replace(
