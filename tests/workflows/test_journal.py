@@ -151,6 +151,19 @@ def test_only_names_with_the_mark_of_their_task_are_calls_of_the_workflow(name: 
     assert (journal.tool(name), journal.tool(f"{SAY}1")) == (None, "mcp__counting__say")
 
 
+def test_only_what_is_done_for_each_has_marks_of_items() -> None:
+    many = read_net(net(task("a", each=[1, 2]), flows="i>a a>o"))
+    journal = Journal.begin(None, "0123abcd", many, {})
+    marks = {
+        f"{SAY}1.0.2": True,
+        f"{SAY}1.1.2": True,
+        f"{SAY}1.2.2": False,
+        f"{SAY}1": False,
+        f"{SAY}1.0": False,
+    }
+    assert {mark: journal.tool(mark) is not None for mark in marks} == marks
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [

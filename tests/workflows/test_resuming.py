@@ -142,6 +142,22 @@ def test_interrupted_amid_a_loop_it_goes_on_with_the_time_that_it_was_at(runs: R
     assert runs.log == ["say a", "say a", "say a", "wait x", "wait x"]
 
 
+def test_of_many_those_that_were_done_are_not_done_again(runs: Runs) -> None:
+    (runs.folder / "closed").touch()
+    workflow = net(
+        task("a", what={"from": "each"}, each=["x", "y", "x"]),
+        task("b", "fail", what={"from": "each.what"}, each={"from": "a"}, idempotent=True),
+        flows="i>a a>b b>o",
+    )
+    found = runs.answer(workflow)
+    (runs.folder / "closed").unlink()
+    again = json.loads(runs.run("--resume", found["run"]).stdout)
+    assert (again["outcome"], again["recalled"]) == ("ok", 3)
+    assert again["results"]["a"] == found["results"]["a"]
+    assert [one["what"] for one in again["results"]["b"]] == ["x", "y", "x"]
+    assert sorted(one for one in runs.log if one.startswith("say")) == ["say x", "say x", "say y"]
+
+
 def test_a_run_that_failed_tells_what_was_done_and_what_was_not(runs: Runs) -> None:
     (runs.folder / "closed").touch()
     workflow = net(

@@ -215,7 +215,10 @@ class _Run:
         for task, result in journal.results.items():
             tool = tools.get(self._net.tasks[task].tool or "")
             reading = Reading() if tool is None else reading_of(tool)
-            self.results[task] = read_result(result, reading, _in_words)
+            if isinstance(result, list):
+                self.results[task] = [read_result(one, reading, _in_words) for one in result]
+            else:
+                self.results[task] = read_result(result, reading, _in_words)
 
     async def _begun(self, gateway: Gateway) -> tuple[Journal, CallContext]:
         """Look whether all is there that it needs, and begin it, or go on with it."""

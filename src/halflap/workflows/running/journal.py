@@ -41,19 +41,26 @@ _UNSENT = (
     UpstreamUnavailableError,
 )
 """What is raised before a server has heard anything of a call."""
-_MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([0-9]{1,9})", re.ASCII)
+_MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})(?:\.([0-9]{1,9})\.([0-9]{1,9}))?", re.ASCII)
 _QUIET_SECONDS = 30.0
 """If a program that is played again asks for nothing for so long, it will not ask for what it did before."""
 
 
 class Occurrence(NamedTuple):
-    """A task, and the how-manieth time it is done."""
+    """A task, the how-manieth time it is done, and if that is for each of many, for which of how many."""
 
     task: str
     time: int
+    item: int | None = None
+    items: int | None = None
 
     def __str__(self) -> str:
-        return f"'{self.task}'" if self.time == 1 else f"'{self.task}', the {self.time}. time,"
+        name = f"'{self.task}'" if self.time == 1 else f"'{self.task}', the {self.time}. time,"
+        return name if self.item is None else f"{name} for item {self.item}"
+
+    @property
+    def written(self) -> list[Any]:
+        return list(self) if self.item is not None else list(self[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class Journal:
         self.arguments = arguments
         self.recalled = 0
         """How many calls were not made, since what they return is known."""
-        self.results: dict[str, Result] = {}
+        self.results: dict[str, Result | list[Result]] = {}
         """What each task returned last, in this run or before."""
         self.ended: list[str] = []
         """The tasks that called a tool, in the order in which they were done."""
@@ -90,6 +97,8 @@ class Journal:
         self._open: dict[Occurrence, bool] = {}
         """What was begun and did not end well; whether it failed, as far as one knows."""
         self._done: set[str] = set()
+        self._parts: dict[tuple[str, int], dict[int, Result]] = {}
+        """Of tasks that are done for each of many, what there is so far."""
         self._is_resumed = False
         self._asked: set[Occurrence] = set()
         self._turn = asyncio.Condition()
@@ -142,17 +151,18 @@ class Journal:
             again = said["again"]
             self._open = {one: failed for one, failed in self._open.items() if one.task not in again}
             return
-        task, at = said[kind]
-        found = Occurrence(task, at)
-        if self.net.tasks[task].tool != said["tool"] or type(at) is not int or at < 1:
-            raise ValueError(f"{task!r} has no such call")
+        found = Occurrence(*said[kind])
+        task = self.net.tasks[found.task]
+        wrong = task.tool != said["tool"] or any(type(one) is not int for one in said[kind][1:])
+        if wrong or found.time < 1 or not _fits(task, found):
+            raise ValueError(f"{task.id!r} has no such call")
         if kind == "began":
             self._open[found] = False
             self._returned.pop(found, None)
         elif kind == "ended":
             del self._open[found]
             self._returned[found] = _Returned(said["arguments"], Result.from_wire(said["result"]))
-            self._done.add(task)
+            self._done.add(task.id)
         elif kind == "failed":
             self._open[found] = True
         elif kind == "unsent":
@@ -222,9 +232,11 @@ class Journal:
     def _occurrence(self, name: str) -> Occurrence | None:
         found = _MARKED.fullmatch(name)
         at = int(found[2]) if found is not None else len(self._tasks)
-        if found is None or at >= len(self._tasks) or self._tasks[at].tool != found[1] or found[3][0] == "0":
+        if found is None or at >= len(self._tasks) or self._tasks[at].tool != found[1]:
             return None
-        return Occurrence(self._tasks[at].id, int(found[3]))
+        item, items = (None if text is None else int(text) for text in found.group(4, 5))
+        one = Occurrence(self._tasks[at].id, int(found[3]), item, items)
+        return one if _fits(self._tasks[at], one) else None
 
     async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
         """Give what the call returned before; None if it is to be made now."""
@@ -281,8 +293,15 @@ class Journal:
         return one
 
     def _note_end(self, one: Occurrence, result: Result) -> None:
-        self.results[one.task] = result
         self._done.add(one.task)
+        if one.item is None:
+            self.results[one.task] = result
+        else:
+            part = self._parts.setdefault((one.task, one.time), {})
+            part[one.item] = result
+            if len(part) != one.items:
+                return
+            self.results[one.task] = [part[at] for at in sorted(part)]
         self.ended.append(one.task)
 
     async def _handed_out(self, one: Occurrence) -> _Returned | None:
@@ -310,7 +329,7 @@ class Journal:
     async def _note(self, kind: str, one: Occurrence, **more: Any) -> None:
         if self._pages is None:
             return
-        said = {kind: [one.task, one.time], "tool": self.net.tasks[one.task].tool, **more}
+        said = {kind: one.written, "tool": self.net.tasks[one.task].tool, **more}
         async with self._writing:
             await asyncio.to_thread(self._pages.write, said)
 
@@ -318,6 +337,13 @@ class Journal:
         """End; of a run that is over, or in which nothing was done, the file is deleted."""
         if self._pages is not None:
             self._pages.close(forget=is_over or not self.can_go_on)
+
+
+def _fits(task: Task, one: Occurrence) -> bool:
+    """Say whether it is done for each item if the task is, and for one that there is."""
+    if one.item is None or one.items is None:
+        return task.each is None and one.item is one.items
+    return task.each is not None and 0 <= one.item < one.items
 
 
 def _digest(arguments: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.errors import ArgumentProblem, HalflapError, ToolNotFoundError, WorkflowError
 from halflap.schema.place import path_of
 from halflap.schema.stub import make_stub
+from halflap.workflows.net import ITEM
 from halflap.workflows.running.values import reference, sources, wrapped
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ async def check_tools(
 def _problems(
     path: str, task: Task, fixed: Mapping[str, Any], schema: ToolSchema, *, strict: bool
 ) -> list[tuple[str, str]]:
+    if task.each is not None:
+        # Each item is another one.
+        fixed = {name: one for name, one in fixed.items() if name != ITEM}
     open_: list[Place] = []
     value = {key: _filled(one, (key,), fixed, open_) for key, one in (task.arguments or {}).items()}
     places = [path_of(place) for place in open_]
