@@ -182,7 +182,17 @@ def test_a_task_that_may_not_be_done_twice_is_not(tmp_path: Path, call: Any, sai
     gone_on(tmp_path, repeatable=("mcp__counting__say",)).close(is_over=False)
     gone_on(tmp_path, "a").close(is_over=False)
     # That it may be done again was said, and nothing was done since.
-    gone_on(tmp_path).close(is_over=False)
+    journal = gone_on(tmp_path, "a")
+    assert journal.doubtful() == {}
+
+    async def fail() -> None:
+        await journal.make(f"{SAY}2", X, returning("no", is_error=True))
+
+    asyncio.run(fail())
+    assert journal.doubtful() == {"a": "was begun and failed"}
+    journal.close(is_over=False)
+    with pytest.raises(WorkflowError, match="'a' was begun and failed"):
+        gone_on(tmp_path)
 
 
 @pytest.mark.parametrize("call", [(f"{SLOW}1", _killed), (f"{SAY}1", _unsent), (f"{SAY}1", returning("ok"))])

@@ -146,14 +146,17 @@ def test_a_suggestion_over_a_demo_server_is_a_net_that_runs(tmp_path: Path) -> N
     config = tmp_path / "halflap.json"
     server = {"command": sys.executable, "args": ["-m", "halflap.demo.sales"]}
     config.write_text(json.dumps({"mcpServers": {"sales": server}}))
-    asked = ["suggest", "--want", "customer_details", "--have", "customer_id", "--net", "-c", str(config)]
+    # One is found for each customer that the other finds.
+    asked = ["suggest", "--want", "customer_details", "--have", "query=corp", "--net", "-c", str(config)]
     suggested = CliRunner().invoke(app, asked)
     assert suggested.exit_code == 0, suggested.stderr
-    (step,) = json.loads(suggested.stdout)["tasks"]
-    run = ["workflow", "run", "-", "--arg", "customer_id=CUST-001", "-c", str(config)]
-    found = CliRunner().invoke(app, run, input=suggested.stdout)
+    search, details = (step["id"] for step in json.loads(suggested.stdout)["tasks"])
+    found = CliRunner().invoke(app, ["workflow", "run", "-", "-c", str(config)], input=suggested.stdout)
     assert found.exit_code == 0, found.stderr
-    assert json.loads(found.stdout)[step["id"]]["name"] == "Acme Corp"
+    told = json.loads(found.stdout)
+    names = [one["name"] for one in told[search]["customers"]]
+    assert "Acme Corp" in names
+    assert [one["name"] for one in told[details]] == names
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ProgramHost"]
 
 _TOO_MANY: OtherCode = "call-limit"
+_RECALLED = "known from before"
 _LARGE = 262_144
 _SCRIPT = f"{SCRIPTS}__"
 _LONGEST_NAME = 1_000
@@ -86,19 +87,19 @@ class ProgramHost:
         except HalflapError as error:
             raise ToolRefusal(str(error)) from error
         if known is not None:
-            return await self._make(name, partial(_at_once, known))
+            return await self._make(name, partial(_at_once, known), well=_RECALLED)
         call = partial(self._call, name, arguments, self._context)
         async with self._places:
             return await self._make(name, partial(journal.make, marked, arguments, call))
 
-    async def _make(self, name: str, made: Callable[[], Awaitable[Result]]) -> Any:
+    async def _make(self, name: str, made: Callable[[], Awaitable[Result]], well: str = "ok") -> Any:
         place = len(self.calls)
         self.calls.append(CallMade(name, "under way", 0.0))
         began = time.perf_counter()
         outcome, detail = "cancelled", ""
         try:
             result = await made()
-            outcome = TOOL_ERROR if result.is_error else "ok"
+            outcome = TOOL_ERROR if result.is_error else well
             if name.startswith(_SCRIPT) and (result.is_error or result.has_structured_content):
                 # A script's value, or its failure, hides what it showed, and that was meant for the model.
                 for block in result.content:

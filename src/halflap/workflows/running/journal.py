@@ -182,7 +182,7 @@ class Journal:
             if one not in self.net.tasks or self.net.tasks[one].tool is None
         ]
         places = {task.id: at for at, task in enumerate(self._tasks)}
-        for one, what in self.doubtful().items():
+        for one, what in self.doubtful(again).items():
             message = (
                 f"'{one}' {what}, and may not be done twice: nothing says that it is idempotent. "
                 f"Look whether it was done; if it can be done again, --again {one}."
@@ -194,17 +194,18 @@ class Journal:
             self._pages.write({"resumed": time.time(), "again": sorted(again)})
         self._open = {one: failed for one, failed in self._open.items() if one.task not in self._again}
 
-    def doubtful(self) -> dict[str, str]:
-        """Give the tasks that were begun and did not end well, and may not be done twice; and what became of each."""
+    def doubtful(self, again: Collection[str] = ()) -> dict[str, str]:
+        """Give the tasks that were begun and did not end well, and may not be done twice; and what became of each.
+
+        That one of them may be done `again` holds for what was begun before that was said, and not since.
+        """
         return {
             one.task: "was begun and failed" if failed else "was begun and did not end"
             for one, failed in self._open.items()
-            if not self._may_repeat(self.net.tasks[one.task])
+            if one.task not in again and not self._is_repeatable(self.net.tasks[one.task])
         }
 
-    def _may_repeat(self, task: Task) -> bool:
-        if task.id in self._again:
-            return True
+    def _is_repeatable(self, task: Task) -> bool:
         return task.tool in self._repeatable if task.idempotent is None else task.idempotent
 
     @property
@@ -251,7 +252,7 @@ class Journal:
             self.recalled += 1
             self._note_end(one, known.result)
             return known.result
-        if not self._may_repeat(self.net.tasks[one.task]):
+        if one.task not in self._again and not self._is_repeatable(self.net.tasks[one.task]):
             # At once, with no wait between: those that have their turn now have to see it.
             self._parted = self._parting(
                 f"{one} was done before with other arguments than it has now. If it can be done again, --again {one.task}.",
