@@ -47,7 +47,7 @@ def answer(request: dict[str, Any]) -> None:
     while name == "ticket" and times == 1 and not (FOLDER / "second").exists():
         # The first one is answered last.
         time.sleep(0.01)
-    failed = name in {"fail", "known"} and (FOLDER / "closed").exists()
+    failed = (name == "fail" or (name == "known" and times == 2)) and (FOLDER / "closed").exists()
     value = {"what": given.get("what"), "times": times, "flags": {"odd": times % 2 == 1}}
     text = "it does not work now" if failed else json.dumps(value)
     send({"id": request["id"], "result": {"content": [{"type": "text", "text": text}], "isError": failed}})

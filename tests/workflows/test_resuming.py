@@ -190,10 +190,22 @@ def test_what_a_trusted_server_calls_idempotent_may_be_done_again_unless_the_wor
     runs: Runs,
 ) -> None:
     (runs.folder / "closed").touch()
-    found = runs.answer(net(task("a", "known"), flows="i>a a>o"))
-    other = runs.answer(net(task("a", "known", idempotent=False), flows="i>a a>o"))
+
+    def twice(what: str, **more: Any) -> dict[str, Any]:
+        """Do it till the second time, which fails."""
+        return net(
+            task("j", None, join="xor"),
+            task("a", "known", what=what, split="xor", **more),
+            flows="i>j j>a a>j a>o",
+            a_j={"predicate": "a.times < 2"},
+            a_o={"default": True},
+        )
+
+    found = runs.answer(twice("x"))
+    other = runs.answer(twice("y", idempotent=False))
     (runs.folder / "closed").unlink()
-    assert json.loads(runs.run("--resume", found["run"]).stdout)["outcome"] == "ok"
+    again = json.loads(runs.run("--resume", found["run"]).stdout)
+    assert (again.get("outcome"), again.get("recalled")) == ("ok", 1)
     assert "--again a" in json.loads(runs.run("--resume", other["run"]).stdout)["message"]
 
 

@@ -227,7 +227,7 @@ class _Run:
         look_up = gateway.callable_schema
         repeatable = await check_tools(self._net, self._given, look_up, done, strict=strict)
         if self.journal is not None:
-            self.journal.go_on(self._again, repeatable)
+            await asyncio.to_thread(self.journal.go_on, self._again, repeatable)
         named = " ".join(task.tool for task in self._net.tasks.values() if task.tool is not None)
         asked = await (await gateway.programs()).destructive_within(named)
         context = confirmed(asked, named, yes=self._yes)

@@ -32,25 +32,17 @@ async def check_tools(
 ) -> frozenset[str]:
     """Raise a `WorkflowError` with every task whose tool is not there, or does not take its arguments.
 
-    Gives the tools that can be called twice. Of tasks that are `done`, nothing is asked. `strict`, an argument that a tool
+    Gives the tools that can be called twice. Of tasks that are `done`, nothing is wrong any more. `strict`, an argument that a tool
     does not name is wrong, too, unless it says that it takes any.
     """
     problems: list[tuple[str, str]] = []
     down: list[ToolNotFoundError] = []
-    repeatable: set[str] = set()
-    known: dict[str, ToolSchema | HalflapError] = {}
+    known, repeatable = await _known(net, look_up)
     made = sources(net)
     fixed = {name: value for name, value in given.items() if name not in made}
     for at, task in enumerate(net.tasks.values()):
         if task.tool is None or task.id in done:
             continue
-        if task.tool not in known:
-            try:
-                known[task.tool], again = await look_up(task.tool)
-            except HalflapError as error:
-                known[task.tool] = error
-            else:
-                repeatable |= {task.tool} if again else set()
         found = known[task.tool]
         if isinstance(found, HalflapError):
             problems.append((f"tasks[{at}].tool", f"'{task.id}': {found}"))
@@ -63,7 +55,23 @@ async def check_tools(
         raise down[0]
     if problems:
         raise WorkflowError(problems, f"The workflow {net.id!r} cannot be run. Nothing was done.")
-    return frozenset(repeatable)
+    return repeatable
+
+
+async def _known(
+    net: Net, look_up: Callable[[str], Awaitable[tuple[ToolSchema, bool]]]
+) -> tuple[dict[str, ToolSchema | HalflapError], frozenset[str]]:
+    """Look up every tool, also of what is done: it may be done again. Gives what is known, or why not, and those that are repeatable."""
+    known: dict[str, ToolSchema | HalflapError] = {}
+    repeatable: set[str] = set()
+    for tool in dict.fromkeys(task.tool for task in net.tasks.values() if task.tool is not None):
+        try:
+            known[tool], again = await look_up(tool)
+        except HalflapError as error:
+            known[tool] = error
+        else:
+            repeatable |= {tool} if again else set()
+    return known, frozenset(repeatable)
 
 
 def _problems(
