@@ -162,12 +162,28 @@ def _as_text(value: Any) -> str:
 
 
 class CallJournal(Protocol):
-    """Knows what calls returned before, and keeps what they return now."""
+    """Knows what the calls of a run returned before, and keeps what they return now.
 
-    async def through(
+    Its program calls tools by names with a mark, which say which call it is.
+    """
+
+    @property
+    def run(self) -> str:
+        """The identifier of the run."""
+        ...
+
+    def tool(self, name: str) -> str | None:
+        """Give the tool that a marked name stands for; None if it stands for none."""
+        ...
+
+    async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
+        """Give what the call returned before; None if it is to be made."""
+        ...
+
+    async def make(
         self, name: str, arguments: Mapping[str, Any], call: Callable[[], Awaitable[Result]]
     ) -> Result:
-        """Give what the call returned before, or make it."""
+        """Make a call."""
         ...
 
 

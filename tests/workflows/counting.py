@@ -15,7 +15,11 @@ TAKES: dict[str, dict[str, Any]] = {
     "wait": {"what": TEXT},
     "fail": {"what": TEXT},
     "count": {"name": TEXT},
+    "ticket": {"what": TEXT},
+    "pay": {"what": TEXT, "number": {"type": "integer"}},
+    "known": {"what": TEXT},
 }
+SAID = {"known": {"idempotentHint": True}}
 WRITING = threading.Lock()
 
 
@@ -34,16 +38,22 @@ def log(line: str) -> int:
 
 def answer(request: dict[str, Any]) -> None:
     name, given = request["params"]["name"], request["params"]["arguments"]
-    times = log(f"{name} {given.get('what', given.get('name'))}")
+    times = log(" ".join([name, *(str(given[key]) for key in TAKES[name])]))
     if name == "slow":
         time.sleep(0.4)
         log(f"end {given['what']}")
     while name == "wait" and (FOLDER / "closed").exists():
         time.sleep(0.01)
-    failed = name == "fail" and (FOLDER / "closed").exists()
+    while name == "ticket" and times == 1 and not (FOLDER / "second").exists():
+        # The first one is answered last.
+        time.sleep(0.01)
+    failed = (name == "fail" or (name == "known" and times == 2)) and (FOLDER / "closed").exists()
     value = {"what": given.get("what"), "times": times, "flags": {"odd": times % 2 == 1}}
     text = "it does not work now" if failed else json.dumps(value)
     send({"id": request["id"], "result": {"content": [{"type": "text", "text": text}], "isError": failed}})
+    if name == "ticket" and times > 1:
+        time.sleep(0.2)
+        (FOLDER / "second").touch()
 
 
 for line in sys.stdin:
@@ -58,6 +68,7 @@ for line in sys.stdin:
                 "name": name,
                 "description": f"{name}.",
                 "inputSchema": {"type": "object", "properties": fields, "required": list(fields)},
+                "annotations": SAID.get(name, {}),
             }
             for name, fields in TAKES.items()
         ]

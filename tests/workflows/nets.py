@@ -187,6 +187,7 @@ def told_nets(draw: DrawFn, base: SearchStrategy[Net] | None = None) -> Net:
                 st.one_of(st.none(), st.dictionaries(_TEXTS, st.one_of(_TEXTS, _AMOUNTS), max_size=2))
             ),
             limit=draw(st.one_of(st.none(), st.integers(1, 9))),
+            each=draw(st.sampled_from([None, [], ["x", {"y": 1}], {"from": "orders.items"}])),
         )
     flows: list[Flow] = []
     out = one.outgoing()

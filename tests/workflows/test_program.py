@@ -68,6 +68,33 @@ def test_what_a_predicate_speaks_of_and_is_not_there_is_an_error() -> None:
     )
 
 
+def test_a_task_is_done_for_each_item_and_what_it_returned_is_a_list() -> None:
+    workflow = net(
+        task("a", "slow", what={"from": "each.name"}, each={"from": "rows"}),
+        task("b", what={"from": "each.what"}, each={"from": "a"}),
+        task("c", what={"from": "each"}, each=[]),
+        task("d", what={"from": "b.1.what"}),
+        flows="i>a a>b b>c c>d d>o",
+    )
+    found = Played(workflow, rows=[{"name": "x"}, {"name": "y"}])
+    assert found.log == ["slow x", "slow y", "end x", "end y", "say x", "say y", "say y"]
+    assert [one["what"] for one in found.results["b"]] == ["x", "y"]
+    assert found.results["c"] == []
+
+
+def test_of_many_no_more_is_begun_once_one_has_failed() -> None:
+    workflow = net(
+        task("a", "fail", what={"from": "each"}, each=[str(one) for one in range(30)]), flows="i>a a>o"
+    )
+    found = Played(workflow)
+    assert (found.error, len(found.log)) == ("The task 'a' failed: it does not work", 10)
+
+
+def test_what_is_no_list_cannot_be_gone_through() -> None:
+    workflow = net(task("a", what={"from": "each"}, each={"from": "word"}), flows="i>a a>o")
+    assert Played(workflow, word="w").error == "`each` of the task 'a' needs a list."
+
+
 def test_an_or_join_waits_for_those_that_were_chosen() -> None:
     workflow = net(
         task("ask", None, split="or"),

@@ -51,6 +51,8 @@ def test_the_schema_has_the_same_keys_as_the_reader() -> None:
         ("tasks", "join", "nor"),
         ("tasks", "reads", "x"),
         ("tasks", "limit", 0),
+        ("tasks", "each", "orders"),
+        ("tasks", "each", {"from": 1}),
         ("tasks", "label", ""),
         ("tasks", "id", " "),
         ("tasks", "wrong", 1),

@@ -112,6 +112,11 @@ class Recorder:
         if self._traces.record != "off":
             self._take(self._run(record))
 
+    async def commit_run(self, record: RunRecord) -> None:
+        """Write a run down before it goes on; a store that fails or hangs does not keep it from that."""
+        if self._traces.record != "off":
+            await self._written(self._run(record))
+
     async def end_run(self, record: RunRecord) -> bool:
         """Write a run down as it ended; says whether its whole output is kept. How its last calls ended follows.
 

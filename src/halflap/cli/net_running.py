@@ -3,50 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from halflap.calls import new_id
 from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
+from halflap.cli.net_run_text import tell_run
 from halflap.cli.nets import read
 from halflap.cli.output import (
     ConfigOption,
     JsonOption,
     VerboseOption,
-    harmless,
     note,
     one_line,
-    print_json,
     reported,
     set_up_logging,
 )
 from halflap.cli.progress import working
 from halflap.cli.running import confirmed
 from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
-from halflap.execution.report import calls_made
-from halflap.workflows.running.journal import Journal, forget_old
+from halflap.errors import RunNotFoundError, UsageError
+from halflap.schema import Reading, read_result, reading_of
+from halflap.workflows.running.journal import Journal
+from halflap.workflows.running.pages import forget_old
 from halflap.workflows.running.program import net_program
 from halflap.workflows.running.runnable import check_runnable
+from halflap.workflows.running.tools import check_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from halflap.config import Config
     from halflap.execution import Execution
+    from halflap.gateway import Gateway
+    from halflap.store import RunRecord
+    from halflap.values import CallContext, Tool
     from halflap.workflows.net import Net
 
 __all__ = ["run_workflow"]
 
 _FOLDER = "workflow_runs"
-_RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DOTALL)
-_DOUBTS = "\nThe check before the run had doubts"
+_KIND = "workflow"
 
 
 @reported
@@ -89,39 +91,62 @@ def run_workflow(
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
     settings = read_config(config)
-    journal: Journal | None
     if resume is None:
         net, given = _asked(file, arguments, json_arguments, again)
         if program:
             sys.stdout.write(net_program(net, given) + "\n")
             return
-        journal = _begun(settings, net, given)
+        work = _Run(settings, net, given, yes=yes)
     else:
         if file is not None or arguments or json_arguments or program:
             raise UsageError(
                 "A run is gone on with as it began: --resume takes no file, arguments or --program."
             )
-        journal = Journal.resume(settings.data_dir / _FOLDER, resume, again or [])
-        net, given = journal.net, journal.arguments
-    if journal is not None:
-        note(f"Run {journal.run}")
+        journal = _opened(settings, resume)
+        work = _Run(settings, journal.net, journal.arguments, yes=yes, journal=journal, again=again or ())
     try:
-        execution = asyncio.run(_run(settings, net, given, journal, yes=yes))
+        execution = asyncio.run(work.done())
     except BaseException:
-        _leave(journal, is_over=False)
+        if work.interrupted is not None and work.journal is not None:
+            tell_run(work.interrupted, work.journal, work.results, as_json=as_json)
+        work.leave(is_over=False)
         raise
-    _tell(execution, journal, as_json=as_json)
-    _leave(journal, is_over=execution.ok)
+    assert work.journal is not None
+    tell_run(execution, work.journal, work.results, as_json=as_json)
+    work.leave(is_over=execution.ok)
     if not execution.ok:
         raise typer.Exit(1)
 
 
-def _leave(journal: Journal | None, *, is_over: bool) -> None:
-    if journal is None:
-        return
-    journal.close(forget=is_over)
-    if not is_over:
-        note(f"What was done is kept. Go on with it: halflap workflow run --resume {journal.run}")
+def _opened(config: Config, run: str) -> Journal:
+    """Open what was written down of a run; if nothing is, say why that is."""
+    try:
+        journal = Journal.resume(config.data_dir / _FOLDER, run)
+    except RunNotFoundError:
+        found = asyncio.run(_recorded(config, run))
+        if found.kind != _KIND:
+            raise UsageError(f"The run {found.id} is not that of a workflow: it is a {found.kind}.") from None
+        if found.outcome == "ok":
+            raise UsageError(
+                f"The run {found.id} came to its end: there is nothing to go on with. `halflap runs show {found.id}` tells of it."
+            ) from None
+        raise UsageError(
+            f"Of the run {found.id} nothing is written down to go on with: it called nothing, `traces.record` was not full, "
+            "or it is older than `traces.keep_days`. Run the workflow from the start."
+        ) from None
+    try:
+        # It comes from a file, like any other.
+        check_runnable(journal.net, journal.arguments)
+    except BaseException:
+        journal.close(is_over=False)
+        raise
+    return journal
+
+
+async def _recorded(config: Config, run: str) -> RunRecord:
+    async with opened(config) as gateway:
+        found, _ = await gateway.run(run)
+        return found
 
 
 def _asked(
@@ -140,61 +165,105 @@ def _asked(
     return net, given
 
 
-def _begun(config: Config, net: Net, given: Mapping[str, Any]) -> Journal | None:
-    """Begin to write down what is done, unless nothing is to be."""
+class _Run:
+    """A run, from what is looked at before it to what is said after it."""
+
+    def __init__(
+        self,
+        config: Config,
+        net: Net,
+        given: Mapping[str, Any],
+        *,
+        yes: bool,
+        journal: Journal | None = None,
+        again: Collection[str] = (),
+    ) -> None:
+        self.journal = journal
+        """None until it is begun."""
+        self.results: dict[str, Any] = {}
+        """What tasks returned, if the program could not say so any more."""
+        self.interrupted: Execution | None = None
+        """What there was of it when the person ended it."""
+        self._is_begun = False
+        self._config = config
+        self._net = net
+        self._given = given
+        self._yes = yes
+        self._again = again
+
+    async def done(self) -> Execution:
+        net, code = self._net, net_program(self._net, self._given, marked=True)
+        async with opened(self._config) as gateway:
+            journal, context = await self._begun(gateway)
+            self._is_begun = True
+            note(f"Run {journal.run}")
+            left: list[Execution] = []
+            context = replace(context, journal=journal, cancelled=left.append)
+            try:
+                with working(f"Running {one_line(net.id)}"):
+                    execution = await gateway.execute(code, context, kind=_KIND, name=net.id)
+            except asyncio.CancelledError:
+                # By the person: what was done until then is all that they get.
+                self.interrupted = next(iter(left), None)
+                self._read_results(journal, gateway.snapshot.tools)
+                raise
+            if not execution.ok:
+                await asyncio.to_thread(self._read_results, journal, gateway.snapshot.tools)
+            return execution
+
+    def _read_results(self, journal: Journal, tools: Mapping[str, Tool]) -> None:
+        for task, result in journal.results.items():
+            tool = tools.get(self._net.tasks[task].tool or "")
+            reading = Reading() if tool is None else reading_of(tool)
+            if isinstance(result, list):
+                self.results[task] = [read_result(one, reading, _in_words) for one in result]
+            else:
+                self.results[task] = read_result(result, reading, _in_words)
+
+    async def _begun(self, gateway: Gateway) -> tuple[Journal, CallContext]:
+        """Look whether all is there that it needs, and begin it, or go on with it."""
+        done = () if self.journal is None else self.journal.done
+        strict = self._config.execution.check == "on"
+        look_up = gateway.callable_schema
+        repeatable = await check_tools(self._net, self._given, look_up, done, strict=strict)
+        if self.journal is not None:
+            await asyncio.to_thread(self.journal.go_on, self._again, repeatable)
+        named = " ".join(task.tool for task in self._net.tasks.values() if task.tool is not None)
+        asked = await (await gateway.programs()).destructive_within(named)
+        context = confirmed(asked, named, yes=self._yes)
+        if self.journal is None:
+            folder = await asyncio.to_thread(_folder, self._config)
+            self.journal = await asyncio.to_thread(
+                Journal.begin, folder, new_id(), self._net, self._given, repeatable
+            )
+        return self.journal, context
+
+    def leave(self, *, is_over: bool) -> None:
+        """Let go of what is written down, and say how to go on."""
+        journal = self.journal
+        if journal is None:
+            return
+        journal.close(is_over=is_over)
+        if is_over or not self._is_begun or not journal.can_go_on:
+            return
+        doubtful = journal.doubtful()
+        for task, what in doubtful.items():
+            note(
+                f"'{one_line(task)}' {what}, and nothing says that it can be done twice. Look whether it was done."
+            )
+        again = "".join(f" --again {quote(task)}" for task in doubtful)
+        note(f"What was done is kept. Go on with it: halflap workflow run --resume {journal.run}{again}")
+
+
+def _in_words(block: Mapping[str, Any]) -> str:
+    return f"[{block.get('type')} {block.get('mimeType') or ''}]"
+
+
+def _folder(config: Config) -> Path | None:
+    """Give where to write down what is done, unless nothing is to be."""
     folder = config.data_dir / _FOLDER
     if config.traces.record != "full":
         note(f"Note: It cannot be gone on with after a crash: `traces.record` is {config.traces.record}.")
         return None
     forget_old(folder, config.traces.keep_days)
-    return Journal.begin(folder, new_id(), net, given)
-
-
-async def _run(
-    config: Config, net: Net, given: Mapping[str, Any], journal: Journal | None, *, yes: bool
-) -> Execution:
-    code = net_program(net, given)
-    async with opened(config) as gateway:
-        context = confirmed(await gateway.needing_confirmation(code), code, yes=yes)
-        with working(f"Running {one_line(net.id)}"):
-            return await gateway.execute(
-                code, replace(context, journal=journal), kind="workflow", name=net.id
-            )
-
-
-def _tell(execution: Execution, journal: Journal | None, *, as_json: bool) -> None:
-    done: dict[str, Any] = json.loads(execution.output) if execution.ok else {"trace": None, "results": None}
-    recalled = 0 if journal is None else journal.recalled
-    if as_json:
-        print_json(
-            {
-                "run": execution.run,
-                "resume": None if journal is None or execution.ok else journal.run,
-                "outcome": execution.outcome,
-                "code": execution.code,
-                "error": _reason(execution.error) or None,
-                **done,
-                "recalled": recalled,
-                "duration_ms": round(execution.duration_ms, 1),
-                "sandbox": execution.sandbox,
-            }
-        )
-        return
-    if recalled:
-        note(
-            f"{recalled} call{' was' if recalled == 1 else 's were'} not made again: what they returned is known."
-        )
-    if execution.ok:
-        print_json(done["results"])
-        note(f"Done: {', '.join(map(one_line, done['trace']))}. It took {execution.duration_ms:,.0f} ms.")
-        return
-    note(f"Error [{execution.code}]:")
-    note(harmless(_reason(execution.error)))
-    for line in calls_made(execution.calls):
-        note(line)
-
-
-def _reason(error: str) -> str:
-    """Take the program's own lines out of an error, which are not the person's."""
-    found = _RAISED.search(error)
-    return error if found is None else found[1].partition(_DOUBTS)[0].rstrip()
+    return folder

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.codes import OtherCode
     from halflap.config import ExecutionConfig
-    from halflap.values import CallContext, Result
+    from halflap.values import CallContext, CallJournal, Result
 
 __all__ = ["ProgramHost"]
 
 _TOO_MANY: OtherCode = "call-limit"
+_RECALLED = "known from before"
 _LARGE = 262_144
 _SCRIPT = f"{SCRIPTS}__"
 _LONGEST_NAME = 1_000
@@ -69,19 +70,36 @@ class ProgramHost:
                 f"not called [{_TOO_MANY}]."
             )
         self.begun += 1
+        # Cut, it is still no tool's, and the call is on the record like any other.
+        name = name if len(name) <= _LONGEST_NAME else f"{name[:60]}…"
+        if self._journal is not None:
+            return await self._go_through(self._journal, name, arguments)
         async with self._places:
-            # Cut, it is still no tool's, and the call is on the record like any other.
-            return await self._make(name if len(name) <= _LONGEST_NAME else f"{name[:60]}…", arguments)
+            return await self._make(name, partial(self._call, name, arguments, self._context))
 
-    async def _make(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def _go_through(self, journal: CallJournal, marked: str, arguments: Mapping[str, Any]) -> Any:
+        """Give what the call returned before, or make it; what is only recalled takes no place."""
+        name = journal.tool(marked)
+        if name is None:
+            raise ToolRefusal(f"{marked!r} is not a call of this workflow.")
+        try:
+            known = await journal.recall(marked, arguments)
+        except HalflapError as error:
+            raise ToolRefusal(str(error)) from error
+        if known is not None:
+            return await self._make(name, partial(_at_once, known), well=_RECALLED)
+        call = partial(self._call, name, arguments, self._context)
+        async with self._places:
+            return await self._make(name, partial(journal.make, marked, arguments, call))
+
+    async def _make(self, name: str, made: Callable[[], Awaitable[Result]], well: str = "ok") -> Any:
         place = len(self.calls)
         self.calls.append(CallMade(name, "under way", 0.0))
         began = time.perf_counter()
         outcome, detail = "cancelled", ""
         try:
-            made = partial(self._call, name, arguments, self._context)
-            result = await (made() if self._journal is None else self._journal.through(name, arguments, made))
-            outcome = TOOL_ERROR if result.is_error else "ok"
+            result = await made()
+            outcome = TOOL_ERROR if result.is_error else well
             if name.startswith(_SCRIPT) and (result.is_error or result.has_structured_content):
                 # A script's value, or its failure, hides what it showed, and that was meant for the model.
                 for block in result.content:
@@ -113,6 +131,10 @@ class ProgramHost:
     def show(self, block: Mapping[str, Any]) -> bool:
         """Keep a content block for the model, if it is one."""
         return self.kept.show(block)
+
+
+async def _at_once(result: Result) -> Result:
+    return result
 
 
 def _message(result: Result) -> str:

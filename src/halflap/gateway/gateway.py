@@ -138,6 +138,15 @@ class Gateway(Examining, Linting):
         parsed = await aside(partial(_parsed, tool, stale=stale), tool.input_schema, tool.output_schema)
         return with_learned(parsed, await self.known(tool))
 
+    async def callable_schema(self, tool_name: str) -> tuple[ToolSchema, bool]:
+        """Give the schema of a tool, and whether calling it twice is known to do no harm; raises if it may not be called."""
+        schema = await self.get_schema(tool_name)
+        assert self._calls is not None
+        snapshot, policy = self.snapshot, self._calls.policy
+        tool = snapshot.find(tool_name)
+        policy.admit(tool, snapshot)
+        return schema, policy.is_repeatable(tool)
+
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
         """Give several; an unknown name raises `ToolNotFoundError` after all others are resolved."""
         names = list(dict.fromkeys(tool_names))

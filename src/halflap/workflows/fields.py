@@ -27,6 +27,7 @@ TASK = {
     "tool",
     "arguments",
     "limit",
+    "each",
 }
 CONDITION = {"id", "label"}
 FLOW = {"from", "to", "predicate", "probability", "default", "order"}
@@ -165,6 +166,15 @@ class Reader:
         if value is None or isinstance(value, dict):
             return value
         self.add(_at(path, key), f"Expected an object, and there is {_kind(value)}.")
+        return None
+
+    def items(self, fields: Any, key: str, path: str) -> Any:
+        """Read a list, or `{"from": name}`, which refers to one."""
+        value = self._value(fields, key)
+        refers = isinstance(value, dict) and set(value) == {"from"} and isinstance(value["from"], str)
+        if value is None or isinstance(value, list) or refers:
+            return value
+        self.add(_at(path, key), f'Expected a list, or {{"from": "name.key"}}, and there is {_kind(value)}.')
         return None
 
     def choice(self, fields: Any, key: str, path: str, known: tuple[str, ...], preset: Any) -> Any:

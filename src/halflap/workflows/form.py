@@ -167,6 +167,7 @@ def _tasks(reader: Reader, fields: Mapping[str, Any], path: str, places: dict[st
             reader.text(one, "tool", at),
             reader.mapping(one, "arguments", at),
             reader.whole(one, "limit", at, least=1),
+            reader.items(one, "each", at),
         )
         if identity is not None:
             yield task
@@ -315,6 +316,7 @@ def _task(task: Task) -> dict[str, Any]:
                 "tool": task.tool,
                 "arguments": None if task.arguments is None else dict(task.arguments),
                 "limit": task.limit,
+                "each": task.each,
             }
         ),
     }

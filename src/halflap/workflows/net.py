@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "ITEM",
     "RULE_KINDS",
     "Bound",
     "Condition",
@@ -23,6 +24,9 @@ __all__ = [
 
 Gate = Literal["and", "xor", "or"]
 """How a task takes tokens (join), and how it gives them (split)."""
+
+ITEM = "each"
+"""What the item is known by in the arguments of a task that is done for each of a list."""
 
 RuleKind = Literal["precedence", "response", "exclusion", "separation_of_duties", "required"]
 
@@ -61,6 +65,8 @@ class Task:
     limit: int | None = None
     """How often it may be done in one run: the bound of the loops that it is in. Behaviour is over control flow, and
     knows no bound."""
+    each: Any = field(default=None, hash=False)
+    """A list, or the reference to one: the tool is called for each item of it, and what it returned is a list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.edge import path_text
 from halflap.graph.workflow import many, slot_text
-from halflap.workflows.net import Condition, Flow, Kept, Net, Task
+from halflap.workflows.net import ITEM, Condition, Flow, Kept, Net, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from halflap.graph.edge import Path
     from halflap.graph.workflow import Given, Workflow
@@ -26,8 +27,9 @@ def suggested_net(workflow: Workflow) -> Net:
     """Give the net of a suggested workflow."""
     steps = {one.id: one for one in workflow.tasks}
     ends = _free(_INPUT, steps), _free(_OUTPUT, steps)
-    kept = tuple(kept for one in workflow.tasks for kept in _beyond(workflow, one))
-    tasks = {name: _task(one) for name, one in steps.items()}
+    loops = _loops(workflow)
+    kept = tuple(kept for one in workflow.tasks for kept in _beyond(workflow, one, loops))
+    tasks = {name: _task(one, loops.get(name)) for name, one in steps.items()}
     flows = [Flow(source, one.id) for one in workflow.tasks for source in one.sources]
     leading = {flow.source for flow in flows}
     first = [one.id for one in workflow.tasks if not one.sources]
@@ -52,7 +54,7 @@ def suggested_net(workflow: Workflow) -> Net:
 
 
 _SAID = {
-    EACH: "is called for each of many",
+    EACH: "is called for each of several lists, or takes one made of many",
     PAGES: "is called for every page",
     SOME: "takes some items alone",
 }
@@ -62,7 +64,81 @@ def _free(name: str, taken: Any) -> str:
     return name if name not in taken else _free(f"{name}_", taken)
 
 
-def _task(step: Step) -> Task:
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """That a step is called for each of one list, and which of its arguments are of the item."""
+
+    over: Any
+    """The list, or the reference to it."""
+    items: dict[Path, str]
+    """By their slots the references to what is in the item."""
+
+
+def _loops(workflow: Workflow) -> dict[str, _Loop]:
+    """Find the steps that are called for each item of one list: one at hand, in a result, or of all results of another such step."""
+    found: dict[str, _Loop] = {}
+    for step in workflow.tasks:
+        if (
+            len(step.axes) == 1
+            and step.paginates is None
+            and not any(many(one.slot) for one in step.arguments)
+        ):
+            loop = _over_hand(step) if not step.axes[0].step else _over_step(workflow, step, found)
+            if loop is not None:
+                found[step.id] = loop
+    return found
+
+
+def _over_hand(step: Step) -> _Loop | None:
+    each = [one for one in step.arguments if one.each]
+    if {one.have for one in each} != {step.axes[0].path[0].key} or any(
+        many(one.source) for one in step.arguments
+    ):
+        return None
+    value = each[0].value
+    over = (
+        list(value) if isinstance(value, list | tuple) else {"from": each[0].have} if value is None else None
+    )
+    return None if over is None else _Loop(over, {one.slot: ITEM for one in each})
+
+
+def _over_step(workflow: Workflow, step: Step, found: Mapping[str, _Loop]) -> _Loop | None:
+    axis = step.axes[0]
+    taken = [one for one in step.arguments if one.origin == "step"]
+    around = {one.step for one in taken if workflow.order[one.step].axes}
+    if (
+        any(one.each for one in step.arguments)
+        or around - found.keys()
+        or any(_dotted(one.source) for one in taken)
+    ):
+        return None
+    if around:
+        # What that step returned is a list, of a result for each; what else is of the item is not at hand any more.
+        (source, *others) = around
+        beside = any(many(one.source) for one in taken)
+        if others or beside or workflow.order[source].axes != step.axes:
+            return None
+        return _Loop(
+            {"from": source}, {one.slot: _of_item(one.source) for one in taken if one.step == source}
+        )
+    path = axis.path[:-1]
+    if many(path) or _dotted(path) or axis.path[-1].kind == "key":
+        return None
+    of_item = [one for one in taken if many(one.source)]
+    depth = len(axis.path)
+    if any(
+        one.step != axis.step or one.source[:depth] != axis.path or many(one.source) > 1 for one in of_item
+    ):
+        return None
+    over = {"from": ".".join([axis.step, *(part.key for part in path)])}
+    return _Loop(over, {one.slot: _of_item(one.source[depth:]) for one in of_item})
+
+
+def _of_item(path: Path) -> str:
+    return ".".join([ITEM, *(part.key for part in path)])
+
+
+def _task(step: Step, loop: _Loop | None) -> Task:
     ports = step.ports
     reads = {*step.sources, *(one.have for one in step.arguments if one.origin == "have")}
     reads |= {match.given.have for match in step.matches}
@@ -76,14 +152,15 @@ def _task(step: Step) -> Task:
         # What changes nothing can be done again.
         idempotent=True if ports.changes is False and not ports.is_destructive else None,
         tool=ports.tool,
-        arguments=_arguments(step),
+        arguments=_arguments(step, {} if loop is None else loop.items),
+        each=None if loop is None else loop.over,
     )
 
 
-def _arguments(step: Step) -> dict[str, Any]:
+def _arguments(step: Step, items: Mapping[Path, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for one in step.arguments:
-        value = _value(one)
+        value = {"from": items[one.slot]} if one.slot in items else _value(one)
         if value is None or any(part.kind != "key" for part in one.slot):
             continue
         at = found
@@ -108,9 +185,13 @@ def _value(given: Given) -> Any:
     return None
 
 
-def _beyond(workflow: Workflow, step: Step) -> Iterator[Kept]:
+def _beyond(workflow: Workflow, step: Step, said: Mapping[str, _Loop]) -> Iterator[Kept]:
     """Name what a step does that a task can't say."""
-    loops = [f"{one.step or 'what is at hand'}: {path_text(one.path)}" for one in step.axes]
+    loops = (
+        []
+        if step.id in said
+        else [f"{one.step or 'what is at hand'}: {path_text(one.path)}" for one in step.axes]
+    )
     # A list within an argument is one too, and a key with a dot in it no path leads to.
     loops += [
         f"{one.step}: {path_text(one.source)}"
@@ -122,7 +203,7 @@ def _beyond(workflow: Workflow, step: Step) -> Iterator[Kept]:
     loops += [
         f"each of {one.have}" for one in step.arguments if one.origin == "have" and one.each and not step.axes
     ]
-    if loops:
+    if loops and step.id not in said:
         yield Kept(step.id, EACH, ", ".join(dict.fromkeys(loops)))
     if step.paginates is not None:
         yield Kept(step.id, PAGES, step.ports.tool)

@@ -1,41 +1,37 @@
-"""What a run has done, call by call, in a file: whoever goes on with it after a crash does not do it again."""
+"""What a run has done, task by task: whoever goes on with it after a crash does not do it again."""
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
-import os
+import re
 import time
-from collections import defaultdict, deque
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.errors import (
-    FileError,
+    HalflapError,
     InvalidArgumentsError,
-    RunNotFoundError,
     ToolBlockedError,
     ToolHeldError,
     ToolNotFoundError,
     ToolRefusedError,
     UpstreamUnavailableError,
-    UsageError,
     WorkflowError,
 )
 from halflap.values import Result
 from halflap.workflows.form import read_net, write_net
+from halflap.workflows.running.pages import Pages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
     from pathlib import Path
 
-    from halflap.workflows.net import Net
+    from halflap.workflows.net import Net, Task
 
-__all__ = ["Journal", "forget_old"]
+__all__ = ["Journal"]
 
-_SUFFIX = ".jsonl"
-_SHORTEST = 4
 _UNSENT = (
     InvalidArgumentsError,
     ToolBlockedError,
@@ -45,158 +41,312 @@ _UNSENT = (
     UpstreamUnavailableError,
 )
 """What is raised before a server has heard anything of a call."""
+_MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})(?:\.([0-9]{1,9})\.([0-9]{1,9}))?", re.ASCII)
+_QUIET_SECONDS = 30.0
+"""If a program that is played again asks for nothing for so long, it will not ask for what it did before."""
+
+
+class Occurrence(NamedTuple):
+    """A task, the how-manieth time it is done, and if that is for each of many, for which of how many."""
+
+    task: str
+    time: int
+    item: int | None = None
+    items: int | None = None
+
+    def __str__(self) -> str:
+        name = f"'{self.task}'" if self.time == 1 else f"'{self.task}', the {self.time}. time,"
+        return name if self.item is None else f"{name} for item {self.item}"
+
+    @property
+    def written(self) -> list[Any]:
+        return list(self) if self.item is not None else list(self[:2])
+
+
+@dataclass(frozen=True, slots=True)
+class _Returned:
+    arguments: str
+    result: Result
 
 
 class Journal:
-    """One run: the workflow, what it was given, the calls that were begun, and what those returned that ended."""
+    """One run: the workflow, what it was given, the tasks that were begun, and what those returned that ended.
 
-    def __init__(self, run: str, file: Path, descriptor: int) -> None:
+    The program of a workflow calls the tools of its tasks by names with a mark, which say whose call it is. What returned
+    before is handed out in the order in which it did, and nothing new is done until all of that is.
+    """
+
+    def __init__(self, run: str, net: Net, arguments: Mapping[str, Any], pages: Pages | None) -> None:
         self.run = run
+        self.net = net
+        self.arguments = arguments
         self.recalled = 0
         """How many calls were not made, since what they return is known."""
-        self._file = file
-        self._descriptor = descriptor
-        self._returned: dict[str, deque[Result]] = defaultdict(deque)
-        self._open: dict[str, list[str]] = defaultdict(list)
-        """Of each call that was begun and did not end well, the tool, as often as that was."""
+        self.results: dict[str, Result | list[Result]] = {}
+        """What each task returned last, in this run or before."""
+        self.ended: list[str] = []
+        """The tasks that called a tool, in the order in which they were done."""
+        self.changed: list[str] = []
+        """Those that were done again because their arguments are others than before."""
+        self._pages = pages
+        self._tasks = list(net.tasks.values())
+        self._repeatable: frozenset[str] = frozenset()
+        self._again: frozenset[str] = frozenset()
+        self._returned: dict[Occurrence, _Returned] = {}
+        """What is known and was not handed out yet, in the order in which it ended."""
+        self._open: dict[Occurrence, bool] = {}
+        """What was begun and did not end well; whether it failed, as far as one knows."""
+        self._done: set[str] = set()
+        self._parts: dict[tuple[str, int], dict[int, Result]] = {}
+        """Of tasks that are done for each of many, what there is so far."""
+        self._is_resumed = False
+        self._asked: set[Occurrence] = set()
+        self._turn = asyncio.Condition()
         self._writing = asyncio.Lock()
-        self.net: Net
-        self.arguments: Mapping[str, Any]
+        self._parted: WorkflowError | None = None
+        """Why what the program asks for now is not what it asked for before."""
 
     @classmethod
-    def begin(cls, folder: Path, run: str, net: Net, arguments: Mapping[str, Any]) -> Journal:
-        """Begin the file of a new run; only its owner can read it."""
-        file = folder / f"{run}{_SUFFIX}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        except OSError as error:
-            raise FileError(
-                f"{file} cannot be written: {error.strerror}. A run is written down there, to go on with after a crash."
-            ) from None
-        journal = cls(run, file, descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        journal.net, journal.arguments = net, arguments
-        journal._write({"workflow": write_net(net), "arguments": dict(arguments)})
+    def begin(
+        cls,
+        folder: Path | None,
+        run: str,
+        net: Net,
+        arguments: Mapping[str, Any],
+        repeatable: Collection[str] = (),
+    ) -> Journal:
+        """Begin a new run, and its file, if one is to be kept; `repeatable` are tools that can be called twice."""
+        pages = None if folder is None else Pages.begin(folder, run)
+        journal = cls(run, net, arguments, pages)
+        journal._repeatable = frozenset(repeatable)
+        if pages is not None:
+            pages.write({"workflow": write_net(net), "arguments": dict(arguments)})
         return journal
 
     @classmethod
-    def resume(cls, folder: Path, run: str, again: Collection[str]) -> Journal:
-        """Go on with a run, by its identifier or the beginning of it.
-
-        A `WorkflowError` names the tasks that were begun and did not end, and may not be done twice; those of `again` may.
-        """
-        found = sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else []
-        near = [one for one in found if len(run) >= _SHORTEST and one.stem.startswith(run)]
-        if len(near) > 1 and run not in {one.stem for one in near}:
-            raise UsageError(f"{run!r} is the beginning of several runs. Write more of it.")
-        if not near:
-            raise RunNotFoundError(run)
-        descriptor = os.open(near[0], os.O_RDWR | os.O_APPEND)
-        journal = cls(near[0].stem, near[0], descriptor)
+    def resume(cls, folder: Path, run: str) -> Journal:
+        """Read a run that is to be gone on with, by its identifier or the beginning of it."""
+        pages = Pages.open(folder, run)
         try:
+            said = pages.read()
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UsageError(f"The run {journal.run} is under way. Wait for its end.") from None
-            journal._read()
-            journal._may_go_on(again)
-            journal._write({"resumed": time.time()})
+                head = said[0]
+                if not isinstance(head["arguments"], dict):
+                    raise TypeError("the arguments are no object")  # noqa: TRY301 -- told with the others
+                journal = cls(pages.run, read_net(head["workflow"]), head["arguments"], pages)
+                journal._is_resumed = True
+                for one in said[1:]:
+                    journal._take(one)
+            except (ValueError, LookupError, TypeError, AttributeError, WorkflowError) as error:
+                raise pages.damaged(f"it is not what is written there ({error})") from None
         except BaseException:
-            os.close(descriptor)
+            pages.close(forget=False)
             raise
-        journal._open.clear()
         return journal
-
-    def _read(self) -> None:
-        with os.fdopen(os.dup(self._descriptor), "rb") as stream:
-            stream.seek(0)
-            lines = stream.read().split(b"\n")
-        # What comes after the last line break was being written when it crashed.
-        torn = len(lines.pop())
-        if torn:
-            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - torn)
-        try:
-            head = json.loads(lines[0])
-            self.net, self.arguments = read_net(head["workflow"]), head["arguments"]
-            for line in lines[1:]:
-                self._take(json.loads(line))
-        except (ValueError, LookupError, TypeError, WorkflowError) as error:
-            raise FileError(f"{self._file} is damaged: {error}. Run the workflow from the start.") from None
 
     def _take(self, said: Mapping[str, Any]) -> None:
-        if "began" in said:
-            self._open[said["began"]].append(said["tool"])
-        elif "ended" in said:
-            self._returned[said["ended"]].append(Result.from_wire(said["result"]))
-            if self._open[said["ended"]]:
-                self._open[said["ended"]].pop()
-        elif "unsent" in said:
-            if self._open[said["unsent"]]:
-                self._open[said["unsent"]].pop()
-        elif "resumed" in said:
-            # What was open then was begun anew.
-            self._open.clear()
+        kind = next(iter(said), "")
+        if kind == "resumed":
+            # Whoever said that these may be done again knew of what was open then.
+            again = said["again"]
+            self._open = {one: failed for one, failed in self._open.items() if one.task not in again}
+            return
+        found = Occurrence(*said[kind])
+        task = self.net.tasks[found.task]
+        wrong = task.tool != said["tool"] or any(type(one) is not int for one in said[kind][1:])
+        if wrong or found.time < 1 or not _fits(task, found):
+            raise ValueError(f"{task.id!r} has no such call")
+        if kind == "began":
+            self._open[found] = False
+            self._returned.pop(found, None)
+        elif kind == "ended":
+            del self._open[found]
+            self._returned[found] = _Returned(said["arguments"], Result.from_wire(said["result"]))
+            self._done.add(task.id)
+        elif kind == "failed":
+            self._open[found] = True
+        elif kind == "unsent":
+            del self._open[found]
+        else:
+            raise ValueError(f"nothing is called {kind!r}")
 
-    def _may_go_on(self, again: Collection[str]) -> None:
-        unknown = [one for one in again if one not in self.net.tasks]
-        problems = [("--again", f"There is no task {one!r}.") for one in unknown]
-        tools = {tool for open_ in self._open.values() for tool in open_}
-        for at, task in enumerate(self.net.tasks.values()):
-            if task.tool in tools and task.idempotent is not True and task.id not in again:
-                message = (
-                    f"'{task.id}' was begun and did not end, and may not be done twice: nothing says that it is idempotent. "
-                    f"Look whether it was done; if it can be done again, --again {task.id}."
-                )
-                problems.append((f"tasks[{at}].idempotent", message))
+    def go_on(self, again: Collection[str], repeatable: Collection[str]) -> None:
+        """Go on, or raise a `WorkflowError` with the tasks that were begun and did not end, and may not be done twice.
+
+        Those of `again` may, and so may those whose tool is `repeatable`, unless the workflow says otherwise.
+        """
+        self._again, self._repeatable = frozenset(again), frozenset(repeatable)
+        problems = [
+            ("--again", f"There is no task {one!r}.")
+            for one in again
+            if one not in self.net.tasks or self.net.tasks[one].tool is None
+        ]
+        places = {task.id: at for at, task in enumerate(self._tasks)}
+        for one, what in self.doubtful(again).items():
+            message = (
+                f"'{one}' {what}, and may not be done twice: nothing says that it is idempotent. "
+                f"Look whether it was done; if it can be done again, --again {one}."
+            )
+            problems.append((f"tasks[{places[one]}].idempotent", message))
         if problems:
             raise WorkflowError(problems, f"The run {self.run} cannot be gone on with.")
+        if self._pages is not None:
+            self._pages.write({"resumed": time.time(), "again": sorted(again)})
+        self._open = {one: failed for one, failed in self._open.items() if one.task not in self._again}
 
-    async def through(
+    def doubtful(self, again: Collection[str] = ()) -> dict[str, str]:
+        """Give the tasks that were begun and did not end well, and may not be done twice; and what became of each.
+
+        That one of them may be done `again` holds for what was begun before that was said, and not since.
+        """
+        return {
+            one.task: "was begun and failed" if failed else "was begun and did not end"
+            for one, failed in self._open.items()
+            if one.task not in again and not self._is_repeatable(self.net.tasks[one.task])
+        }
+
+    def _is_repeatable(self, task: Task) -> bool:
+        return task.tool in self._repeatable if task.idempotent is None else task.idempotent
+
+    @property
+    def done(self) -> frozenset[str]:
+        """The tasks of which it is known what they returned."""
+        return frozenset(self._done)
+
+    @property
+    def under_way(self) -> list[str]:
+        """The tasks that were begun and did not end well."""
+        return list(dict.fromkeys(one.task for one in self._open))
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether there is something to go on with: it is written down, and there was a call."""
+        return self._pages is not None and bool(self._is_resumed or self._open or self._done)
+
+    # What the program asks for -----------------------------------------------------------------------
+
+    def tool(self, name: str) -> str | None:
+        """Give the tool that a marked name stands for; None if it is not that of a task."""
+        found = self._occurrence(name)
+        return None if found is None else self.net.tasks[found.task].tool
+
+    def _occurrence(self, name: str) -> Occurrence | None:
+        found = _MARKED.fullmatch(name)
+        at = int(found[2]) if found is not None else len(self._tasks)
+        if found is None or at >= len(self._tasks) or self._tasks[at].tool != found[1]:
+            return None
+        item, items = (None if text is None else int(text) for text in found.group(4, 5))
+        one = Occurrence(self._tasks[at].id, int(found[3]), item, items)
+        return one if _fits(self._tasks[at], one) else None
+
+    async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
+        """Give what the call returned before; None if it is to be made now."""
+        one = self._known(name)
+        if one in self._asked:
+            raise WorkflowError([("", f"{one} was asked for twice.")], "The program is not the workflow's.")
+        self._asked.add(one)
+        known = await self._handed_out(one)
+        if known is None:
+            return None
+        if known.arguments == _digest(arguments):
+            self.recalled += 1
+            self._note_end(one, known.result)
+            return known.result
+        if one.task not in self._again and not self._is_repeatable(self.net.tasks[one.task]):
+            # At once, with no wait between: those that have their turn now have to see it.
+            self._parted = self._parting(
+                f"{one} was done before with other arguments than it has now. If it can be done again, --again {one.task}.",
+                one,
+            )
+            raise self._parted
+        self.changed.append(one.task)
+        return None
+
+    async def make(
         self, name: str, arguments: Mapping[str, Any], call: Callable[[], Awaitable[Result]]
     ) -> Result:
-        """Give what the call returned before, or make it; it is written down before and after."""
-        key = _key(name, arguments)
-        if self._returned[key]:
-            self.recalled += 1
-            return self._returned[key].popleft()
-        await self._note({"began": key, "tool": name})
+        """Make a call; it is written down before and after."""
+        one, given = self._known(name), _digest(arguments)
+        await self._note("began", one, arguments=given)
+        self._open[one] = False
         try:
             result = await call()
         except _UNSENT:
-            await self._note({"unsent": key})
+            await self._note("unsent", one)
+            del self._open[one]
             raise
-        if not result.is_error:
-            await self._note({"ended": key, "result": result.to_wire()})
+        except HalflapError:
+            await self._note("failed", one)
+            self._open[one] = True
+            raise
+        if result.is_error:
+            await self._note("failed", one)
+            self._open[one] = True
+            return result
+        await self._note("ended", one, arguments=given, result=result.to_wire())
+        del self._open[one]
+        self._note_end(one, result)
         return result
 
-    async def _note(self, said: Mapping[str, Any]) -> None:
+    def _known(self, name: str) -> Occurrence:
+        one = self._occurrence(name)
+        assert one is not None
+        return one
+
+    def _note_end(self, one: Occurrence, result: Result) -> None:
+        self._done.add(one.task)
+        if one.item is None:
+            self.results[one.task] = result
+        else:
+            part = self._parts.setdefault((one.task, one.time), {})
+            part[one.item] = result
+            if len(part) != one.items:
+                return
+            self.results[one.task] = [part[at] for at in sorted(part)]
+        self.ended.append(one.task)
+
+    async def _handed_out(self, one: Occurrence) -> _Returned | None:
+        """Give what is known of it, when all is handed out that returned before; and if nothing is, when all is."""
+        async with self._turn:
+            # Whoever waits sees that it goes on.
+            self._turn.notify_all()
+            while self._parted is None and self._returned and next(iter(self._returned)) != one:
+                try:
+                    async with asyncio.timeout(_QUIET_SECONDS):
+                        await self._turn.wait()
+                except TimeoutError:
+                    first = next(iter(self._returned))
+                    self._parted = self._parting(f"{first} was done before, and is not asked for now.", first)
+            self._turn.notify_all()
+            if self._parted is not None:
+                raise self._parted
+            return self._returned.pop(one, None)
+
+    def _parting(self, why: str, one: Occurrence) -> WorkflowError:
+        at = [task.id for task in self._tasks].index(one.task)
+        what = f"The run {self.run} goes another way than before. Nothing new was done."
+        return WorkflowError([(f"tasks[{at}]", why)], what)
+
+    async def _note(self, kind: str, one: Occurrence, **more: Any) -> None:
+        if self._pages is None:
+            return
+        said = {kind: one.written, "tool": self.net.tasks[one.task].tool, **more}
         async with self._writing:
-            try:
-                await asyncio.to_thread(self._write, said)
-            except OSError as error:
-                raise FileError(f"{self._file} cannot be written: {error.strerror}.") from None
+            await asyncio.to_thread(self._pages.write, said)
 
-    def _write(self, said: Mapping[str, Any]) -> None:
-        data = json.dumps(said).encode() + b"\n"
-        while data:
-            data = data[os.write(self._descriptor, data) :]
-        os.fsync(self._descriptor)
-
-    def close(self, *, forget: bool) -> None:
-        """End; a run that is over is forgotten."""
-        if forget:
-            self._file.unlink(missing_ok=True)
-        os.close(self._descriptor)
+    def close(self, *, is_over: bool) -> None:
+        """End; of a run that is over, or in which nothing was done, the file is deleted."""
+        if self._pages is not None:
+            self._pages.close(forget=is_over or not self.can_go_on)
 
 
-def forget_old(folder: Path, days: float) -> None:
-    """Take out the files of runs that nobody has gone on with for so long."""
-    for file in folder.glob(f"*{_SUFFIX}") if folder.is_dir() else ():
-        if time.time() - file.stat().st_mtime > days * 86_400:
-            file.unlink(missing_ok=True)
+def _fits(task: Task, one: Occurrence) -> bool:
+    """Say whether it is done for each item if the task is, and for one that there is."""
+    if one.item is None or one.items is None:
+        return task.each is None and one.item is one.items
+    return task.each is not None and 0 <= one.item < one.items
 
 
-def _key(name: str, arguments: Mapping[str, Any]) -> str:
-    """Give what two calls have in common if they are the same."""
-    return sha256(json.dumps([name, arguments], sort_keys=True).encode()).hexdigest()
+def _digest(arguments: Mapping[str, Any]) -> str:
+    """Give what arguments have in common if they are the same."""
+    return sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()

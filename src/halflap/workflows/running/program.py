@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.graph.syntax import assign, attribute, call, constant, literal, load
 from halflap.schema import visible
+from halflap.workflows.net import ITEM
 from halflap.workflows.orblocks import or_blocks
 from halflap.workflows.predicates import PRELUDE, parse, to_python
 from halflap.workflows.running.values import reference, wrapped
@@ -28,8 +29,8 @@ DEFAULT_LIMIT = 100
 _LONGEST = 80
 
 ENGINE = """
-def _look(path, said):
-    value = _data
+def _look(path, said, value=None):
+    value = _data if value is None else value
     for at, step in enumerate(path):
         if isinstance(value, dict) and step in value:
             value = value[step]
@@ -50,6 +51,26 @@ def _keep(task, value):
             _data[name] = value[name]
         else:
             raise ValueError(f"The task {task!r} writes {name!r}, and what it returned has no such key.")
+
+
+async def _every(items, call, time, said):
+    # So many at a time, and no more once one has failed.
+    if not isinstance(items, list):
+        raise ValueError(f"{said} needs a list.")
+    values, errors, left = [None] * len(items), [], list(range(len(items)))
+    await asyncio.gather(*[_some(items, call, time, values, errors, left) for _ in left[:10]])
+    if errors:
+        raise errors[0]
+    return values
+
+
+async def _some(items, call, time, values, errors, left):
+    while left and not errors:
+        at = left.pop(0)
+        try:
+            values[at] = await call(f"{time}.{at}.{len(items)}", {"each": items[at]})
+        except Exception as error:
+            errors.append(error)
 
 
 def _ready():
@@ -106,7 +127,7 @@ async def _go(task):
             raise ValueError(f"The task {task!r} would be done more than {_limits[task]} times, which is its limit.")
         if task in _calls:
             try:
-                value = await _calls[task]()
+                value = await _calls[task](_done[task], None)
             except ToolError as error:
                 raise RuntimeError(f"The task {task!r} failed: {error}") from None
             _keep(task, value)
@@ -115,24 +136,43 @@ async def _go(task):
     except Exception as error:
         # What is under way is done to its end; nothing more is begun.
         _failed.append(error)
+        _where.append(task)
     if not _failed:
         await asyncio.gather(*[_go(one) for one in _ready()])
 """.strip()
 
+_PLAY = """
+await asyncio.gather(*[_go(one) for one in _ready()])
+_finished = {task: True for task in _trace}
+_results = {task: _plain(_data[task]) for task in _calls if task in _finished}
+print(json.dumps({'failed': _where[0] if _where else None, 'trace': _trace, 'results': _results}, ensure_ascii=False))
+if _failed:
+    raise _failed[0]
+if [place for place, count in _marked.items() if count] != [_output]:
+    raise ValueError('It did not come to its end: ' + json.dumps(_marked))
+"""
+_TIME, _ITEM = "_time", "_item"
 
-def net_program(net: Net, arguments: Mapping[str, Any]) -> str:
-    """Write the program that runs a net, which has to be one that can be; it prints what each task returned, as JSON."""
-    return _Program(net, arguments).text()
+
+def net_program(net: Net, arguments: Mapping[str, Any], *, marked: bool = False) -> str:
+    """Write the program that runs a net, which has to be one that can be; it prints what each task returned, as JSON.
+
+    `marked`, it says with each call whose it is: `tool#<place of the task>.<how-manieth time>`, and of one that is made for each
+    item `.<which>.<of how many>`, which a `Journal` reads. A name of that form is no tool's, so that such a program can do
+    nothing without one.
+    """
+    return _Program(net, arguments, marked=marked).text()
 
 
 class _Program:
-    def __init__(self, net: Net, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, net: Net, arguments: Mapping[str, Any], *, marked: bool) -> None:
         self._net = net
+        self._marked = marked
         self._given = arguments
         self._incoming, self._outgoing = net.incoming(), net.outgoing()
         self._joined = {split: block.join for split, block in or_blocks(net).items()}
         self._called = {
-            task.id: f"_call_{at}" for at, task in enumerate(net.tasks.values(), 1) if task.tool is not None
+            task.id: f"_call_{at}" for at, task in enumerate(net.tasks.values()) if task.tool is not None
         }
 
     def text(self) -> str:
@@ -164,30 +204,41 @@ class _Program:
             assign("_writes", literal(writes)),
             assign("_limits", literal(limits)),
             *(assign(name, ast.Dict([], [])) for name in ("_chosen", "_done")),
-            *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_trace")),
-            *ast.parse(
-                "await asyncio.gather(*[_go(one) for one in _ready()])\nif _failed:\n    raise _failed[0]"
-            ).body,
-            *self._end(),
+            *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_where", "_trace")),
+            *ast.parse(_PLAY).body,
         ]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
 
     # What differs from net to net.
 
     def _functions(self) -> Iterator[ast.stmt]:
-        for task, name in self._called.items():
-            one = self._net.tasks[task]
+        for at, one in enumerate(self._net.tasks.values()):
+            if one.id not in self._called:
+                continue
             assert one.tool is not None
             given = {key: self._value(one, key, value) for key, value in (one.arguments or {}).items()}
-            called = ast.Call(load(one.tool), [], [ast.keyword(None, _table(given))] if given else [])
-            yield ast.AsyncFunctionDef(name, _no_arguments(), [ast.Return(ast.Await(called))], [])
+            tool: tuple[ast.expr, list[ast.expr]] = load(one.tool), []
+            if self._marked:
+                mark = ast.FormattedValue(load(_TIME), -1)
+                tool = load("call_tool"), [ast.JoinedStr([constant(f"{one.tool}#{at}."), mark])]
+            called = ast.Call(*tool, [ast.keyword(None, _table(given))] if given else [])
+            name = self._called[one.id]
+            taken = ast.arguments([], [ast.arg(_TIME), ast.arg(_ITEM)], None, [], [], None, [])
+            single = f"{name}_each" if one.each is not None else name
+            yield ast.AsyncFunctionDef(single, taken, [ast.Return(ast.Await(called))], [])
+            if one.each is not None:
+                said = constant(f"`each` of the task {one.id!r}")
+                items = self._value(one, "each", one.each, is_item=False)
+                every = call("_every", items, load(single), load(_TIME), said)
+                yield ast.AsyncFunctionDef(name, taken, [ast.Return(ast.Await(every))], [])
 
-    def _value(self, task: Task, key: str, value: Any) -> ast.expr:
-        """Write an argument, or a part of one."""
+    def _value(self, task: Task, key: str, value: Any, *, is_item: bool = True) -> ast.expr:
+        """Write an argument, or a part of one; what refers to the item of a task that is done for each, does, if it is one."""
         path = reference(value)
         if path is not None:
             said = f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}"
-            return _looked_up(path, said)
+            within = [load(_ITEM)] if is_item and task.each is not None and path[0] == ITEM else []
+            return _looked_up(path, said, *within)
         if wrapped(value):
             return literal(value["value"])
         if isinstance(value, dict):
@@ -211,15 +262,6 @@ class _Program:
         join = self._joined.get(task.id)
         return ast.Tuple([constant(kind), ast.List(list(ways), ast.Load()), constant(join)], ast.Load())
 
-    def _end(self) -> Iterator[ast.stmt]:
-        """Print what there is now; what is not over is an error."""
-        yield from ast.parse(
-            "if [place for place, count in _marked.items() if count] != [_output]:\n"
-            "    raise ValueError('It did not come to its end: ' + json.dumps(_marked))\n"
-            "print(json.dumps({'trace': _trace, 'results': "
-            "{task: _plain(_data[task]) for task in _calls if task in _data}}, ensure_ascii=False))"
-        ).body
-
 
 def _place(net: Net, flow: Flow) -> str:
     """Name the condition that a flow leads out of or into, or the one in it."""
@@ -239,8 +281,8 @@ def _holds(flow: Flow, kind: str) -> ast.expr:
     return ast.Lambda(_no_arguments(), to_python(parse(flow.predicate), lambda path: _looked_up(path, said)))
 
 
-def _looked_up(path: tuple[str, ...], said: str) -> ast.expr:
-    return call("_look", ast.List([constant(one) for one in path], ast.Load()), constant(said))
+def _looked_up(path: tuple[str, ...], said: str, *within: ast.expr) -> ast.expr:
+    return call("_look", ast.List([constant(one) for one in path], ast.Load()), constant(said), *within)
 
 
 def _table(of: Mapping[str, ast.expr]) -> ast.expr:

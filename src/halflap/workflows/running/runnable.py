@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError
+from halflap.workflows.net import ITEM
 from halflap.workflows.predicates import names, parse
 from halflap.workflows.running.values import DEEPEST, references, sources, too_deep
 from halflap.workflows.soundness import soundness
@@ -36,6 +37,13 @@ _BEYOND = {
 }
 
 
+_LACKING = {
+    EACH: "A task is called for the items of one list (`each`), and this one goes through several, or makes a list of many.",
+    PAGES: "A task is one call, or one for each item: that a page leads to the next is nothing that a net can say.",
+    SOME: "A task takes a list as it is: to choose among its items is nothing that a net can say.",
+}
+
+
 def check_runnable(net: Net, arguments: Mapping[str, Any]) -> None:
     """Raise a `WorkflowError` with every reason why a workflow cannot be run."""
     problems = _nested(net, arguments)
@@ -63,6 +71,11 @@ def _tasks(net: Net) -> Iterator[tuple[str, str]]:
             if task.label is not None:
                 message = f"'{task.id}' has no tool. Name the one that does it, or make it silent with a label of null."
                 yield f"tasks[{at}].tool", message
+            elif task.each is not None:
+                yield (
+                    f"tasks[{at}].each",
+                    f"'{task.id}' has no tool that could be called for each. Name it, or take this out.",
+                )
         elif not task.tool.startswith(_PREFIXES) or not task.tool.isidentifier():
             message = f"{task.tool!r} is not the name of a tool. Write it as `halflap list` does: mcp__<server>__<tool>."
             yield f"tasks[{at}].tool", message
@@ -72,6 +85,7 @@ def _nested(net: Net, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Find what is nested too deeply to be looked at any further."""
     message = f"It is nested too deeply: it may have {DEEPEST} levels. Let a tool make it."
     places = {f"tasks[{at}].arguments": task.arguments for at, task in enumerate(net.tasks.values())}
+    places |= {f"tasks[{at}].each": task.each for at, task in enumerate(net.tasks.values())}
     given = {f"--arg {name}": value for name, value in arguments.items()}
     return [(path, message) for path, value in {**places, **given}.items() if too_deep(value)]
 
@@ -100,8 +114,12 @@ def _kept(net: Net) -> Iterator[tuple[str, str]]:
         if one.name in _BEYOND:
             then = f"Do without it, and take <{one.name}> out of `kept`."
             if one.name in {EACH, PAGES, SOME}:
-                then = "The program that `halflap suggest --program` prints does it."
-            yield one.at, f"It has {_BEYOND[one.name]}, which can't be run. {then}"
+                then = (
+                    f"{_LACKING[one.name]} Run the suggestion's program instead: `halflap suggest … --program > program.py`, "
+                    "then `halflap run program.py`."
+                )
+            about = f" ({one.text})" if one.name in _LACKING else ""
+            yield one.at, f"It has {_BEYOND[one.name]}{about}, which can't be run. {then}"
 
 
 def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -122,7 +140,9 @@ def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _spoken_of(net: Net) -> Iterator[tuple[str, tuple[str, ...]]]:
     for at, task in enumerate(net.tasks.values()):
         if task.tool is not None:
-            yield from references(dict(task.arguments or {}), f"tasks[{at}].arguments")
+            yield from references(task.each, f"tasks[{at}].each")
+            found = references(dict(task.arguments or {}), f"tasks[{at}].arguments")
+            yield from (one for one in found if task.each is None or one[1][0] != ITEM)
     outgoing = net.outgoing()
     for at, flow in enumerate(net.flows):
         if _chooses(net, flow, outgoing) and flow.predicate is not None:

@@ -44,6 +44,7 @@ def _look(task: Task) -> str:
             task.label,
             task.tool,
             None if task.arguments is None else dict(task.arguments),
+            task.each,
             sorted(task.reads or ()),
             sorted(task.writes or ()),
         ],

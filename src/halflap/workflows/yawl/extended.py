@@ -26,6 +26,7 @@ OF_TASKS = (
     "tool",
     "arguments",
     "limit",
+    "each",
 )
 OF_FLOWS = ("predicate", "probability", "default", "order")
 OF_CONDITIONS = ("label",)
@@ -78,10 +79,10 @@ def _fits(key: str, value: Any) -> bool:
             reader.boolean(one, key, "")
         case "arguments":
             reader.mapping(one, key, "")
-        case "limit":
-            reader.whole(one, key, "", least=1)
-        case "order":
-            reader.whole(one, key, "")
+        case "each":
+            reader.items(one, key, "")
+        case "limit" | "order":
+            reader.whole(one, key, "", least=1 if key == "limit" else None)
         case "predicate":
             reader.predicate(one, key, "")
         case _:

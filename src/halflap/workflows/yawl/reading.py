@@ -329,6 +329,7 @@ def read_task_values(name: str, label: str | None, gates: dict[str, str], values
         values.get("tool"),
         values.get("arguments"),
         values.get("limit"),
+        values.get("each"),
     )
 
 

@@ -86,6 +86,7 @@ def task_values(task: Task, *, silent: bool) -> dict[str, Any]:
         "tool": task.tool,
         "arguments": None if task.arguments is None else dict(task.arguments),
         "limit": task.limit,
+        "each": task.each,
     }
     return values | spaced(task.label) | {key: value for key, value in plain.items() if value is not None}
 

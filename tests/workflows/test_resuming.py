@@ -1,0 +1,238 @@
+"""Runs that did not come to their end, and are gone on with: nothing is done twice, and nobody gets another's result."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.program import environment
+from halflap.cli.app import app
+from support import HALFLAP
+from workflows.test_running import Runs
+from workflows.tooled import net, task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return Runs(tmp_path)
+
+
+@contextmanager
+def killed(
+    runs: Runs, home: Path, *arguments: str, when: str, times: int = 1, by: int = signal.SIGKILL
+) -> Iterator[str]:
+    """Run a workflow in a process of its own, which is ended when the server has been asked that so often."""
+    with (
+        (runs.folder / "stdout").open("w") as stdout,
+        subprocess.Popen(
+            [HALFLAP, "workflow", "run", *arguments, "-c", str(runs.config)],
+            env=environment(home),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
+        assert process.stderr is not None
+        run = process.stderr.readline().removeprefix("Run ").strip()
+        deadline = time.monotonic() + 30
+        while runs.log.count(when) < times:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        try:
+            yield run
+        finally:
+            os.kill(process.pid, by)
+
+
+def test_tasks_that_call_the_same_tool_alike_keep_each_its_own_result(runs: Runs) -> None:
+    (runs.folder / "closed").touch()
+    workflow = net(
+        task("s", None),
+        *(task(name, "ticket", what="x", idempotent=False) for name in "bc"),
+        *(
+            {
+                "id": f"pay_{one}",
+                "tool": "mcp__counting__pay",
+                "arguments": {"what": one, "number": {"from": f"{one}.times"}},
+            }
+            for one in "bc"
+        ),
+        task("e", "fail", join="and", idempotent=True),
+        flows="i>s s>b s>c b>pay_b c>pay_c pay_b>e pay_c>e e>o",
+    )
+    found = runs.answer(workflow)
+    (runs.folder / "closed").unlink()
+    again = json.loads(runs.run("--resume", found["resume"]).stdout)
+    assert len([line for line in runs.log if line.startswith("pay")]) == 2
+    assert (found["failed"], found["resume"]) == ("e", found["run"])
+    assert (again["run"], again["outcome"], again["recalled"]) == (found["run"], "ok", 4)
+    assert {name: again["results"][name]["times"] for name in "bc"} == {
+        name: found["results"][name]["times"] for name in "bc"
+    }
+
+
+def test_killed_twice_amid_branches_what_was_done_is_not_done_again(runs: Runs, home: Path) -> None:
+    (runs.folder / "closed").touch()
+    workflow = net(
+        task("s", None),
+        task("a", "wait"),
+        task("b", "wait", idempotent=True),
+        task("c", "wait"),
+        task("q"),
+        task("d", "wait", join="and"),
+        flows="i>s s>b s>c s>q q>a a>d b>d c>d d>o",
+    )
+    # What is written in the file meanwhile is nothing to the run.
+    file = runs.save(workflow)
+    with killed(runs, home, file, when="wait a") as run:
+        runs.save(net(task("other"), flows="i>other other>o"))
+        busy = runs.run("--resume", run)
+    assert "is under way" in json.loads(busy.stdout)["message"]
+    journal = home / "data" / "workflow_runs" / f"{run}.jsonl"
+    assert sorted(runs.log) == ["say q", "wait a", "wait b", "wait c"]
+    # As if it had crashed while it wrote.
+    with journal.open("a") as stream:
+        stream.write('0123 {"ended": "tor')
+    refused = json.loads(runs.run("--resume", run, "--again", "c").stdout)
+    assert [one["path"] for one in refused["problems"]] == ["tasks[1].idempotent"]
+    assert "'a' was begun and did not end, and may not be done twice" in refused["problems"][0]["message"]
+    with killed(runs, home, "--resume", run, "--again", "a", "--again", "c", when="wait a", times=2):
+        pass
+    (runs.folder / "closed").unlink()
+    again = json.loads(runs.run("--resume", run[:12], "--again", "a", "--again", "c").stdout)
+    assert (again["run"], again["outcome"], again["recalled"]) == (run, "ok", 1)
+    assert runs.log.count("say q") == 1
+    assert not journal.exists()
+    listed = json.loads(CliRunner().invoke(app, ["runs", "--json", "-c", str(runs.config)]).stdout)
+    assert [(one["id"], one["outcome"]) for one in listed] == [(run, "ok")]
+
+
+def test_interrupted_amid_a_loop_it_goes_on_with_the_time_that_it_was_at(runs: Runs, home: Path) -> None:
+    (runs.folder / "closed").touch()
+    workflow = net(
+        task("a", split="xor"),
+        task("b", "wait", what="x", idempotent=True),
+        task("j", None, join="xor"),
+        flows="i>j j>a a>j a>b b>o",
+        a_j={"predicate": "a.times < 3"},
+        a_b={"default": True},
+    )
+    file = runs.save(workflow)
+    with killed(runs, home, file, "--json", when="wait x", by=signal.SIGINT) as run:
+        pass
+    told = json.loads((runs.folder / "stdout").read_text())
+    assert (told["outcome"], told["trace"], told["under_way"]) == ("cancelled", ["a", "a", "a"], ["b"])
+    assert (told["resume"], told["results"]["a"]["times"]) == (run, 3)
+    (runs.folder / "closed").unlink()
+    again = json.loads(runs.run("--resume", run).stdout)
+    assert (again["outcome"], again["recalled"]) == ("ok", 3)
+    assert [one for one in again["trace"] if one != "j"] == ["a", "a", "a", "b"]
+    assert runs.log == ["say a", "say a", "say a", "wait x", "wait x"]
+
+
+def test_of_many_those_that_were_done_are_not_done_again(runs: Runs) -> None:
+    (runs.folder / "closed").touch()
+    workflow = net(
+        task("a", what={"from": "each"}, each=["x", "y", "x"]),
+        task("b", "fail", what={"from": "each.what"}, each={"from": "a"}, idempotent=True),
+        flows="i>a a>b b>o",
+    )
+    found = runs.answer(workflow)
+    (runs.folder / "closed").unlink()
+    again = json.loads(runs.run("--resume", found["run"]).stdout)
+    assert (again["outcome"], again["recalled"]) == ("ok", 3)
+    assert again["results"]["a"] == found["results"]["a"]
+    assert [one["what"] for one in again["results"]["b"]] == ["x", "y", "x"]
+    assert sorted(one for one in runs.log if one.startswith("say")) == ["say x", "say x", "say y"]
+
+
+def test_a_run_that_failed_tells_what_was_done_and_what_was_not(runs: Runs) -> None:
+    (runs.folder / "closed").touch()
+    workflow = net(
+        task("s", None),
+        task("x", "slow"),
+        task("y", "fail"),
+        task("x2"),
+        task("j", None, join="and"),
+        flows="i>s s>x s>y x>x2 x2>j y>j j>o",
+    )
+    found = runs.answer(workflow)
+    assert (found["exit"], found["failed"], found["under_way"]) == (1, "y", ["y"])
+    assert (found["trace"], list(found["results"])) == (["s", "x"], ["x"])
+    assert found["resume"] == found["run"]
+    told = runs.run("--resume", found["run"])
+    assert "'y' was begun and failed, and may not be done twice" in told.stdout
+    shown = CliRunner().invoke(app, ["runs", "show", found["run"], "--json", "-c", str(runs.config)])
+    assert json.loads(shown.stdout)["outcome"] == "failed"
+
+
+def test_a_run_that_was_ended_tells_what_was_done_too(runs: Runs) -> None:
+    (runs.folder / "closed").touch()
+    runs.configure(execution={"timeout_seconds": 2})
+    found = runs.answer(net(task("a"), task("b", "wait"), flows="i>a a>b b>o"))
+    assert (found["code"], found["failed"], found["under_way"]) == ("run-timeout", None, ["b"])
+    assert (found["trace"], found["results"]["a"]["what"]) == (["a"], "a")
+
+
+def test_what_a_trusted_server_calls_idempotent_may_be_done_again_unless_the_workflow_says_otherwise(
+    runs: Runs,
+) -> None:
+    (runs.folder / "closed").touch()
+
+    def twice(what: str, **more: Any) -> dict[str, Any]:
+        """Do it till the second time, which fails."""
+        return net(
+            task("j", None, join="xor"),
+            task("a", "known", what=what, split="xor", **more),
+            flows="i>j j>a a>j a>o",
+            a_j={"predicate": "a.times < 2"},
+            a_o={"default": True},
+        )
+
+    found = runs.answer(twice("x"))
+    other = runs.answer(twice("y", idempotent=False))
+    (runs.folder / "closed").unlink()
+    again = json.loads(runs.run("--resume", found["run"]).stdout)
+    assert (again.get("outcome"), again.get("recalled")) == ("ok", 1)
+    assert "--again a" in json.loads(runs.run("--resume", other["run"]).stdout)["message"]
+
+
+def test_what_tools_do_not_take_is_told_of_the_task_before_anything_is_done(runs: Runs, home: Path) -> None:
+    runs.configure(execution={"check": "on"})
+    workflow = net(
+        task("a"),
+        task("b", what=5, limit=1),
+        {"id": "c", "tool": "mcp__counting__say", "arguments": {"what": {"from": "a.what"}, "more": 1}},
+        {"id": "d", "tool": "mcp__counting__pay", "arguments": {"what": {"from": "word"}}},
+        task("e", "sayy"),
+        flows="i>a a>b b>c c>d d>e e>o",
+    )
+    found = runs.run(runs.save(workflow), "--arg", "word=7")
+    told: dict[str, Any] = json.loads(found.stdout)
+    problems = {one["path"]: one["message"] for one in told["problems"]}
+    assert (found.exit_code, told["code"], runs.log) == (2, "workflow", [])
+    assert set(problems) == {
+        "tasks[1].arguments.what",
+        "tasks[2].arguments.more",
+        "tasks[3].arguments.what",
+        "tasks[3].arguments.number",
+        "tasks[4].tool",
+    }
+    assert problems["tasks[1].arguments.what"].startswith("Expected string, received 5")
+    assert "'b' calls mcp__counting__say(what: string)" in problems["tasks[1].arguments.what"]
+    assert "'e'" in problems["tasks[4].tool"]
+    assert "line" not in told["message"]
+    assert "resume" not in found.stderr
+    assert not (home / "data" / "workflow_runs").exists()
