@@ -51,6 +51,10 @@ workflow = typer.Typer(
 )
 
 
+_WIDEST = 1_000
+"""Of more activities the matrix is left out of the JSON: it would have millions of cells."""
+
+
 class Mode(StrEnum):
     """How alike two have to be."""
 
@@ -107,6 +111,8 @@ def _told(study: Study, judged: Soundness, found: Footprint | Unknown) -> dict[s
     known = None if isinstance(found, Unknown) else found
     unknown = [f"Soundness: {judged.problem}"] if judged.sound is None else []
     unknown += [f"Footprint: {found.why}"] if isinstance(found, Unknown) else []
+    count = 0 if known is None else len(known.activities)
+    wide = [f"The footprint is left out: of {count} activities it has {count**2} cells."] * (count > _WIDEST)
     return {
         "id": study.net.id,
         "sound": judged.sound,
@@ -123,8 +129,8 @@ def _told(study: Study, judged: Soundness, found: Footprint | Unknown) -> dict[s
         "activities": None if known is None else list(known.activities),
         "start_activities": None if known is None else list(known.start_activities()),
         "end_activities": None if known is None else list(known.end_activities()),
-        "footprint": None if known is None else [list(row) for row in known.matrix()],
-        "notes": list(study.net.notes),
+        "footprint": None if known is None or wide else [list(row) for row in known.matrix()],
+        "notes": [*study.net.notes, *wide],
         "conclusive": not unknown,
         "inconclusive_because": unknown,
     }
