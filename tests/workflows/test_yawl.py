@@ -369,18 +369,6 @@ def test_a_file_that_is_too_large_is_not_read() -> None:
         read_yawl(b" " * 10_000_001)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
-def test_a_file_is_read_in_the_encoding_that_it_names(encoding: str) -> None:
-    named = {"utf-8-sig": "utf-8"}.get(encoding, encoding)
-    text = f'<?xml version="1.0" encoding="{named}"?>' + small(task="<name>Größe</name>")
-    assert read_yawl(text.encode(encoding)).net.tasks["a"].label == "Größe"
-
-
-def test_an_encoding_that_there_is_not_is_told() -> None:
-    with pytest.raises(WorkflowError, match="cannot be read as klingon"):
-        read_yawl(b'<?xml version="1.0" encoding="klingon"?><a/>')
-
-
 def test_what_xml_has_no_character_for_is_told_when_it_is_written() -> None:
     found = read_yawl(small(task="<name>A</name>"))
     net = replace(found.net, tasks={"a": replace(found.net.tasks["a"], label="bell \x07")})

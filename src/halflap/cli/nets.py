@@ -11,8 +11,8 @@ import typer
 
 from halflap.cli.output import harmless, note
 from halflap.errors import FileError, WorkflowError
-from halflap.schema import parse_json, why_no_json
 from halflap.workflows.form import read_specification, write_net, write_specification
+from halflap.workflows.source import decoded, parse_source
 from halflap.workflows.yawl import read_yawl
 
 if TYPE_CHECKING:
@@ -58,22 +58,12 @@ def read(file: Path, *, structure: bool = True) -> Specification:
     if len(data) > _MOST_BYTES:
         raise FileError(f"{where} is larger than {_MOST_BYTES // 1_000_000} MB, which no workflow may be.")
     try:
-        if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
-            return read_yawl(data)
-        return read_specification(_parsed(data), structure=structure)
+        text = decoded(data)
+        if text.lstrip().startswith("<"):
+            return read_yawl(text)
+        return read_specification(parse_source(text), structure=structure)
     except WorkflowError as error:
         raise WorkflowError(error.problems, f"{where}: {error.what}") from None
-
-
-def _parsed(data: bytes) -> Any:
-    if not data.strip():
-        raise WorkflowError([("", "It is empty. A workflow is a JSON object, or YAWL's XML.")])
-    try:
-        return parse_json(data.decode("utf-8-sig"))
-    except ValueError as error:
-        raise WorkflowError([("", f"It is neither JSON nor XML: {why_no_json(error)}.")]) from None
-    except RecursionError:
-        raise WorkflowError([("", "It is nested too deeply to be read.")]) from None
 
 
 def chosen(specification: Specification, name: str | None) -> Net:

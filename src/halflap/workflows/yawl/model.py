@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError
 from halflap.workflows.fields import Reader
-from halflap.workflows.form import read_rules, write_rule
 from halflap.workflows.net import Condition, Flow, Kept, Net, Rule, Task
+from halflap.workflows.rule_form import read_rules, write_rule
 from halflap.workflows.specification import Specification
 from halflap.workflows.yawl.extended import (
     OF_CONDITIONS,

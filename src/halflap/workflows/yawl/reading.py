@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from halflap.errors import WorkflowError, WorkflowProblem
 from halflap.workflows.checking import remarks, structure_problems
 from halflap.workflows.fields import Reader
-from halflap.workflows.form import read_rules
 from halflap.workflows.net import Condition, Flow, Kept, Net, Rule, Task
 from halflap.workflows.predicates import BeyondError, from_xpath, write
+from halflap.workflows.rule_form import read_rules
 from halflap.workflows.specification import Specification
 from halflap.workflows.yawl.extended import (
     OF_CONDITIONS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.workflows.form import write_rule
 from halflap.workflows.predicates import parse, to_xpath
+from halflap.workflows.rule_form import write_rule
 from halflap.workflows.yawl.extended import extended
 from halflap.workflows.yawl.keeping import OF_FLOW, OF_NET, OF_TASK, Store, flow_key, in_order
 from halflap.workflows.yawl.reading import told
