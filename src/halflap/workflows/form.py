@@ -17,7 +17,7 @@ from halflap.workflows.structure import structure as tree_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["read_net", "read_specification", "write_net", "write_specification"]
+__all__ = ["read_kept", "read_net", "read_specification", "write_kept", "write_net", "write_specification"]
 
 _MOST = {"tasks": 10_000, "conditions": 10_000, "flows": 50_000, "rules": 10_000, "kept": 50_000}
 
@@ -67,7 +67,7 @@ def read_specification(value: Any, *, structure: bool = True) -> Specification:
         nets,
         reader.text(fields, "version", ""),
         reader.choice(fields, "dialect", "", ("specificationSet", "processModel"), "specificationSet"),
-        _kept(reader, fields, ""),
+        read_kept(reader, fields, ""),
         reader.texts(fields, "notes", ""),
     )
     if reader.problems:
@@ -119,7 +119,7 @@ def _net(reader: Reader, value: Any, path: str, *, structure: bool) -> Net | Non
         conditions,
         flows,
         tuple(rule for _, rule in rules),
-        _kept(reader, fields, path),
+        read_kept(reader, fields, path),
         reader.texts(fields, "notes", path),
         reader.text(fields, "label", path),
     )
@@ -287,7 +287,8 @@ def _node(reader: Reader, one: Mapping[str, Any], key: str, at: str, known: set[
     return node
 
 
-def _kept(reader: Reader, fields: Mapping[str, Any], path: str) -> tuple[Kept, ...]:
+def read_kept(reader: Reader, fields: Mapping[str, Any], path: str) -> tuple[Kept, ...]:
+    """Read what was kept of another format."""
     found: list[Kept] = []
     for at, value in _objects(reader, fields, "kept", path):
         one = reader.object(value, at, KEPT, needed=("name", "text"))
@@ -334,8 +335,13 @@ def _there(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _extras(kept: Iterable[Kept], notes: Iterable[str]) -> dict[str, Any]:
-    listed = [{"at": one.at, "name": one.name, "text": one.text} for one in kept]
+    listed = [write_kept(one) for one in kept]
     return {**({"kept": listed} if listed else {}), **({"notes": list(notes)} if notes else {})}
+
+
+def write_kept(one: Kept) -> dict[str, Any]:
+    """Write what was kept of another format as JSON."""
+    return {"at": one.at, "name": one.name, "text": one.text}
 
 
 def _task(task: Task) -> dict[str, Any]:
