@@ -19,6 +19,8 @@ from halflap.cli.nets import (
     chosen,
     json_form,
     read,
+    read_net,
+    read_pair,
     write,
 )
 from halflap.cli.output import JsonOption, note, one_line, print_json, reported
@@ -82,8 +84,7 @@ def validate(file: FileArgument, net: NetOption = None, as_json: JsonOption = Fa
 
     The exit code is 1 if it is not sound, or if that is not known, and 2 if it is no workflow.
     """
-    specification = read(file)
-    one = chosen(specification, net)
+    specification, one = read_net(file, net)
     with working(f"Looking at {one_line(one.id)}"):
         study = Study(one)
         judged = soundness(study)
@@ -157,9 +158,9 @@ def compare(
     """
     if str(file) == str(other) == "-":
         raise UsageError("Only one of the two can come from stdin. Name a file for the other.")
-    first, second = read(file), read(other)
-    with working(f"Comparing {one_line(first.net.id)} and {one_line(second.net.id)}"):
-        found = validate_footprint(first.net, second.net, mode.value)
+    first, second = read_pair(file, other)
+    with working(f"Comparing {one_line(first.id)} and {one_line(second.id)}"):
+        found = validate_footprint(first, second, mode.value)
     if as_json:
         print_json(found.response())
     else:
