@@ -180,6 +180,17 @@ def test_as_much_as_can_be_judged_is_told_and_nothing_that_only_follows(
     assert [path for path, _ in found] == paths, found
 
 
+def test_a_condition_is_not_offered_where_a_rule_wants_a_task() -> None:
+    found = problems(
+        small(
+            output="end",
+            flows=tied(("i", "a"), ("a", "b"), ("b", "end")),
+            rules=[{"kind": "required", "task": "ends"}],
+        )
+    )
+    assert found == [("rules[0].task", "There is no task 'ends'.")]
+
+
 def test_a_net_that_could_not_be_read_may_be_the_root() -> None:
     with pytest.raises(WorkflowError) as caught:
         read_specification({"id": "s", "root": "b", "nets": [small(), small(id="b", input=3)]})

@@ -13,9 +13,11 @@ from halflap.graph.want import target_of
 from halflap.workflows.form import read_net, write_net
 from halflap.workflows.running.runnable import check_runnable
 from halflap.workflows.soundness import soundness
+from halflap.workflows.specification import Specification
 from halflap.workflows.study import Study
 from halflap.workflows.suggested import suggested_net
 from halflap.workflows.validate import validate_footprint
+from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Net
@@ -91,3 +93,11 @@ def test_what_a_net_has_no_word_for_is_named_and_not_run() -> None:
     assert all("A net has no word for it" in note for note in net.notes)
     with pytest.raises(WorkflowError, match="It has calls for each of many, which can't be run"):
         check_runnable(net, {})
+
+
+def test_it_goes_through_yawl_as_the_same_and_what_it_has_no_word_for_is_still_not_run() -> None:
+    net = suggested(SHOP, "list_orders", email="a@b")
+    found = read_yawl(write_yawl(Specification(net.id, net.id, {net.id: net})))
+    assert found == Specification(net.id, net.id, {net.id: net})
+    with pytest.raises(WorkflowError, match="It has calls for each of many, which can't be run"):
+        check_runnable(found.net, {})

@@ -111,7 +111,7 @@ class Reader:
         if key not in fields:
             return None
         value = fields[key]
-        if isinstance(value, str) and (value.strip() or empty):
+        if isinstance(value, str) and (empty or not _blank(value)):
             if not empty and len(value) > _LONGEST_ID:
                 self.add(_at(path, key), f"It has {len(value)} characters; at most {_LONGEST_ID} are read.")
                 return None
@@ -128,7 +128,7 @@ class Reader:
         found: list[str] = []
         for at, one in enumerate(self.list(fields, key, path)):
             where = f"{_at(path, key)}[{at}]"
-            if not isinstance(one, str) or not one.strip():
+            if not isinstance(one, str) or _blank(one):
                 self.add(where, f"Expected a text, and there is {_no_text(one)}.")
             elif self._whole(one, where):
                 found.append(one)
@@ -246,6 +246,11 @@ def _at(path: str, key: str) -> str:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:39]}…"  # noqa: PLR2004 - as much as a line has
+
+
+def _blank(text: str) -> bool:
+    """Tell whether there is nothing to be seen of a text, by Python's spaces and by those of JSON Schema."""
+    return not text.replace("\ufeff", "").strip()
 
 
 def _no_text(value: Any) -> str:

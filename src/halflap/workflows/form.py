@@ -110,7 +110,7 @@ def _net(reader: Reader, value: Any, path: str, *, structure: bool) -> Net | Non
     nodes = {*tasks, *conditions}
     known = None if lost.nameless else nodes | lost.names
     flows, doubted = _flows(reader, fields, path, known)
-    rules = list(placed_rules(reader, fields, path, known))
+    rules = list(placed_rules(reader, fields, path, known, tasks))
     net = Net(
         reader.text(fields, "id", path) or "",
         ends[0],

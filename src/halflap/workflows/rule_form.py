@@ -30,16 +30,26 @@ def read_rules(
 
 
 def placed_rules(
-    reader: Reader, fields: Mapping[str, Any], path: str, known: Collection[str] | None
+    reader: Reader,
+    fields: Mapping[str, Any],
+    path: str,
+    known: Collection[str] | None,
+    tasks: Collection[str] | None = None,
 ) -> Iterator[tuple[int, Rule]]:
-    """Give the rules that could be read with their numbers; where `known` is None, nobody knows which tasks there are."""
+    """Give the rules that could be read with their numbers; where `known` is None, nobody knows which nodes there are.
+
+    Of `tasks`, if they are given, one may have been meant.
+    """
+    near = known if tasks is None else tasks
     for at, value in enumerate(reader.list(fields, "rules", path)):
-        rule = _rule(reader, value, f"{path}.rules[{at}]" if path else f"rules[{at}]", known)
+        rule = _rule(reader, value, f"{path}.rules[{at}]" if path else f"rules[{at}]", known, near or ())
         if rule is not None:
             yield at, rule
 
 
-def _rule(reader: Reader, value: Any, at: str, known: Collection[str] | None) -> Rule | None:
+def _rule(
+    reader: Reader, value: Any, at: str, known: Collection[str] | None, near: Collection[str]
+) -> Rule | None:
     if not isinstance(value, dict):
         reader.object(value, at, set())
         return None
@@ -58,7 +68,7 @@ def _rule(reader: Reader, value: Any, at: str, known: Collection[str] | None) ->
     for task in tasks if known is not None else ():
         if known is not None and task not in known:
             key = next((key for key in keys if one.get(key) == task), keys[-1])
-            reader.add(f"{at}.{key}", f"There is no task {task!r}.{meant(task, known)}")
+            reader.add(f"{at}.{key}", f"There is no task {task!r}.{meant(task, near)}")
     return Rule(kind, tasks)
 
 
