@@ -135,3 +135,12 @@ def test_the_root_is_the_one_that_the_specification_says() -> None:
     both = {"N": first.net, "M": replace(first.net, id="M")}
     again = read_yawl(write_yawl(replace(first, nets=both, root="M")))
     assert (again.root, set(again.nets)) == ("M", {"N", "M"})
+
+
+def test_extended_attributes_of_a_specification_that_say_what_its_elements_say_are_somebody_elses() -> None:
+    others = """<extendedAttributes><attribute key="version" value='"x"'/><attribute key="root" value='"y"'/></extendedAttributes>"""
+    first = read_yawl(small(task="<name>A</name>").replace("<metaData/>", f"<metaData/>{others}"))
+    assert (first.version, first.root) == ("4.0", "N")
+    assert "Kept, and not part of the model: extended attributes of others." in first.notes
+    assert 'key="root"' in write_yawl(first)
+    assert read_yawl(write_yawl(first)) == first

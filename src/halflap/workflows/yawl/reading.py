@@ -12,7 +12,6 @@ from halflap.workflows.yawl.extended import (
     OF_CONDITIONS,
     OF_FLOWS,
     OF_NETS,
-    OF_SPECIFICATIONS,
     OF_TASKS,
     read_extended,
 )
@@ -74,16 +73,16 @@ def read_set(document: Document) -> Specification:
             elements[name] = child
     root_name = _root(specification, elements, prefix, problems)
     kept += _of_specification(specification, prefix, elements)
+    # As it is written where nobody says anything of it; only there is the version not that of the schema.
+    plain = kept == _plain(elements)
     own, rest = read_extended(
         [one for one in specification.elements if one.name == f"{prefix}extendedAttributes"],
-        OF_SPECIFICATIONS,
+        ("version", "kept", "notes") if plain else ("kept", "notes"),
     )
+    version = own.get("version") if plain else root.attributes.get("version")
+    kept = [] if plain else kept
     if rest is not None:
         kept.append(Kept("specification", "extendedAttributes", compact(rest)))
-    version = own.get("version", root.attributes.get("version"))
-    if kept == _plain(elements):
-        # As it is written where nobody says anything of it.
-        kept, version = [], own.get("version")
     typed = "xmlns:xsi" in root.attributes
     nets = {
         name: net

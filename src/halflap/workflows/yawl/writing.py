@@ -63,7 +63,8 @@ def write_set(specification: Specification) -> Document:
         inner.insert(at, Element(f"{prefix}metaData"))
     inner += nets.values()
     # Where nothing is kept, that it is the usual version has to be said.
-    said: dict[str, Any] = {"version": version} if version is not None and not back else {}
+    usual = all(one.name == "extendedAttributes" for one in back)
+    said: dict[str, Any] = {"version": version} if version is not None and usual else {}
     said |= along_with(along, unlike(specification.notes, noted(specification.kept)))
     inner += extended(said, store.foreign("specification"), prefix)
     own = Element(
