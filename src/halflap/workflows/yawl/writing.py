@@ -64,7 +64,7 @@ def write_set(specification: Specification) -> Document:
     inner += nets.values()
     # Where nothing is kept, that it is the usual version has to be said.
     usual = all(one.name == "extendedAttributes" for one in back)
-    said: dict[str, Any] = {"version": version} if version is not None and usual else {}
+    said: dict[str, Any] = {"version": version} if version == "4.0" and usual else {}
     said |= along_with(along, unlike(specification.notes, noted(specification.kept)))
     inner += extended(said, store.foreign("specification"), prefix)
     own = Element(
