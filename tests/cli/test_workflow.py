@@ -283,3 +283,51 @@ def test_what_the_form_has_no_place_for_is_named_and_comes_back() -> None:
         assert called("render", str(file), "--net", one).exit_code == 0
     missing = called("validate", str(file), "--net", "none")
     assert (missing.exit_code, "There is no net 'none'" in missing.stderr) == (2, True)
+
+
+OR_SPLIT = {
+    "id": "wide",
+    "input": "i",
+    "output": "o",
+    "tasks": [{"id": "a", "split": "or"}, {"id": "b"}, {"id": "c"}, {"id": "d", "join": "and"}],
+    "flows": DEADLOCK["flows"],
+}
+
+
+def test_or_gates_that_are_not_understood_are_told_with_the_file_and_their_place(tmp_path: Path) -> None:
+    one = saved(tmp_path, "or.json", OR_SPLIT)
+    two = saved(tmp_path, "nets.json", {"id": "s", "root": "wide", "nets": [ORDER, OR_SPLIT]})
+    for command in ("validate", "score", "optimize"):
+        found = called(command, one)
+        assert found.exit_code == 2, command
+        assert f"{one}: Or-gates are understood" in found.stderr
+        assert "- tasks[0].split: The ways of the or-split of 'a'" in found.stderr
+    assert "- nets[1].tasks[0].split: " in called("validate", two).stderr
+    both = called("compare", one, two).stderr
+    assert f"- {one}: tasks[0].split: " in both
+    assert f"- {two}: nets[1].tasks[0].split: " in both
+    xml = tmp_path / "or.yawl"
+    assert called("export", one, "-o", str(xml)).exit_code == 0
+    told = called("validate", str(xml)).stderr
+    assert f"{xml}: Or-gates are understood" in told
+    assert "- net 'wide': The ways of the or-split of 'a'" in told
+    assert "tasks[" not in told
+
+
+@pytest.mark.parametrize("command", ["validate", "import"])
+def test_utf_16_is_read_from_a_file_and_from_stdin(command: str, tmp_path: Path) -> None:
+    xml = called("export", saved(tmp_path, "order.json", ORDER)).stdout
+    for name, text in (("order.json", json.dumps(ORDER)), ("order.xml", xml)):
+        (tmp_path / name).write_bytes(text.encode("utf-16"))
+        assert called(command, str(tmp_path / name)).exit_code == 0
+        piped = CliRunner().invoke(app, ["workflow", command, "-"], input=text.encode("utf-16"))
+        assert piped.exit_code == 0, piped.stderr
+
+
+def test_what_was_exported_is_imported_as_the_same_file(tmp_path: Path) -> None:
+    told = {**ORDER, "notes": ["Ask Bob before changing this."]}
+    xml = tmp_path / "order.xml"
+    assert called("export", saved(tmp_path, "order.json", told), "-o", str(xml)).exit_code == 0
+    back = json.loads(called("import", str(xml)).stdout)
+    assert read_net(back) == read_net(told)
+    assert back.keys() == told.keys()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from halflap.workflows.net import Condition, Flow, Gate, Net, Rule, Task
+from halflap.workflows.net import Condition, Flow, Gate, Kept, Net, Rule, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -164,6 +164,15 @@ _TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Z
 )
 _AMOUNTS = st.one_of(st.none(), st.integers(0, 1000), st.floats(0, 1e6))
 _NAMES = st.one_of(st.none(), st.frozensets(_TEXTS, max_size=3))
+_KEPT = st.sampled_from(
+    [
+        Kept("t0", "timer", "<timer><netparam>t</netparam></timer>"),
+        Kept("t0", "fan_out", "step: items[] < 3"),
+        Kept("", "documentation", "<documentation>why</documentation>"),
+        Kept("gone", "timer", "<timer/>"),
+        Kept("t0 -> t1", "#odd", "of a flow that may be there"),
+    ]
+)
 PREDICATES = ["x > 3", "order.total >= 10.5 and not paid", 'state == "new" or state == null', "true", "ok"]
 
 
@@ -224,4 +233,6 @@ def told_nets(draw: DrawFn, base: SearchStrategy[Net] | None = None) -> Net:
         flows=tuple(flows),
         rules=(*rules, Rule("required", (next(iter(tasks)),))),
         label=draw(st.one_of(st.none(), _TEXTS)),
+        notes=tuple(draw(st.lists(_TEXTS, max_size=2))),
+        kept=tuple(draw(st.lists(_KEPT, max_size=2))),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -211,3 +212,29 @@ def test_agreement_is_between_nothing_and_one_and_the_same_both_ways(
     unlike = {cell: pair for cell, pair in matrix.items() if pair[0] != pair[1]}
     assert {(cell.row, cell.column): (cell.first, cell.second) for cell in found.differences} == unlike
     assert not itself or found.cells == 1
+
+
+def test_blocks_within_one_another_cost_no_more_for_being_deep() -> None:
+    depth = 1_200
+    names = [f"{kind}{at}" for at in range(depth) for kind in "smj"]
+    gates = {"s": "xor/and", "m": "xor/and", "j": "and/and", "x": "xor/and"}
+    flows = [f"{one}{at}>{other}{at}" for at in range(depth) for one, other in ("sm", "mj")]
+    flows += [f"s{at}>s{at + 1}" for at in range(depth - 1)]
+    flows += [f"j{at + 1}>j{at}" for at in range(depth - 1)]
+    flows += ["i>s0", f"s{depth - 1}>x", f"x>j{depth - 1}", "j0>o"]
+    nested = net({name: gates[name[0]] for name in [*names, "x"]}, " ".join(flows))
+    study = Study(nested)
+    began = process_time()
+    tree = study.tree
+    assert tree is not None
+    finding_the_tree = process_time() - began
+    began = process_time()
+    found, order = footprint_by_blocks(study, tree), order_by_blocks(study, tree)
+    # Once for each block in which it stands it would be more than twenty times as much.
+    assert process_time() - began < 5 * finding_the_tree
+    assert found.relation("m0", "x") == found.relation("m0", "j1") == "||"
+    assert found.relation("s0", "s1") == "→"
+    at = order.activities.index
+    assert order.before[at("x")] >> at("m0") & 1
+    assert not order.before[at("x")] >> at("s7") & 1
+    assert agreement(found, found).cells == 1

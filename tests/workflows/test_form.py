@@ -95,6 +95,109 @@ def test_all_problems_of_form_and_structure_come_at_once() -> None:
     assert "Did you mean 'duration'?" in found[1][1]
 
 
+def test_of_more_than_is_read_only_that_is_told() -> None:
+    names = [f"t{at}" for at in range(10_001)]
+    flows = [{"from": one, "to": two} for one, two in zip(["i", *names], [*names, "o"], strict=True)]
+    rules = [{"kind": "required", "task": "t5"}]
+    found = problems(small(tasks=[{"id": name} for name in names], flows=flows, rules=rules))
+    assert found == [("tasks", "There are 10001; at most 10000 are read.")]
+
+
+ODD_GATE = {"id": "a", "join": "AND"}
+PAIRS = [("i", "a"), ("a", "b"), ("b", "o")]
+
+
+def tied(*pairs: tuple[str, str]) -> list[dict[str, Any]]:
+    return [{"from": one, "to": two} for one, two in pairs]
+
+
+@pytest.mark.parametrize(
+    ("changes", "paths"),
+    [
+        # What does not hang on the field that is wrong is told beside it.
+        (
+            {"tasks": [ODD_GATE, {"id": "b"}, {"id": "lonely"}], "flows": tied(*PAIRS, ("o", "a"))},
+            ["tasks[0].join", "flows[3].from", "tasks[2]", "tasks[2]"],
+        ),
+        ({"tasks": [ODD_GATE, {"id": "b"}], "output": "i"}, ["tasks[0].join", "output"]),
+        ({"id": 7, "flows": tied(*PAIRS, ("a", "b"))}, ["id", "flows[3]"]),
+        (
+            {
+                "tasks": [{"id": "a", "duration": -1, "split": "or"}, {"id": "b"}, {"id": "c"}],
+                "flows": tied(("i", "a"), ("a", "b"), ("a", "c"), ("b", "o"), ("c", "o")),
+            },
+            ["tasks[0].duration", "tasks[0].split"],
+        ),
+        (
+            {"flows": [*tied(*PAIRS[:1]), {"from": "a", "to": "b", "predicate": "x ="}, *tied(*PAIRS[2:])]},
+            ["flows[1].predicate", "flows[1].predicate"],
+        ),
+        (
+            {"rules": [{"kind": "never"}, {"kind": "exclusion", "tasks": ["a", "a"]}]},
+            ["rules[0].kind", "rules[1]"],
+        ),
+        # What follows from it alone is not.
+        ({"tasks": [{"id": "a"}, {"name": "b"}]}, ["tasks[1].name", "tasks[1].id"]),
+        ({"tasks": [{"id": "a"}, {"id": 7}], "rules": [{"kind": "required", "task": "b"}]}, ["tasks[1].id"]),
+        ({"tasks": [{"id": "a"}, {"id": "a"}]}, ["tasks[1].id"]),
+        ({"tasks": [{"id": "a"}, "b"]}, ["tasks[1]"]),
+        (
+            {
+                "tasks": [{"id": "a"}, {"id": "b" * 501}],
+                "flows": tied(("i", "a"), ("a", "b" * 501), ("b" * 501, "o")),
+            },
+            ["tasks[1].id", "flows[1].to", "flows[2].from"],
+        ),
+        ({"tasks": 3}, ["tasks"]),
+        ({"flows": {}}, ["flows"]),
+        ({"input": None}, ["input"]),
+        ({"output": "b"}, ["output"]),
+        ({"output": "i", "flows": tied(("i", "a"), ("a", "b"), ("b", "i"))}, ["output"]),
+        ({"flows": [*tied(*PAIRS[:2]), {"form": "b", "to": "o"}]}, ["flows[2].form", "flows[2].from"]),
+        (
+            {
+                "tasks": [{"id": "a", "split": "XOR"}, {"id": "b"}],
+                "flows": [*tied(PAIRS[0], PAIRS[2]), {"from": "a", "to": "b", "predicate": "x"}],
+            },
+            ["tasks[0].split"],
+        ),
+        (
+            {
+                "tasks": [{"id": "a", "split": "xor"}, {"id": "b"}],
+                "flows": [
+                    *tied(("i", "a"), ("b", "o")),
+                    {"from": "a", "to": "b", "probability": -1},
+                    {"from": "a", "to": "o", "probability": 0.4},
+                ],
+            },
+            ["flows[2].probability"],
+        ),
+    ],
+)
+def test_as_much_as_can_be_judged_is_told_and_nothing_that_only_follows(
+    changes: dict[str, Any], paths: list[str]
+) -> None:
+    found = problems(small(**changes))
+    assert [path for path, _ in found] == paths, found
+
+
+def test_a_condition_is_not_offered_where_a_rule_wants_a_task() -> None:
+    found = problems(
+        small(
+            output="end",
+            flows=tied(("i", "a"), ("a", "b"), ("b", "end")),
+            rules=[{"kind": "required", "task": "ends"}],
+        )
+    )
+    assert found == [("rules[0].task", "There is no task 'ends'.")]
+
+
+def test_a_net_that_could_not_be_read_may_be_the_root() -> None:
+    with pytest.raises(WorkflowError) as caught:
+        read_specification({"id": "s", "root": "b", "nets": [small(), small(id="b", input=3)]})
+    assert [one.path for one in caught.value.problems] == ["nets[1].input"]
+
+
 @pytest.mark.parametrize(
     ("value", "path", "says"),
     [

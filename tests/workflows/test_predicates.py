@@ -111,7 +111,7 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
 @given(st.one_of(st.text(), st.text("/ab()=<>'1-* text() and or not number")))
 def test_any_xpath_is_a_predicate_or_beyond_it(text: str) -> None:
     try:
-        expression = from_xpath(text)
+        expression = from_xpath(text, "a")
     except BeyondError:
         return
     assert parse(write(expression)) == expression
@@ -124,9 +124,9 @@ def test_what_xpath_says_reads_back_as_the_same_but_for_true_and_false_in_quotes
     written = to_xpath(expression, "net")
     if written is None:
         return
-    again = from_xpath(written)
+    again = from_xpath(written, "net")
     # A name alone is compared with true, and the text "true" is true: from there on nothing changes.
-    assert from_xpath(to_xpath(again, "net") or "") == again
+    assert from_xpath(to_xpath(again, "net") or "", "net") == again
     assert names(again) == names(expression)
 
 
@@ -145,11 +145,13 @@ def test_what_xpath_says_reads_back_as_the_same_but_for_true_and_false_in_quotes
         ("not(/n/a = 'b' or true())", 'not (a == "b" or true)'),
         ("(/n/a = 1 or /n/b = 2) and false()", "(a == 1 or b == 2) and false"),
         ("false()", "false"),
+        ("/n/a = 1 and (/n/b = 2 or (/n/c = 3))", "a == 1 and (b == 2 or c == 3)"),
     ],
 )
 def test_the_xpath_of_specifications_is_understood(xpath: str, said: str) -> None:
-    assert write(from_xpath(xpath)) == said
-    assert from_xpath(to_xpath(parse(said), "n") or "") == parse(said)
+    root = xpath.partition("/")[2].partition("/")[0]
+    assert write(from_xpath(xpath, root)) == said
+    assert from_xpath(to_xpath(parse(said), "n") or "", "n") == parse(said)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +168,8 @@ def test_the_xpath_of_specifications_is_understood(xpath: str, said: str) -> Non
         ("count(/n/*) > 1", "/*) > 1"),
         ("timer(A) = 'expired'", "A) = "),
         ("/n/a = 1 = 2", "chained"),
+        ("/Other/a = 1", "begins with 'Other', which is neither the net, 'n', nor 'data'"),
+        ("/n/a = 1 and /N/b = 2", "begins with 'N'"),
         ("(/n/a = 1", "not closed"),
         ("(" * 60 + "true()" + ")" * 60, "deep"),
         ("true() or " * 500 + "true()", "4000 characters"),
@@ -175,7 +179,7 @@ def test_the_xpath_of_specifications_is_understood(xpath: str, said: str) -> Non
 )
 def test_other_xpath_is_beyond_with_the_reason(xpath: str, why: str) -> None:
     with pytest.raises(BeyondError) as caught:
-        from_xpath(xpath)
+        from_xpath(xpath, "n")
     assert why in str(caught.value)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from halflap.errors import WorkflowError
 from halflap.workflows.checking import remarks
@@ -71,6 +72,72 @@ def test_what_the_schema_refuses_the_reader_refuses_too(where: str, key: str, va
     with pytest.raises(WorkflowError) as caught:
         read_net(net)
     assert any(one.path.startswith(f"{where}[0]") for one in caught.value.problems)
+
+
+ODD = [
+    None,
+    True,
+    0,
+    1,
+    -1,
+    2.5,
+    3.0,
+    10**30,
+    "",
+    " ",
+    "\ufeff",
+    "\x85",
+    "\x1f",
+    "x",
+    "and",
+    "x > 1",
+    "receive",
+    "a" * 501,
+]
+ODD_VALUES = st.sampled_from([*ODD, [], {}, ["a"], ["a", "a"], [1], [""], ["\ufeff"], {"a": 1}])
+KEYS = st.sampled_from(sorted(NET | TASK | FLOW | KEPT | {"kind", "first", "then", "task", "wrong"}))
+
+
+def everywhere(value: Any) -> list[tuple[Any, Any]]:
+    """Give every place in a value: what it is in, and its key or number there."""
+    found: list[tuple[Any, Any]] = []
+    waiting = [value]
+    for one in waiting:
+        inner = (
+            list(one.items())
+            if isinstance(one, dict)
+            else list(enumerate(one))
+            if isinstance(one, list)
+            else []
+        )
+        found += [(one, key) for key, _ in inner]
+        waiting += [each for _, each in inner]
+    return found
+
+
+@given(st.sampled_from(sorted(example_nets())), st.data())
+def test_what_the_reader_takes_the_schema_takes_too(name: str, data: st.DataObject) -> None:
+    value = example_nets()[name]
+    for _ in range(data.draw(st.integers(1, 2))):
+        holder, key = data.draw(st.sampled_from(everywhere(value)))
+        if isinstance(holder, dict) and data.draw(st.booleans()):
+            key = data.draw(KEYS)
+        holder[key] = data.draw(ODD_VALUES)
+    try:
+        read_net(value)
+    except WorkflowError:
+        return
+    assert VALIDATOR.is_valid(value)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\ufeff", "\x85", "\u2028", "\x1f"])
+@pytest.mark.parametrize(("where", "key"), [("tasks", "label"), ("tasks", "reads"), ("flows", "predicate")])
+def test_schema_and_reader_agree_on_what_is_blank(blank: str, where: str, key: str) -> None:
+    net = example_nets()["order"]
+    net[where][5][key] = [blank] if key == "reads" else blank
+    assert not VALIDATOR.is_valid(net)
+    with pytest.raises(WorkflowError):
+        read_net(net)
 
 
 @pytest.mark.parametrize("name", sorted(example_nets()))

@@ -5,8 +5,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+import pytest
 from hypothesis import given
 
+from halflap.errors import WorkflowError
 from halflap.workflows.net import Condition, Flow, Kept, Task
 from halflap.workflows.render import net_mermaid, net_svg
 from workflows.nets import net, told_nets
@@ -125,3 +127,13 @@ def test_no_node_covers_another(made: Net) -> None:
                 or two[1] + two[3] <= one[1]
             )
             assert apart
+
+
+def test_what_is_too_large_for_a_drawing_is_told_before_it_is_begun() -> None:
+    depth = 400
+    flows = [f"s{at}>j{at}" for at in range(depth)]
+    flows += [f"s{at}>s{at + 1}" for at in range(depth - 1)] + [f"j{at + 1}>j{at}" for at in range(depth - 1)]
+    wide = net(" ".join(f"s{at} j{at}" for at in range(depth)), " ".join(["i>s0", *flows, "j0>o"]))
+    with pytest.raises(WorkflowError, match="Draw it as Mermaid"):
+        net_svg(wide)
+    assert net_mermaid(wide).count("-->") == len(flows) + 2

@@ -13,9 +13,11 @@ from halflap.graph.want import target_of
 from halflap.workflows.form import read_net, write_net
 from halflap.workflows.running.runnable import check_runnable
 from halflap.workflows.soundness import soundness
+from halflap.workflows.specification import Specification
 from halflap.workflows.study import Study
 from halflap.workflows.suggested import suggested_net
 from halflap.workflows.validate import validate_footprint
+from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Net
@@ -119,3 +121,11 @@ def test_a_list_at_hand_is_gone_through() -> None:
     graph = Made.of(ports("get_order", "order_id", "state"))
     (step,) = suggested(graph, "get_order", order_id=["o1", "o2"]).tasks.values()
     assert (step.each, step.arguments) == (["o1", "o2"], {"order_id": {"from": "each"}})
+
+
+def test_it_goes_through_yawl_as_the_same_and_what_it_has_no_word_for_is_still_not_run() -> None:
+    net = suggested(SHOP, "list_orders", email="a@b")
+    found = read_yawl(write_yawl(Specification(net.id, net.id, {net.id: net})))
+    assert found == Specification(net.id, net.id, {net.id: net})
+    with pytest.raises(WorkflowError, match=r"that a page leads to the next is nothing that a net can say\."):
+        check_runnable(found.net, {})

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from halflap.errors import WorkflowError
 from halflap.workflows.form import read_specification, write_specification
 from halflap.workflows.net import Kept
-from halflap.workflows.specification import Specification, subnets
+from halflap.workflows.specification import subnets
 from halflap.workflows.yawl import read_yawl, write_yawl
 from halflap.workflows.yawl.xml import Element, Markup, read_xml
 from support import ROOT
-from workflows.nets import told_nets
+from workflows.yawl_texts import small
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from halflap.workflows.net import Flow, Net
+    from halflap.workflows.specification import Specification
 
 DATA = ROOT.parent / "shared" / "data" / "yawl"
 FILES = [
@@ -189,38 +189,7 @@ def test_tasks_that_name_the_conditions_around_them_are_read() -> None:
     assert net.tasks["Decision"].split == "or"
 
 
-# Laws -----------------------------------------------------------------------------------------------
-
-
-def by_source(net: Net) -> dict[str, list[Flow]]:
-    return {node: sorted(flows, key=lambda one: one.target) for node, flows in net.outgoing().items()}
-
-
-@given(told_nets(), st.sampled_from(["specificationSet", "processModel"]))
-def test_all_that_a_net_says_travels_in_a_specification(net: Net, dialect: Any) -> None:
-    first = read_yawl(write_yawl(Specification(net.id, net.id, {net.id: net}, dialect=dialect)))
-    found = first.net
-    assert replace(found, kept=(), notes=(), flows=()) == replace(net, flows=())
-    assert by_source(found) == by_source(net)
-    assert read_yawl(write_yawl(first)) == first
-
-
 # Changes --------------------------------------------------------------------------------------------
-
-
-def small(inside: str = "", *, task: str = "", root: str = "", flow: str = "") -> str:
-    return f"""<specificationSet xmlns="http://www.yawlfoundation.org/yawlschema" version="4.0" {root}>
-  <specification uri="s"><metaData/>
-    <decomposition id="N" isRootNet="true" xmlns:xsi="x" xsi:type="NetFactsType">
-      <processControlElements>
-        <inputCondition id="i"><flowsInto><nextElementRef id="a"/></flowsInto></inputCondition>
-        <task id="a">{task}<flowsInto><nextElementRef id="o"/>{flow}</flowsInto>
-          <join code="xor"/><split code="xor"/></task>
-        <outputCondition id="o"/>{inside}
-      </processControlElements>
-    </decomposition>
-  </specification>
-</specificationSet>"""
 
 
 def test_a_predicate_that_was_changed_is_written_anew_and_one_that_was_not_as_it_was() -> None:
@@ -367,18 +336,6 @@ def test_all_that_is_wrong_with_a_specification_is_told_at_once() -> None:
 def test_a_file_that_is_too_large_is_not_read() -> None:
     with pytest.raises(WorkflowError, match="at most 10000000 are read"):
         read_yawl(b" " * 10_000_001)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
-def test_a_file_is_read_in_the_encoding_that_it_names(encoding: str) -> None:
-    named = {"utf-8-sig": "utf-8"}.get(encoding, encoding)
-    text = f'<?xml version="1.0" encoding="{named}"?>' + small(task="<name>Größe</name>")
-    assert read_yawl(text.encode(encoding)).net.tasks["a"].label == "Größe"
-
-
-def test_an_encoding_that_there_is_not_is_told() -> None:
-    with pytest.raises(WorkflowError, match="cannot be read as klingon"):
-        read_yawl(b'<?xml version="1.0" encoding="klingon"?><a/>')
 
 
 def test_what_xml_has_no_character_for_is_told_when_it_is_written() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.net_text import optimized_lines, score_lines
-from halflap.cli.nets import FileArgument, NetOption, OutputOption, as_json_text, chosen, read, write
+from halflap.cli.nets import FileArgument, NetOption, OutputOption, as_json_text, read_net, write
 from halflap.cli.output import JsonOption, note, one_line, print_json, reported
 from halflap.cli.progress import working
 from halflap.cli.wrapping import print_lines
@@ -69,7 +69,7 @@ def score_workflow(
 
     The exit code is 1 if it is not sound, or if that is not known. With --json it is what gepa_score_workflow answers.
     """
-    one = chosen(read(file), net)
+    _, one = read_net(file, net)
     with working(f"Scoring {one_line(one.id)}"):
         told = score(one, pattern or [], _weights(weight or [])).response()
     if as_json:
@@ -142,7 +142,7 @@ def optimize_workflow(
     The new workflow is written to the file that --output names, or else to stdout; what was done is told on stderr. With --json
     it is what gepa_optimize_workflow answers.
     """
-    one = chosen(read(file), net)
+    _, one = read_net(file, net)
     constraints = {
         "max_cost": max_cost,
         "max_parallel": max_parallel,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.cli.output import data_console, visible
@@ -28,6 +29,8 @@ __all__ = [
 _MOST = 30
 """So many activities are shown as a matrix; of more, each with those that it has to do with."""
 _LONGEST = 28
+_MOST_NAMED = 100
+"""So many others are listed after each sign."""
 _NARROW = 40
 _MOST_CELLS = 20
 _GAP = 2
@@ -91,16 +94,14 @@ def _matrix(found: Footprint, wide: int) -> Iterator[str]:
 
 
 def _list(found: Footprint) -> Iterator[str]:
-    rows = found.matrix()
-    for name, row in zip(found.activities, rows, strict=True):
+    for name, forth, back in zip(found.activities, found.follows, found.precedes(), strict=True):
         yield ""
         yield shown(name, _LONGEST * 3)
-        for sign in _SIGNS:
-            others = [
-                other for other, relation in zip(found.activities, row, strict=True) if relation == sign
-            ]
-            if others:
-                yield f"  {sign} {', '.join(shown(other) for other in others)}"
+        for sign, bits in zip(_SIGNS, (forth & ~back, back & ~forth, forth & back), strict=True):
+            if bits:
+                first = ", ".join(shown(other) for other in islice(found.named(bits), _MOST_NAMED))
+                more = bits.bit_count() - _MOST_NAMED
+                yield f"  {sign} {first}{f' and {more} more' if more > 0 else ''}"
     yield ""
     yield "→ is directly followed by, ← follows directly, || both; all others: neither"
 

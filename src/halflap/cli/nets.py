@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from halflap.cli.output import harmless, note
 from halflap.errors import FileError, WorkflowError
-from halflap.schema import parse_json, why_no_json
 from halflap.workflows.form import read_specification, write_net, write_specification
+from halflap.workflows.orblocks import or_blocks
+from halflap.workflows.source import decoded, parse_source
+from halflap.workflows.structure import structure as tree_of
 from halflap.workflows.yawl import read_yawl
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ __all__ = [
     "chosen",
     "json_form",
     "read",
+    "read_net",
+    "read_pair",
     "write",
 ]
 
@@ -46,7 +50,62 @@ _MOST_BYTES = 10_000_000
 
 def read(file: Path, *, structure: bool = True) -> Specification:
     """Read a workflow with its sub-nets; all that is wrong with it is told, with the name of the file."""
-    where = "stdin" if str(file) == "-" else str(file)
+    return _read(file, structure=structure)[0]
+
+
+def read_net(file: Path, name: str | None = None) -> tuple[Specification, Net]:
+    """Read a workflow to judge what it can do, the root or the net of that name.
+
+    Or-gates that are not understood are told like all else that is wrong with the file: with its name and their place in it.
+    """
+    specification, form = _read(file, structure=True)
+    net = chosen(specification, name)
+    if (
+        not any("or" in {task.join, task.split} for task in net.tasks.values())
+        or tree_of(net).tree is not None
+    ):
+        return specification, net
+    try:
+        or_blocks(net)
+    except WorkflowError as error:
+        at = list(specification.nets).index(net.id)
+        prefix = {"nets": f"nets[{at}].", "net": ""}.get(form)
+        problems = [
+            # XML has no numbers of tasks; the message has their names.
+            (f"net {net.id!r}" if prefix is None else f"{prefix}{one.path}", one.message)
+            for one in error.problems
+        ]
+        raise WorkflowError(problems, f"{_shown(file)}: {error.what}") from None
+    return specification, net
+
+
+def read_pair(first: Path, second: Path) -> tuple[Net, Net]:
+    """Read two workflows to judge them together; what is wrong with either is told at once."""
+    found: list[Net] = []
+    wrong: list[WorkflowError] = []
+    for file in (first, second):
+        try:
+            found.append(read_net(file)[1])
+        except WorkflowError as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        problems = [
+            (": ".join(filter(None, (_shown(file), one.path))), one.message)
+            for file, error in zip((first, second), wrong, strict=True)
+            for one in error.problems
+        ]
+        raise WorkflowError(problems, "Neither of the two is a workflow that can be compared.")
+    return found[0], found[1]
+
+
+def _shown(file: Path) -> str:
+    return "stdin" if str(file) == "-" else str(file)
+
+
+def _read(file: Path, *, structure: bool) -> tuple[Specification, Literal["yawl", "nets", "net"]]:
+    where = _shown(file)
     try:
         if str(file) == "-":
             data = sys.stdin.buffer.read(_MOST_BYTES + 1)
@@ -58,22 +117,14 @@ def read(file: Path, *, structure: bool = True) -> Specification:
     if len(data) > _MOST_BYTES:
         raise FileError(f"{where} is larger than {_MOST_BYTES // 1_000_000} MB, which no workflow may be.")
     try:
-        if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
-            return read_yawl(data)
-        return read_specification(_parsed(data), structure=structure)
+        text = decoded(data)
+        if text.lstrip().startswith("<"):
+            return read_yawl(text), "yawl"
+        value = parse_source(text)
+        several = isinstance(value, dict) and "nets" in value
+        return read_specification(value, structure=structure), "nets" if several else "net"
     except WorkflowError as error:
         raise WorkflowError(error.problems, f"{where}: {error.what}") from None
-
-
-def _parsed(data: bytes) -> Any:
-    if not data.strip():
-        raise WorkflowError([("", "It is empty. A workflow is a JSON object, or YAWL's XML.")])
-    try:
-        return parse_json(data.decode("utf-8-sig"))
-    except ValueError as error:
-        raise WorkflowError([("", f"It is neither JSON nor XML: {why_no_json(error)}.")]) from None
-    except RecursionError:
-        raise WorkflowError([("", "It is nested too deeply to be read.")]) from None
 
 
 def chosen(specification: Specification, name: str | None) -> Net:

@@ -19,6 +19,8 @@ from halflap.cli.nets import (
     chosen,
     json_form,
     read,
+    read_net,
+    read_pair,
     write,
 )
 from halflap.cli.output import JsonOption, note, one_line, print_json, reported
@@ -51,6 +53,10 @@ workflow = typer.Typer(
 )
 
 
+_WIDEST = 1_000
+"""Of more activities the matrix is left out of the JSON: it would have millions of cells."""
+
+
 class Mode(StrEnum):
     """How alike two have to be."""
 
@@ -78,8 +84,7 @@ def validate(file: FileArgument, net: NetOption = None, as_json: JsonOption = Fa
 
     The exit code is 1 if it is not sound, or if that is not known, and 2 if it is no workflow.
     """
-    specification = read(file)
-    one = chosen(specification, net)
+    specification, one = read_net(file, net)
     with working(f"Looking at {one_line(one.id)}"):
         study = Study(one)
         judged = soundness(study)
@@ -107,6 +112,8 @@ def _told(study: Study, judged: Soundness, found: Footprint | Unknown) -> dict[s
     known = None if isinstance(found, Unknown) else found
     unknown = [f"Soundness: {judged.problem}"] if judged.sound is None else []
     unknown += [f"Footprint: {found.why}"] if isinstance(found, Unknown) else []
+    count = 0 if known is None else len(known.activities)
+    wide = [f"The footprint is left out: of {count} activities it has {count**2} cells."] * (count > _WIDEST)
     return {
         "id": study.net.id,
         "sound": judged.sound,
@@ -123,8 +130,8 @@ def _told(study: Study, judged: Soundness, found: Footprint | Unknown) -> dict[s
         "activities": None if known is None else list(known.activities),
         "start_activities": None if known is None else list(known.start_activities()),
         "end_activities": None if known is None else list(known.end_activities()),
-        "footprint": None if known is None else [list(row) for row in known.matrix()],
-        "notes": list(study.net.notes),
+        "footprint": None if known is None or wide else [list(row) for row in known.matrix()],
+        "notes": [*study.net.notes, *wide],
         "conclusive": not unknown,
         "inconclusive_because": unknown,
     }
@@ -151,9 +158,9 @@ def compare(
     """
     if str(file) == str(other) == "-":
         raise UsageError("Only one of the two can come from stdin. Name a file for the other.")
-    first, second = read(file), read(other)
-    with working(f"Comparing {one_line(first.net.id)} and {one_line(second.net.id)}"):
-        found = validate_footprint(first.net, second.net, mode.value)
+    first, second = read_pair(file, other)
+    with working(f"Comparing {one_line(first.id)} and {one_line(second.id)}"):
+        found = validate_footprint(first, second, mode.value)
     if as_json:
         print_json(found.response())
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Laid", "Size", "Spot", "lay_out"]
+__all__ = ["Laid", "Size", "Spot", "lay_out", "places_of"]
 
 Size = tuple[float, float]
 """A width and a height."""
@@ -45,6 +45,14 @@ class Laid:
     labels: list[Spot | None] = field(default_factory=list)
     ways: list[list[Spot]] = field(default_factory=list)
     """From the source on; none for an arrow from a box to itself."""
+
+
+def places_of(boxes: Mapping[str, Size], arrows: Sequence[tuple[str, str, Size]]) -> int:
+    """Count what would have to be placed: the boxes, and every arrow once in each layer that it crosses."""
+    back = _back(boxes, arrows)
+    ends = [(two, one) if at in back else (one, two) for at, (one, two, _) in enumerate(arrows)]
+    depth = _depth(boxes, [pair for pair in ends if pair[0] != pair[1]])
+    return len(boxes) + sum(max(0, 2 * (depth[two] - depth[one]) - 1) for one, two in ends)
 
 
 def lay_out(boxes: Mapping[str, Size], arrows: Sequence[tuple[str, str, Size]]) -> Laid:

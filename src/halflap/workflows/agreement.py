@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.errors import WorkflowError
+from halflap.workflows.footprint import turned
 
 if TYPE_CHECKING:
     from halflap.workflows.footprint import Footprint, Relation
@@ -52,7 +53,7 @@ def agreement(first: Footprint, second: Footprint, most: int | None = None) -> A
         )
     activities = tuple(sorted({*first.activities, *second.activities}))
     one, two = _over(first, activities), _over(second, activities)
-    one_back, two_back = _turned(one), _turned(two)
+    one_back, two_back = turned(one), turned(two)
     differing = 0
     listed: list[Difference] = []
     for at, row in enumerate(activities):
@@ -95,14 +96,3 @@ def _over(found: Footprint, activities: tuple[str, ...]) -> list[int]:
     for one, other in found.directly_follows():
         rows[place[one]] |= 1 << place[other]
     return rows
-
-
-def _turned(rows: list[int]) -> list[int]:
-    columns = [0] * len(rows)
-    for at, row in enumerate(rows):
-        bits = row
-        while bits:
-            lowest = bits & -bits
-            bits ^= lowest
-            columns[lowest.bit_length() - 1] |= 1 << at
-    return columns

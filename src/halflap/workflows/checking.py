@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.errors import WorkflowError, WorkflowProblem
@@ -16,9 +17,28 @@ if TYPE_CHECKING:
 
     from halflap.workflows.net import Flow, Net
 
-__all__ = ["check_net", "remarks", "structure_problems"]
+__all__ = ["Doubts", "check_net", "graph_problems", "remarks", "structure_problems"]
 
 _CLOSE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What could not be read of a net, so that nothing is concluded from it; an input or output that could not is ''."""
+
+    ways: bool = False
+    """Some flow leads from or to nobody knows where."""
+    sources: bool = False
+    """Some flow leads from nobody knows where."""
+    splits: frozenset[str] = frozenset()
+    """The tasks of which the split is not known."""
+    chances: frozenset[int] = frozenset()
+    """The flows of which the probability is not known, by number."""
+    rules: tuple[str, ...] | None = None
+    """The paths of the rules, where some could not be read."""
+
+
+_NONE = Doubts()
 
 
 def check_net(net: Net) -> None:
@@ -28,30 +48,51 @@ def check_net(net: Net) -> None:
         raise WorkflowError(problems, f"The workflow {net.id!r} is not as it has to be.")
 
 
-def structure_problems(net: Net, places: Mapping[str, str] | None = None) -> list[WorkflowProblem]:
-    """Find what is wrong with a net that has the right form; `places` are the paths of its nodes, as written."""
+def structure_problems(
+    net: Net, places: Mapping[str, str] | None = None, doubts: Doubts | None = None
+) -> list[WorkflowProblem]:
+    """Find what is wrong with a net that has the right form; `places` are the paths of its nodes, as written.
+
+    With `doubts` it is what could be read of one: only what is wrong whatever the rest says is told.
+    """
+    where = _where(net, places)
+    if doubts is None:
+        nowhere = [
+            WorkflowProblem(f"flows[{at}].{key}", f"There is no task or condition {node!r}.")
+            for at, flow in enumerate(net.flows)
+            for key, node in (("from", flow.source), ("to", flow.target))
+            if node not in net.tasks and node not in net.conditions
+        ]
+        if nowhere:
+            return nowhere
+    found = [
+        *_graph(net, where, doubts or _NONE),
+        *_splits(net, where, doubts or _NONE),
+        *_rules(net, doubts or _NONE),
+    ]
+    return [WorkflowProblem(path, message) for path, message in found]
+
+
+def graph_problems(net: Net) -> bool:
+    """Tell whether something is wrong with the ways of a net: where they begin, end and lead."""
+    return any(True for _ in _graph(net, _where(net, None), _NONE))
+
+
+def _where(net: Net, places: Mapping[str, str] | None) -> dict[str, str]:
     where = dict(places or {})
     for at, task in enumerate(net.tasks):
         where.setdefault(task, f"tasks[{at}]")
     for at, condition in enumerate(net.conditions):
         where.setdefault(condition, f"conditions[{at}]")
-    where |= {net.output: "output", net.input: "input"}
-    nowhere = [
-        WorkflowProblem(f"flows[{at}].{key}", f"There is no task or condition {node!r}.")
-        for at, flow in enumerate(net.flows)
-        for key, node in (("from", flow.source), ("to", flow.target))
-        if node not in net.tasks and node not in net.conditions
-    ]
-    if nowhere:
-        return nowhere
-    found = [
-        *_ends(net),
-        *_flows(net),
-        *_ways(net, where),
-        *_splits(net, where),
-        *_rules(net),
-    ]
-    return [WorkflowProblem(path, message) for path, message in found]
+    return where | {net.output: "output", net.input: "input"}
+
+
+def _graph(net: Net, where: Mapping[str, str], doubts: Doubts) -> Iterator[tuple[str, str]]:
+    yield from _ends(net)
+    yield from _flows(net)
+    # Of one condition that is both, nothing of this is true when the output has got its own id.
+    if not doubts.ways and (net.input != net.output or not net.input):
+        yield from _ways(net, where)
 
 
 def remarks(net: Net) -> tuple[str, ...]:
@@ -74,21 +115,24 @@ def remarks(net: Net) -> tuple[str, ...]:
 
 
 def _ends(net: Net) -> Iterator[tuple[str, str]]:
-    if net.input == net.output:
+    if net.input and net.input == net.output:
         yield "output", "The input and the output are the same condition. Give the output an id of its own."
+        return
     for at, flow in enumerate(net.flows):
-        if flow.target == net.input:
+        if flow.target and flow.target == net.input:
             yield (
                 f"flows[{at}].to",
                 f"{net.input!r} is the input: nothing may lead into it. Take another condition for the loop.",
             )
-        if flow.source == net.output and net.input != net.output:
+        if flow.source and flow.source == net.output:
             yield f"flows[{at}].from", f"{net.output!r} is the output: nothing may lead out of it."
 
 
 def _flows(net: Net) -> Iterator[tuple[str, str]]:
     seen: dict[tuple[str, str], int] = {}
     for at, flow in enumerate(net.flows):
+        if not flow.source or not flow.target:
+            continue
         earlier = seen.setdefault((flow.source, flow.target), at)
         if earlier != at:
             yield (
@@ -109,18 +153,18 @@ def _ways(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         ahead.setdefault(flow.source, []).append(flow.target)
         back.setdefault(flow.target, []).append(flow.source)
     reached, ending = _reached(net.input, ahead), _reached(net.output, back)
-    if net.output not in reached:
+    if net.input and net.output and net.output not in reached:
         yield "output", f"No way leads from {net.input!r} to {net.output!r}. Add the flows that are missing."
     for node in (*net.conditions, *net.tasks):
         if node in {net.input, net.output}:
             continue
         kind = "task" if node in net.tasks else "condition"
-        if node not in reached:
+        if net.input and node not in reached:
             yield (
                 where[node],
                 f"No way leads from {net.input!r} to {kind} {node!r}. Add a flow to it, or take it out.",
             )
-        if node not in ending:
+        if net.output and node not in ending:
             yield (
                 where[node],
                 f"No way leads from {kind} {node!r} to {net.output!r}. Add a flow from it, or take it out.",
@@ -137,18 +181,23 @@ def _reached(start: str, following: Mapping[str, Iterable[str]]) -> set[str]:
     return found
 
 
-def _splits(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _splits(net: Net, where: Mapping[str, str], doubts: Doubts) -> Iterator[tuple[str, str]]:
     out: dict[str, list[tuple[int, Flow]]] = {}
     for at, flow in enumerate(net.flows):
-        out.setdefault(flow.source, []).append((at, flow))
+        if flow.source in net.tasks or flow.source in net.conditions:
+            out.setdefault(flow.source, []).append((at, flow))
     for node, flows in out.items():
         task = net.tasks.get(node)
         gate = None if task is None else task.split
-        yield from _said(node, gate, flows)
+        known = node not in doubts.splits
+        whole = not doubts.sources and not any(at in doubts.chances for at, _ in flows)
+        if known:
+            yield from _said(node, gate, flows)
         if task is not None and len(flows) == 1:
-            yield from _alone(flows[0])
-        elif gate != "and":
-            yield from _probabilities(node, gate, flows, where)
+            yield from _alone(flows[0]) if whole else ()
+        elif gate != "and" and known:
+            yield from _missing(node, flows, doubts)
+            yield from _summed(node, flows, where) if whole and gate != "or" else ()
 
 
 def _said(node: str, gate: str | None, flows: list[tuple[int, Flow]]) -> Iterator[tuple[str, str]]:
@@ -186,37 +235,36 @@ def _alone(one: tuple[int, Flow]) -> Iterator[tuple[str, str]]:
         )
 
 
-def _probabilities(
-    node: str, gate: str | None, flows: list[tuple[int, Flow]], where: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
+def _missing(node: str, flows: list[tuple[int, Flow]], doubts: Doubts) -> Iterator[tuple[str, str]]:
+    without = [at for at, flow in flows if flow.probability is None and at not in doubts.chances]
+    for at in without if len(without) < len(flows) else ():
+        yield (
+            f"flows[{at}].probability",
+            f"It is missing, though other flows out of {node!r} have one. Give all or none.",
+        )
+
+
+def _summed(node: str, flows: list[tuple[int, Flow]], where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     given = [flow.probability for _, flow in flows if flow.probability is not None]
-    if not given:
-        return
-    if len(given) < len(flows):
-        for at, flow in flows:
-            if flow.probability is None:
-                yield (
-                    f"flows[{at}].probability",
-                    f"It is missing, though other flows out of {node!r} have one. Give all or none.",
-                )
-    elif gate != "or" and not math.isclose(sum(given), 1, abs_tol=_CLOSE):
+    if len(given) == len(flows) and not math.isclose(sum(given), 1, abs_tol=_CLOSE):
         yield (
             where[node],
             f"The probabilities of the flows out of {node!r} sum to {sum(given):g}. Make them sum to 1.",
         )
 
 
-def _rules(net: Net) -> Iterator[tuple[str, str]]:
+def _rules(net: Net, doubts: Doubts) -> Iterator[tuple[str, str]]:
     for at, rule in enumerate(net.rules):
+        path = f"rules[{at}]" if doubts.rules is None else doubts.rules[at]
         if len(rule.tasks) != RULE_KINDS[rule.kind]:
             yield (
-                f"rules[{at}]",
+                path,
                 f"A rule {rule.kind} names {RULE_KINDS[rule.kind]} tasks, and not {len(rule.tasks)}.",
             )
         for task in rule.tasks:
             if task in net.conditions:
-                yield f"rules[{at}]", f"{task!r} is a condition. A rule names tasks by their ids."
-            elif task not in net.tasks:
-                yield f"rules[{at}]", f"There is no task {task!r}. A rule names tasks by their ids."
+                yield path, f"{task!r} is a condition. A rule names tasks by their ids."
+            elif doubts.rules is None and task not in net.tasks:
+                yield path, f"There is no task {task!r}. A rule names tasks by their ids."
         if any(count > 1 for count in Counter(rule.tasks).values()):
-            yield f"rules[{at}]", f"It names {rule.tasks[0]!r} twice. Name two tasks."
+            yield path, f"It names {rule.tasks[0]!r} twice. Name two tasks."

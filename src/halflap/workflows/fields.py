@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 from rapidfuzz import fuzz, process
 
 from halflap.errors import WorkflowError, WorkflowProblem
 from halflap.workflows.predicates import parse
+from halflap.workflows.source import Doubled
 
-__all__ = ["CONDITION", "FLOW", "KEPT", "NET", "TASK", "Reader"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["CONDITION", "FLOW", "KEPT", "NET", "TASK", "Reader", "meant"]
 
 NET = {"$schema", "id", "label", "input", "output", "tasks", "conditions", "flows", "rules", "kept", "notes"}
 TASK = {
@@ -36,6 +41,7 @@ KEPT = {"at", "name", "text"}
 _LONGEST_ID = 500
 _MOST = 1e15
 """The largest number that is read: beyond it sums and squares of many would no longer be numbers."""
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Reader:
@@ -45,8 +51,8 @@ class Reader:
         self.problems: list[WorkflowProblem] = []
 
     def add(self, path: str, message: str) -> None:
-        """Note a problem."""
-        self.problems.append(WorkflowProblem(path, message))
+        """Note a problem; a path may be made of keys that nobody could print."""
+        self.problems.append(WorkflowProblem(path.encode("utf-8", "backslashreplace").decode(), message))
 
     def object(
         self, value: Any, path: str, known: set[str], *, needed: tuple[str, ...] = ()
@@ -55,6 +61,7 @@ class Reader:
         if not isinstance(value, dict):
             self.add(path, f"Expected an object, and there is {_kind(value)}.")
             return {}
+        self._told_twice(value, path)
         for key in value:
             if key not in known:
                 near = process.extractOne(str(key), sorted(known), scorer=fuzz.ratio, score_cutoff=60)
@@ -68,6 +75,20 @@ class Reader:
             if key not in value:
                 self.add(_at(path, key), "It is missing.")
         return value
+
+    def _told_twice(self, value: dict[str, Any], path: str) -> None:
+        for key, count in value.times.items() if isinstance(value, Doubled) else ():
+            self.add(
+                _at(path, key), f"It is there {count} times, and only one can count. Take the others out."
+            )
+
+    def _whole(self, value: str, path: str) -> bool:
+        half = _HALF.search(value)
+        if half is None:
+            return True
+        code = f"\\u{ord(half[0]):04x}"
+        self.add(path, f"It has {code}, which is half of a character. Write the whole one, or take it out.")
+        return False
 
     def _value(self, fields: dict[str, Any] | Any, key: str) -> Any:
         return fields.get(key)
@@ -93,25 +114,27 @@ class Reader:
         if key not in fields:
             return None
         value = fields[key]
-        if isinstance(value, str) and (value.strip() or empty):
+        if isinstance(value, str) and (empty or not _blank(value)):
             if not empty and len(value) > _LONGEST_ID:
                 self.add(_at(path, key), f"It has {len(value)} characters; at most {_LONGEST_ID} are read.")
                 return None
-            return value
+            return value if self._whole(value, _at(path, key)) else None
         if value is None and null:
             return None
-        found = "an empty one" if isinstance(value, str) else _kind(value)
-        self.add(_at(path, key), f"Expected a text{' or null' if null else ''}, and there is {found}.")
+        self.add(
+            _at(path, key), f"Expected a text{' or null' if null else ''}, and there is {_no_text(value)}."
+        )
         return None
 
     def texts(self, fields: Any, key: str, path: str) -> tuple[str, ...]:
         """Read a list of texts."""
         found: list[str] = []
         for at, one in enumerate(self.list(fields, key, path)):
-            if isinstance(one, str) and one.strip():
+            where = f"{_at(path, key)}[{at}]"
+            if not isinstance(one, str) or _blank(one):
+                self.add(where, f"Expected a text, and there is {_no_text(one)}.")
+            elif self._whole(one, where):
                 found.append(one)
-            else:
-                self.add(f"{_at(path, key)}[{at}]", f"Expected a text, and there is {_kind(one)}.")
         return tuple(found)
 
     def names(self, fields: Any, key: str, path: str) -> frozenset[str] | None:
@@ -164,6 +187,7 @@ class Reader:
         """Read an object of which the keys are somebody else's."""
         value = self._value(fields, key)
         if value is None or isinstance(value, dict):
+            self._inside(value, _at(path, key))
             return value
         self.add(_at(path, key), f"Expected an object, and there is {_kind(value)}.")
         return None
@@ -173,9 +197,24 @@ class Reader:
         value = self._value(fields, key)
         refers = isinstance(value, dict) and set(value) == {"from"} and isinstance(value["from"], str)
         if value is None or isinstance(value, list) or refers:
+            self._inside(value, _at(path, key))
             return value
         self.add(_at(path, key), f'Expected a list, or {{"from": "name.key"}}, and there is {_kind(value)}.')
         return None
+
+    def _inside(self, value: Any, path: str) -> None:
+        """Look at keys and texts anywhere in a value that is not ours."""
+        waiting = [(value, path)]
+        for one, where in waiting:
+            if isinstance(one, str):
+                self._whole(one, where)
+            elif isinstance(one, list):
+                waiting += [(inner, f"{where}[{at}]") for at, inner in enumerate(one)]
+            elif isinstance(one, dict):
+                self._told_twice(one, where)
+                for key, inner in one.items():
+                    self._whole(str(key), _at(where, str(key)))
+                    waiting.append((inner, _at(where, str(key))))
 
     def choice(self, fields: Any, key: str, path: str, known: tuple[str, ...], preset: Any) -> Any:
         """Read one of several words."""
@@ -184,7 +223,7 @@ class Reader:
         value = fields[key]
         if isinstance(value, str) and value in known:
             return value
-        found = repr(value) if isinstance(value, str) else _kind(value)
+        found = _shown(value) if isinstance(value, str) else _kind(value)
         self.add(_at(path, key), f"Expected one of {', '.join(known)}, and there is {found}.")
         return preset
 
@@ -196,12 +235,20 @@ class Reader:
         if not isinstance(value, str):
             self.add(_at(path, key), f"Expected a text, and there is {_kind(value)}.")
             return None
+        if not self._whole(value, _at(path, key)):
+            return None
         try:
             parse(value)
         except WorkflowError as error:
             self.add(_at(path, key), error.problems[0].message)
             return None
         return value
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Ask whether one of those that there are was meant, if there is one like it."""
+    near = process.extractOne(name, sorted(known), scorer=fuzz.ratio, score_cutoff=60)
+    return "" if near is None else f" Did you mean {near[0]!r}?"
 
 
 def _at(path: str, key: str) -> str:
@@ -211,6 +258,17 @@ def _at(path: str, key: str) -> str:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:39]}…"  # noqa: PLR2004 - as much as a line has
+
+
+def _blank(text: str) -> bool:
+    """Tell whether there is nothing to be seen of a text, by Python's spaces and by those of JSON Schema."""
+    return not text.replace("\ufeff", "").strip()
+
+
+def _no_text(value: Any) -> str:
+    if not isinstance(value, str):
+        return _kind(value)
+    return "one with nothing but spaces" if value else "an empty one"
 
 
 def _kind(value: Any) -> str:

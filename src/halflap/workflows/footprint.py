@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Literal
 from halflap.workflows.block import inside_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from halflap.workflows.block import Block
     from halflap.workflows.study import Study
 
-__all__ = ["Footprint", "Relation", "Unknown", "footprint", "footprint_by_blocks", "footprint_by_states"]
+__all__ = [
+    "Footprint",
+    "Relation",
+    "Unknown",
+    "footprint",
+    "footprint_by_blocks",
+    "footprint_by_states",
+    "turned",
+    "unions",
+]
 
 Relation = Literal["→", "←", "||", "#"]
 
@@ -59,20 +68,20 @@ class Footprint:
 
     def matrix(self) -> tuple[tuple[Relation, ...], ...]:
         """Give the relation of each activity, by row, to each, by column."""
-        before = _turned(self.follows)
+        count = len(self.activities)
         return tuple(
-            tuple(
-                _RELATIONS[bool(forth >> at & 1), bool(back >> at & 1)] for at in range(len(self.activities))
-            )
-            for forth, back in zip(self.follows, before, strict=True)
+            # A digit for each cell, of both directions: as text they are gone through in one go.
+            tuple(map(_DRAWN.__getitem__, reversed(f"{2 * _digits(follows) + _digits(before):0{count}x}")))
+            for follows, before in zip(self.follows, self.precedes(), strict=True)
         )
+
+    def precedes(self) -> tuple[int, ...]:
+        """Give, for each activity, those that can come right before it."""
+        return tuple(turned(self.follows))
 
     def named(self, bits: int) -> Iterator[str]:
         """Give the activities of these bits."""
-        while bits:
-            lowest = bits & -bits
-            bits ^= lowest
-            yield self.activities[lowest.bit_length() - 1]
+        return (self.activities[at] for at in _bits(bits))
 
 
 _RELATIONS: dict[tuple[bool, bool], Relation] = {
@@ -80,6 +89,9 @@ _RELATIONS: dict[tuple[bool, bool], Relation] = {
     (False, True): "←",
     (True, True): "||",
     (False, False): "#",
+}
+_DRAWN: dict[str, Relation] = {
+    str(2 * forth + back): relation for (forth, back), relation in _RELATIONS.items()
 }
 
 
@@ -106,39 +118,95 @@ class _Part:
     """Whether it can be gone through with nothing to be seen."""
 
 
+_NOTHING = _Part(0, 0, 0, skips=True)
+
+
 def footprint_by_blocks(study: Study, tree: Block) -> Footprint:
-    """Find the footprint from the tree, from the inside out."""
+    """Find the footprint from the tree: what is in each block from the inside out, what follows it from the outside in.
+
+    So every block is looked at twice, however deep it stands, and not once for each that it stands in.
+    """
     activities, tasks = study.activities, study.net.tasks
     number = {activity: at for at, activity in enumerate(activities)}
-    follows = [0] * len(activities)
-    done: list[_Part] = []
+    parts: dict[Block, _Part] = {}
     for block in inside_out(tree):
-        if block.kind in {"task", "empty"}:
-            label = None if block.task is None else tasks[block.task].label
-            bit = 0 if label is None else 1 << number[label]
-            done.append(_Part(bit, bit, bit, label is None))
-            continue
-        parts = done[-len(block.children) :]
-        del done[-len(block.children) :]
-        if block.kind == "sequence":
-            done.append(_sequence(parts, follows))
-        elif block.kind == "loop":
-            done.append(_loop(parts[0], parts[1], follows))
+        if block.children:
+            parts[block] = _part(block, [parts[child] for child in block.children])
+        elif block.task is None or (label := tasks[block.task].label) is None:
+            parts[block] = _NOTHING
         else:
-            if block.kind != "xor":
-                _interleave(parts, follows)
-            done.append(
-                _Part(
-                    _union(part.first for part in parts),
-                    _union(part.last for part in parts),
-                    _union(part.all for part in parts),
-                    all(part.skips for part in parts)
-                    if block.kind == "and"
-                    else any(part.skips for part in parts),
-                )
-            )
-    (whole,) = done
+            bit = 1 << number[label]
+            parts[block] = _Part(bit, bit, bit, skips=False)
+    follows = [0] * len(activities)
+    # With each block: what can follow what comes last in it, and what can follow anything in it.
+    waiting = [(tree, 0, 0)]
+    while waiting:
+        block, after, beside = waiting.pop()
+        if block.children:
+            waiting += _within(block, [parts[child] for child in block.children], after, beside)
+        elif parts[block].all:
+            follows[parts[block].all.bit_length() - 1] |= after | beside
+    whole = parts[tree]
     return Footprint(activities, whole.first, whole.last, tuple(follows), whole.skips)
+
+
+def _part(block: Block, parts: list[_Part]) -> _Part:
+    if block.kind == "sequence":
+        return _sequence(parts)
+    if block.kind == "loop":
+        again, between = parts
+        return _Part(
+            again.first | (between.first if again.skips else 0),
+            again.last | (between.last if again.skips else 0),
+            again.all | between.all,
+            again.skips,
+        )
+    return _Part(
+        _union(part.first for part in parts),
+        _union(part.last for part in parts),
+        _union(part.all for part in parts),
+        all(part.skips for part in parts) if block.kind == "and" else any(part.skips for part in parts),
+    )
+
+
+def _sequence(parts: list[_Part]) -> _Part:
+    first = last = everything = 0
+    skips = True
+    for part in parts:
+        if skips:
+            first |= part.first
+        last = part.last | (last if part.skips else 0)
+        everything |= part.all
+        skips = skips and part.skips
+    return _Part(first, last, everything, skips)
+
+
+def _within(block: Block, parts: list[_Part], after: int, beside: int) -> Iterator[tuple[Block, int, int]]:
+    """Give each child of a block with what can follow what comes last in it, and what can follow anything in it."""
+    if block.kind == "sequence":
+        for child, part in zip(reversed(block.children), reversed(parts), strict=True):
+            yield child, after, beside
+            after = part.first | (after if part.skips else 0)
+    elif block.kind == "loop":
+        (again, between), (first, second) = parts, block.children
+        yield first, after | between.first | (again.first if between.skips else 0), beside
+        yield second, again.first | ((after | between.first) if again.skips else 0), beside
+    elif block.kind == "xor":
+        yield from ((child, after, beside) for child in block.children)
+    else:
+        # Everything in one branch can be followed by everything in each other.
+        before, later = unions([part.all for part in parts])
+        for at, child in enumerate(block.children):
+            yield child, after, beside | before[at] | later[at]
+
+
+def unions(sets: list[int]) -> tuple[list[int], list[int]]:
+    """Give, for each place, the union of all before it, and of all after it."""
+    before, after = [0] * len(sets), [0] * len(sets)
+    for at in range(1, len(sets)):
+        before[at] = before[at - 1] | sets[at - 1]
+        after[-1 - at] = after[-at] | sets[-at]
+    return before, after
 
 
 def _union(sets: Iterator[int]) -> int:
@@ -149,51 +217,13 @@ def _union(sets: Iterator[int]) -> int:
 
 
 def _follow(before: int, after: int, follows: list[int]) -> None:
-    while before:
-        lowest = before & -before
-        before ^= lowest
-        follows[lowest.bit_length() - 1] |= after
+    for at in _bits(before):
+        follows[at] |= after
 
 
-def _sequence(parts: list[_Part], follows: list[int]) -> _Part:
-    first = last = everything = 0
-    skips = True
-    for part in parts:
-        _follow(last, part.first, follows)
-        if skips:
-            first |= part.first
-        last = part.last | (last if part.skips else 0)
-        everything |= part.all
-        skips = skips and part.skips
-    return _Part(first, last, everything, skips)
-
-
-def _loop(again: _Part, between: _Part, follows: list[int]) -> _Part:
-    _follow(again.last, between.first, follows)
-    _follow(between.last, again.first, follows)
-    if between.skips:
-        _follow(again.last, again.first, follows)
-    if again.skips:
-        _follow(between.last, between.first, follows)
-    return _Part(
-        again.first | (between.first if again.skips else 0),
-        again.last | (between.last if again.skips else 0),
-        again.all | between.all,
-        again.skips,
-    )
-
-
-def _interleave(parts: list[_Part], follows: list[int]) -> None:
-    """Let everything in one part be followed by everything in each other."""
-    before = 0
-    earlier = []
-    for part in parts:
-        earlier.append(before)
-        before |= part.all
-    later = 0
-    for at in range(len(parts) - 1, -1, -1):
-        _follow(parts[at].all, earlier[at] | later, follows)
-        later |= parts[at].all
+def _bits(bits: int) -> Iterator[int]:
+    """Give the numbers of the bits that are set, the lowest first; in one go over them, however many there are."""
+    return (at for at, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
 
 
 def footprint_by_states(study: Study) -> Footprint | Unknown:
@@ -264,8 +294,13 @@ def _without_dead(found: Footprint) -> Footprint:
     )
 
 
-def _turned(rows: tuple[int, ...]) -> list[int]:
-    columns = [0] * len(rows)
-    for at, row in enumerate(rows):
-        _follow(row, 1 << at, columns)
-    return columns
+def turned(rows: Sequence[int]) -> list[int]:
+    """Give the columns of a square of bits."""
+    count = len(rows)
+    columns = zip(*(f"{row:0{count}b}" for row in reversed(rows)), strict=True)
+    return [int("".join(column), 2) for column in columns][::-1]
+
+
+def _digits(bits: int) -> int:
+    """Give a number of which the hexadecimal digits are the bits of another."""
+    return int(f"{bits:b}", 16)

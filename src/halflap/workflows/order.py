@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.workflows.block import inside_out
-from halflap.workflows.footprint import Unknown
+from halflap.workflows.footprint import Unknown, unions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,77 +51,76 @@ class _Part:
     all: int
     must: int
     """Those that every trace of it has."""
-    without: dict[int, int]
-    """For each of its activities, by number, those that can be absent from a trace that has it."""
-    before: dict[int, int]
-    """For each of its activities, those that can be done for the first time after it."""
+
+
+_NOTHING = _Part(0, 0)
 
 
 def order_by_blocks(study: Study, tree: Block) -> Order:
-    """Find the order from the tree, from the inside out."""
+    """Find the order from the tree: what is in each block from the inside out, what that leaves from the outside in.
+
+    Of a task in a block two things count: what can be absent from a trace that has it (`w`), and what can be done for the
+    first time after it (`b`). Out of a block that stands beside others come `b' = (b | w & later) & ~sooner` and
+    `w' = w & ~sure`. From the outside in, those steps together are always `b & stays | w & comes`.
+    """
     activities, tasks = study.activities, study.net.tasks
     number = {activity: at for at, activity in enumerate(activities)}
     every = (1 << len(activities)) - 1
-    done: list[_Part] = []
+    parts: dict[Block, _Part] = {}
     for block in inside_out(tree):
-        if not block.children:
-            label = None if block.task is None else tasks[block.task].label
-            at = None if label is None else number[label]
-            done.append(
-                _Part(0, 0, {}, {})
-                if at is None
-                else _Part(1 << at, 1 << at, {at: every & ~(1 << at)}, {at: 0})
-            )
-            continue
-        parts = done[-len(block.children) :]
-        del done[-len(block.children) :]
-        done.append(_loop(parts[0], parts[1]) if block.kind == "loop" else _several(block.kind, parts))
-    (whole,) = done
-    return Order(activities, tuple(whole.before.get(at, 0) for at in range(len(activities))))
-
-
-def _several(kind: str, parts: list[_Part]) -> _Part:
-    made = _Part(0, -1 if kind in {"xor", "or"} else 0, {}, {})
-    for part in parts:
-        made.all |= part.all
-        made.must = made.must & part.must if kind in {"xor", "or"} else made.must | part.must
-    # For each part, what the others before and after it have in all their traces, and in any.
-    musts, alls = [part.must for part in parts], [part.all for part in parts]
-    must_before, must_after = _unions(musts)
-    all_before, all_after = _unions(alls)
-    for at, part in enumerate(parts):
-        if kind == "sequence":
-            absent, avoided, later = must_before[at] | must_after[at], must_before[at], all_after[at]
-        elif kind == "and":
-            absent, avoided, later = must_before[at] | must_after[at], 0, all_before[at] | all_after[at]
+        if block.children:
+            parts[block] = _part(block, [parts[child] for child in block.children])
+        elif block.task is None or (label := tasks[block.task].label) is None:
+            parts[block] = _NOTHING
         else:
-            absent, avoided, later = 0, 0, 0 if kind == "xor" else all_before[at] | all_after[at]
-        for one, without in part.without.items():
-            made.without[one] = made.without.get(one, 0) | (without & ~absent)
-            before = (part.before[one] | (without & later)) & ~avoided
-            made.before[one] = made.before.get(one, 0) | before
-    return made
+            parts[block] = _Part(1 << number[label], 1 << number[label])
+    before = [0] * len(activities)
+    waiting = [(tree, every, 0)]
+    while waiting:
+        block, stays, comes = waiting.pop()
+        if block.children:
+            steps = _steps(block, [parts[child] for child in block.children])
+            waiting += [
+                (child, stays & ~sooner, (later & ~sooner & stays) | (comes & ~sure))
+                for child, (sure, sooner, later) in zip(block.children, steps, strict=True)
+            ]
+        elif parts[block].all:
+            own = parts[block].all
+            before[own.bit_length() - 1] |= comes & ~own
+    return Order(activities, tuple(before))
 
 
-def _loop(again: _Part, between: _Part) -> _Part:
-    everything = again.all | between.all
-    made = _Part(everything, again.must, dict(again.without), {})
-    for one, without in again.without.items():
-        made.before[one] = again.before[one] | (without & everything)
-    for one, without in between.without.items():
-        free = ~again.must
-        made.without[one] = made.without.get(one, 0) | (without & free)
-        made.before[one] = made.before.get(one, 0) | ((between.before[one] | (without & everything)) & free)
-    return made
+def _part(block: Block, parts: list[_Part]) -> _Part:
+    everything = sure = 0
+    for part in parts:
+        everything |= part.all
+        sure |= part.must
+    if block.kind == "loop":
+        sure = parts[0].must
+    elif block.kind in {"xor", "or"}:
+        sure = parts[0].must
+        for part in parts[1:]:
+            sure &= part.must
+    return _Part(everything, sure)
 
 
-def _unions(sets: list[int]) -> tuple[list[int], list[int]]:
-    """Give, for each place, the union of all before it, and of all after it."""
-    before, after = [0] * len(sets), [0] * len(sets)
-    for at in range(1, len(sets)):
-        before[at] = before[at - 1] | sets[at - 1]
-        after[-1 - at] = after[-at] | sets[-at]
-    return before, after
+def _steps(block: Block, parts: list[_Part]) -> Iterator[tuple[int, int, int]]:
+    """Give, for each child, what is surely done beside it, what surely before it, and what can be done after it."""
+    all_before, all_after = unions([part.all for part in parts])
+    must_before, must_after = unions([part.must for part in parts])
+    everything = all_after[0] | parts[0].all
+    for at in range(len(parts)):
+        match block.kind:
+            case "sequence":
+                yield must_before[at] | must_after[at], must_before[at], all_after[at]
+            case "and":
+                yield must_before[at] | must_after[at], 0, all_before[at] | all_after[at]
+            case "or":
+                yield 0, 0, all_before[at] | all_after[at]
+            case "loop":
+                yield must_before[at], must_before[at], everything
+            case _:
+                yield 0, 0, 0
 
 
 def order_by_states(study: Study) -> Order | Unknown:

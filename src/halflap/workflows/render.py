@@ -8,7 +8,8 @@ from html import unescape
 from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape
 
-from halflap.graph.layout import Spot, lay_out
+from halflap.errors import WorkflowError
+from halflap.graph.layout import Spot, lay_out, places_of
 from halflap.graph.picture import entities
 from halflap.graph.svg import around, label_size, small, through
 from halflap.schema import visible
@@ -26,6 +27,8 @@ _LETTER, _LINE, _PAD, _GATE = 7.5, 17, 11, 18
 _ROUND, _UNDER, _EDGE, _LOOP = 30.0, 16, 22, 26
 _SMALL = 6.2
 _SILENT = "τ"
+_MOST_PLACES = 200_000
+"""Laying out takes some seconds for that many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +78,22 @@ def net_mermaid(net: Net) -> str:
 def net_svg(net: Net) -> str:
     """Draw a net as SVG: conditions are circles, gates are strips at a task's sides, what comes first stands left."""
     nodes, arrows = _drawn(net)
-    laid = lay_out(
-        {node.id: _size(node) for node in nodes},
-        [(one.source, one.target, label_size(one.lines)) for one in arrows],
-    )
+    sizes = {node.id: _size(node) for node in nodes}
+    ends = [(one.source, one.target, label_size(one.lines)) for one in arrows]
+    places = places_of(sizes, ends)
+    if places > _MOST_PLACES:
+        raise WorkflowError(
+            [
+                (
+                    "",
+                    f"{places:,} boxes and bends of arrows would have to be placed; at most {_MOST_PLACES:,} are. Draw it as Mermaid, or take parts of it out into nets of their own.",
+                )
+            ],
+            f"The workflow {net.id!r} is too large to be drawn as SVG.",
+        )
+    laid = lay_out(sizes, ends)
     # An arrow ends at the circle, though the name under it may be wider.
-    ends = {node.id: _middle(laid.boxes[node.id]) if node.round else laid.boxes[node.id] for node in nodes}
+    shapes = {node.id: _middle(laid.boxes[node.id]) if node.round else laid.boxes[node.id] for node in nodes}
     spots = [*laid.boxes.values(), *(one for one in laid.labels if one is not None)]
     spots += [spot for way in laid.ways for spot in way]
     width = max((one.x + one.width for one in spots), default=0.0) + _EDGE
@@ -91,7 +104,7 @@ def net_svg(net: Net) -> str:
         if arrow.source == arrow.target:
             path = around(own)
         else:
-            path = through([ends[arrow.source], *way[1:-1], ends[arrow.target]])
+            path = through([shapes[arrow.source], *way[1:-1], shapes[arrow.target]])
         parts.append(
             f'<path d="{path}" fill="none" stroke="#475569" stroke-width="1.2" marker-end="url(#tip)"/>'
         )

@@ -8,11 +8,11 @@ from html import unescape
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from halflap.workflows.net import Kept, Net
 
-__all__ = ["Dialect", "Specification", "subnets"]
+__all__ = ["Dialect", "Specification", "made_of", "subnets"]
 
 _MADE_OF = re.compile(r"\sid=\"([^\"]*)\"")
 
@@ -39,12 +39,20 @@ class Specification:
         return self.nets[self.root]
 
 
+def made_of(net: Net, nets: Container[str]) -> list[tuple[str, str]]:
+    """Give the tasks of a net that stand for one of the nets, each with the net."""
+    found = []
+    for one in net.kept:
+        said = _MADE_OF.search(one.text) if one.name == "decomposesTo" else None
+        if said is not None and unescape(said[1]) in nets:
+            found.append((one.at, unescape(said[1])))
+    return found
+
+
 def subnets(specification: Specification) -> dict[tuple[str, str], str]:
     """Give the tasks that stand for a net, by net and task, with the net that each stands for."""
-    found: dict[tuple[str, str], str] = {}
-    for name, net in specification.nets.items():
-        for one in net.kept:
-            made_of = _MADE_OF.search(one.text) if one.name == "decomposesTo" else None
-            if made_of is not None and unescape(made_of[1]) in specification.nets:
-                found[name, one.at] = unescape(made_of[1])
-    return found
+    return {
+        (name, task): inner
+        for name, net in specification.nets.items()
+        for task, inner in made_of(net, specification.nets)
+    }

@@ -26,14 +26,15 @@ __all__ = ["BeyondError", "from_xpath", "to_xpath"]
 _LONGEST = 4_000
 _DEEPEST = 50
 _MOST = 1_000
+_DATA = "data"
 _STEP = re.compile(r"[^\W\d]\w*")
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<path>(?:/(?!text\(\))[\w.\-:]+)+(?:/text\(\))?)
       | (?P<number>\d+(?:\.\d+)?)
       | (?P<text>"[^"]*"|'[^']*')
+      | (?P<word>(?:and|or|div)(?![\w.\-]))
       | (?P<call>[a-z][a-z\-]*\s*\()
-      | (?P<word>and|or|div)\b
       | (?P<sign>!=|<=|>=|[=<>+\-*()])
     )""",
     re.VERBOSE,
@@ -44,11 +45,11 @@ class BeyondError(ValueError):
     """This XPath is no predicate of ours; the message says why. It is caught where it is kept as text instead."""
 
 
-def from_xpath(text: str) -> Expression:
-    """Read XPath as a predicate. The first step of a path is the net, or `data`, and is left out."""
+def from_xpath(text: str, root: str) -> Expression:
+    """Read XPath as a predicate. The first step of a path is the net `root`, or `data`, and is left out."""
     if len(text) > _LONGEST:
         raise BeyondError(f"it has more than {_LONGEST} characters")
-    found = _Reader(text).whole()
+    found = _Reader(text, root).whole()
     try:
         parse(write(found))
     except WorkflowError as error:
@@ -75,8 +76,9 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 class _Reader:
     """Goes through the tokens once, from the left."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, root: str) -> None:
         self._tokens = _tokens(text)
+        self._root = root
         self._at = 0
         self._depth = 0
 
@@ -147,7 +149,7 @@ class _Reader:
             case "text":
                 return Constant(text[1:-1])
             case "path":
-                return _name(text)
+                return _name(text, self._root)
             case "call":
                 return self._called(text.removesuffix("(").strip())
             case "sign" if text == "(":
@@ -182,8 +184,12 @@ class _Reader:
             raise BeyondError(f"it is nested more than {_DEEPEST} deep")
 
 
-def _name(text: str) -> Name:
+def _name(text: str, root: str) -> Name:
     steps = text.removesuffix("/text()").split("/")[1:]
+    if steps[0] not in {root, _DATA}:
+        raise BeyondError(
+            f"{text} begins with {steps[0]!r}, which is neither the net, {root!r}, nor {_DATA!r}"
+        )
     if len(steps) == 1:
         raise BeyondError(f"{text} is a whole net, and none of its variables")
     for step in steps[1:]:
@@ -291,7 +297,7 @@ class _Writer:
     def _path(self, name: Name) -> str:
         if not _STEP.fullmatch(self._root):
             # The first step is left out when it is read; any that can stand there will do.
-            return "/".join(["", "data", *name.path, "text()"])
+            return "/".join(["", _DATA, *name.path, "text()"])
         return "/".join(["", self._root, *name.path, "text()"])
 
 

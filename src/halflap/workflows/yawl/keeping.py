@@ -13,9 +13,24 @@ if TYPE_CHECKING:
 
     from halflap.workflows.yawl.xml import Node
 
-__all__ = ["OF_FLOW", "OF_NET", "OF_TASK", "Store", "flow_key", "in_order", "keep_rest", "noted", "own_name"]
+__all__ = [
+    "OF_FLOW",
+    "OF_NET",
+    "OF_TASK",
+    "Store",
+    "flow_key",
+    "in_order",
+    "keep_rest",
+    "net_attributes",
+    "noted",
+    "own_name",
+    "parted",
+    "set_attributes",
+]
 
 _MOST_NAMED = 8
+_SPACE = "http://www.yawlfoundation.org/yawlschema"
+_TYPES = "http://www.w3.org/2001/XMLSchema-instance"
 
 OF_NET = (
     "name",
@@ -116,6 +131,25 @@ _MARKUP = {"#comment", "#before", "#after"}
 _OF_CONTROL = {"cancellation sets", "timers", "multiple instances", "gates of conditions"}
 
 
+def set_attributes(version: str) -> dict[str, str]:
+    """Give the attributes of a `specificationSet` that nobody else has written."""
+    return {
+        "xmlns": _SPACE,
+        "xmlns:xsi": _TYPES,
+        "version": version,
+        "xsi:schemaLocation": f"{_SPACE} {_SPACE}/YAWL_Schema{version}.xsd",
+    }
+
+
+def net_attributes(*, root: bool, typed: bool) -> dict[str, str]:
+    """Give the attributes of a net that nobody else has written; `typed` where the prefix xsi is declared above it."""
+    return {
+        **({"isRootNet": "true"} if root else {}),
+        **({} if typed else {"xmlns:xsi": _TYPES}),
+        "xsi:type": "NetFactsType",
+    }
+
+
 def flow_key(source: str, target: str) -> str:
     """Give the place of what is kept of a flow."""
     return f"{source} -> {target}"
@@ -142,6 +176,23 @@ def keep_rest(
         elif own_name(child, prefix) not in children:
             found.append(Kept(at, own_name(child, prefix) or child.name, compact(child)))
     return found
+
+
+def _plain(one: Kept) -> bool:
+    """Tell whether it is neither XML nor of XML, such as what a suggestion does and a net has no word for."""
+    return not one.name.startswith(("@", "#")) and not one.text.lstrip().startswith("<")
+
+
+def parted(
+    kept: Iterable[Kept], places: Collection[str], marks: Collection[str]
+) -> tuple[list[Kept], list[Kept]]:
+    """Part what can be put back where it was from what can only be carried along: of no place there, or no XML."""
+    back: list[Kept] = []
+    along: list[Kept] = []
+    for one in kept:
+        fits = one.at in places and not _plain(one) and (not one.name.startswith("#") or one.name in marks)
+        (back if fits else along).append(one)
+    return back, along
 
 
 def own_name(element: Element, prefix: str) -> str | None:
@@ -243,7 +294,7 @@ def noted(kept: Iterable[Kept], subnets: Iterable[tuple[str, str]] = ()) -> list
     """Name what was kept, each topic once with the places where it stands."""
     places: dict[str, dict[str, None]] = {}
     for one in kept:
-        if one.name in _SILENT or (one.name.startswith("@") and one.name not in _TOPICS):
+        if one.name in _SILENT or (one.name.startswith("@") and one.name not in _TOPICS) or _plain(one):
             continue
         if one.name == "decomposesTo" and any(one.at == task for task, _ in subnets):
             continue

@@ -5,25 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError
-from halflap.workflows.fields import Reader
-from halflap.workflows.form import read_rules, write_rule
-from halflap.workflows.net import Condition, Flow, Kept, Net, Rule, Task
+from halflap.workflows.net import Condition, Flow, Kept, Net, Task
+from halflap.workflows.rule_form import write_rule
 from halflap.workflows.specification import Specification
 from halflap.workflows.yawl.extended import (
     OF_CONDITIONS,
     OF_FLOWS,
     OF_NETS,
+    OF_SPECIFICATIONS,
     OF_TASKS,
     extended,
     read_extended,
 )
-from halflap.workflows.yawl.keeping import Store, flow_key, keep_rest, noted
-from halflap.workflows.yawl.reading import Problems, finished, gate, read_task_values
-from halflap.workflows.yawl.writing import task_values
+from halflap.workflows.yawl.keeping import Store, flow_key, keep_rest, noted, parted
+from halflap.workflows.yawl.noting import finished, merged_notes, notes_of, unlike
+from halflap.workflows.yawl.reading import Problems, gate, in_listed_order, read_task_values
+from halflap.workflows.yawl.writing import along_with, listed_order, places_of, task_values
 from halflap.workflows.yawl.xml import Document, Element, compact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from halflap.workflows.yawl.xml import Node
 
@@ -46,11 +47,19 @@ def read_model(document: Document) -> Specification:
     # Where the nets stood among what is kept is kept, too.
     kept += [
         Kept("", "#model", "") if rest.name == "processModel" else rest
-        for rest in keep_rest(root, "", order=None)
+        for rest in keep_rest(root, "", (), {"extendedAttributes"}, order=None)
     ]
     kept += [Kept("", "#after", mark.text) for mark in document.after]
     if models:
         kept += keep_rest(models[0], "model", (), {"net"})
+    own, rest = read_extended(
+        [one for one in root.elements if one.name == "extendedAttributes"], OF_SPECIFICATIONS
+    )
+    kept += [] if rest is None else [Kept("", "extendedAttributes", compact(rest))]
+    if kept == _PLAIN:
+        # As it is written where nobody says anything of it.
+        kept = []
+    kept += own.get("kept", ())
     nets: dict[str, Net] = {}
     for one in named:
         name = one.attributes.get("name", "")
@@ -62,14 +71,33 @@ def read_model(document: Document) -> Specification:
             nets[name] = net
     if problems:
         raise WorkflowError(problems, "This YAWL file is not read.")
-    header = next((one.attributes.get("name") for one in root.elements if one.name == "header"), None)
+    said = own.get("root") if own.get("root") in nets else None
+    identity = own.get("id") or _identity(kept, nets)
+    notes = merged_notes(own.get("notes", ()), _notes(kept, nets, said))
+    return Specification(
+        identity, said or next(iter(nets)), nets, own.get("version"), "processModel", tuple(kept), notes
+    )
+
+
+_PLAIN = [Kept("", "@xmlns", _SPACE), Kept("", "#model", "")]
+"""What would be kept of a specification that was written from nets alone."""
+
+
+def _identity(kept: Iterable[Kept], nets: Iterable[str]) -> str:
+    """Give the id that a specification has, unless it says another: the name in its header, or the first net."""
+    header = Store(kept).element("", "header")
+    named = None if header is None else header.attributes.get("name")
+    return named or next(iter(nets))
+
+
+def _notes(kept: Iterable[Kept], nets: Collection[str], root: str | None) -> list[str]:
     notes = noted(kept)
-    first = next(iter(nets))
-    if len(nets) > 1:
+    if len(nets) > 1 and root is None:
+        first = next(iter(nets))
         notes.append(
             f"There are {len(nets)} nets, and nothing says which is the root; the first, {first!r}, is taken."
         )
-    return Specification(header or first, first, nets, None, "processModel", tuple(kept), tuple(notes))
+    return notes
 
 
 class _Net:
@@ -88,7 +116,6 @@ class _Net:
         element = self._element
         name = element.attributes["name"]
         self._kept += keep_rest(element, "", {"name"}, {*_NODES, "extendedAttributes"})
-        values = self._extended(element, "", OF_NETS)
         ends = {kind: [one for one in element.elements if one.name == kind] for kind in _NODES[:2]}
         if any(len(listed) != 1 for listed in ends.values()):
             self._problems.add(element, f"The net {name!r} needs one inputCondition and one outputCondition.")
@@ -109,9 +136,8 @@ class _Net:
             return None
         # By where they come from, so that it is the same whatever order the tasks stand in.
         ranks = {own: at for at, own in enumerate(nodes)}
-        flows = tuple(sorted(self._flows, key=lambda flow: (ranks[flow.source], ranks[flow.target])))
-        rules = self._rules(values)
-        kept = tuple(self._kept)
+        flows = sorted(self._flows, key=lambda flow: ranks[flow.source])
+        values = self._extended(element, "", OF_NETS)
         both = [listed[0].attributes["name"] for listed in ends.values()]
         return finished(
             Net(
@@ -120,27 +146,19 @@ class _Net:
                 both[1],
                 self._tasks,
                 self._conditions,
-                flows,
-                rules,
-                kept,
+                in_listed_order(flows, values.get("flows", ())),
+                values.get("rules", ()),
+                (*self._kept, *values.get("kept", ())),
                 (),
                 values.get("label"),
             ),
             (),
+            values.get("notes", ()),
         )
 
-    def _rules(self, values: dict[str, Any]) -> tuple[Rule, ...]:
-        reader = Reader()
-        rules = read_rules(reader, values, "", {*self._tasks, *self._conditions})
-        if reader.problems:
-            raw = extended({"rules": values["rules"]}, None, "")
-            self._kept += [Kept("", "extendedAttributes", compact(one)) for one in raw]
-            return ()
-        return rules
-
-    def _extended(self, element: Element, at: str, known: Iterable[str]) -> dict[str, Any]:
+    def _extended(self, element: Element, at: str, known: Collection[str]) -> dict[str, Any]:
         own = [one for one in element.elements if one.name == "extendedAttributes"]
-        found, rest = read_extended(own, known)
+        found, rest = read_extended(own, known, {*self._tasks, *self._conditions})
         self._kept += [] if rest is None else [Kept(at, "extendedAttributes", compact(rest))]
         return found
 
@@ -209,16 +227,34 @@ def _ref(name: str, *, into: bool) -> Element:
 
 def write_model(specification: Specification) -> Document:
     """Write a specification with a `processModel`."""
-    store = Store(specification.kept)
+    back, along = parted(
+        specification.kept, {"", "model"}, {"#comment", "#text", "#before", "#after", "#model"}
+    )
+    store = Store(back)
     nets: list[Node] = [_Writer(net).net() for net in specification.nets.values()]
     model = Element("processModel", store.attributes("model"), (*store.nodes("model"), *nets))
     inner: list[Node] = []
     for one in store.at(""):
-        inner += [model] if one.name == "#model" else Store([one]).nodes("")
+        if one.name != "extendedAttributes":
+            inner += [model] if one.name == "#model" else Store([one]).nodes("")
     if model not in inner:
         inner.append(model)
+    inner += extended(_said(specification, along), store.foreign(""), "")
     root = Element("specification", store.attributes("") or {"xmlns": _SPACE}, tuple(inner))
     return Document(root, store.markup("#before"), store.markup("#after"))
+
+
+def _said(specification: Specification, along: list[Kept]) -> dict[str, Any]:
+    """Give what of a specification only extended attributes can say."""
+    nets, kept = specification.nets, specification.kept
+    root = None if specification.root == next(iter(nets)) else specification.root
+    plain = {
+        "id": None if specification.id == _identity(kept, nets) else specification.id,
+        "root": root,
+        "version": specification.version,
+    }
+    said = {key: value for key, value in plain.items() if value is not None}
+    return said | along_with(along, unlike(specification.notes, _notes(kept, nets, root)))
 
 
 class _Writer:
@@ -226,7 +262,9 @@ class _Writer:
 
     def __init__(self, net: Net) -> None:
         self._net = net
-        self._store = Store(net.kept)
+        marks = {"#comment", "#text", "#joins", "#splits"}
+        back, self._along = parted(net.kept, places_of(net), marks)
+        self._store = Store(back)
         self._out = net.outgoing()
         self._into = net.incoming()
 
@@ -235,6 +273,8 @@ class _Writer:
         others = [name for name in net.conditions if name not in {net.input, net.output}]
         values: dict[str, Any] = {} if net.label is None else {"label": net.label}
         values |= {"rules": [write_rule(rule) for rule in net.rules]} if net.rules else {}
+        values |= listed_order(net, self._written())
+        values |= along_with(self._along, unlike(net.notes, notes_of(net, ())))
         children: list[Node] = [
             self._condition(net.input, "inputCondition"),
             self._condition(net.output, "outputCondition"),
@@ -243,7 +283,13 @@ class _Writer:
             *store.nodes("", {"extendedAttributes"}),
             *extended(values, store.foreign(""), ""),
         ]
-        return Element("net", {"name": net.id, **store.attributes("")}, tuple(children))
+        return Element("net", {"name": net.id} | store.attributes("") | {"name": net.id}, tuple(children))
+
+    def _written(self) -> Iterator[Flow]:
+        """Give the flows as they are written: by the tasks that name them."""
+        for task in self._net.tasks:
+            yield from (flow for flow in self._into[task] if flow.source not in self._net.tasks)
+            yield from self._out[task]
 
     def _condition(self, name: str, kind: str) -> Element:
         store = self._store

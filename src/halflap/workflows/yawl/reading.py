@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError, WorkflowProblem
-from halflap.workflows.checking import remarks, structure_problems
-from halflap.workflows.fields import Reader
-from halflap.workflows.form import read_rules
-from halflap.workflows.net import Condition, Flow, Kept, Net, Rule, Task
-from halflap.workflows.predicates import BeyondError, from_xpath, write
+from halflap.workflows.net import Condition, Flow, Kept, Net, Task
+from halflap.workflows.predicates import parse, to_xpath
 from halflap.workflows.specification import Specification
 from halflap.workflows.yawl.extended import (
     OF_CONDITIONS,
     OF_FLOWS,
     OF_NETS,
     OF_TASKS,
-    extended,
     read_extended,
 )
-from halflap.workflows.yawl.keeping import OF_FLOW, OF_NET, OF_TASK, flow_key, keep_rest, noted
-from halflap.workflows.yawl.xml import Element, compact, nodes_of, stem
+from halflap.workflows.yawl.keeping import (
+    OF_FLOW,
+    OF_NET,
+    OF_TASK,
+    flow_key,
+    keep_rest,
+    net_attributes,
+    noted,
+    set_attributes,
+)
+from halflap.workflows.yawl.noting import finished, merged_notes, told
+from halflap.workflows.yawl.xml import Element, compact, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from halflap.workflows.yawl.xml import Document
 
-__all__ = ["Problems", "finished", "gate", "read_set", "read_task_values", "told"]
+__all__ = ["Problems", "gate", "in_listed_order", "read_set", "read_task_values"]
 
 _NODES = ("inputCondition", "task", "condition", "outputCondition")
 _OF_CONDITIONS = {"name", "flowsInto", "extendedAttributes"}
@@ -66,31 +71,52 @@ def read_set(document: Document) -> Specification:
             if not name or name in elements:
                 problems.add(child, f"A net needs an id of its own, and has {name!r}.")
             elements[name] = child
-    of_specification: list[Kept] = keep_rest(
-        specification, "specification", {"uri"}, (), prefix=prefix, order=None
+    root_name = _root(specification, elements, prefix, problems)
+    kept += _of_specification(specification, prefix, elements)
+    # As it is written where nobody says anything of it; only there is the version not that of the schema.
+    plain = kept == _plain(elements)
+    own, rest = read_extended(
+        [one for one in specification.elements if one.name == f"{prefix}extendedAttributes"],
+        ("version", "kept", "notes") if plain else ("kept", "notes"),
     )
-    nets_by_text = {compact(one): name for name, one in elements.items()}
-    for one in of_specification:
-        # Where a net stood among what is kept is kept, too.
-        placed = nets_by_text.get(one.text)
-        kept.append(one if placed is None else Kept(one.at, "#net", placed))
+    version = own.get("version") if plain else root.attributes.get("version")
+    kept = [] if plain else kept
+    if rest is not None:
+        kept.append(Kept("specification", "extendedAttributes", compact(rest)))
+    typed = "xmlns:xsi" in root.attributes
     nets = {
         name: net
         for name, one in elements.items()
-        if (net := _Net(one, prefix, problems, set(elements)).read())
+        if (net := _Net(one, prefix, problems, set(elements)).read(root=name == root_name, typed=typed))
     }
-    root_name = _root(specification, elements, prefix, problems)
     if problems:
         raise WorkflowError(problems, "This YAWL file is not read.")
+    kept += own.get("kept", ())
     return Specification(
         specification.attributes.get("uri", "") or root_name,
         root_name,
         nets,
-        root.attributes.get("version"),
+        version,
         "specificationSet",
         tuple(kept),
-        tuple(noted(kept)),
+        merged_notes(own.get("notes", ()), noted(kept)),
     )
+
+
+def _of_specification(specification: Element, prefix: str, nets: dict[str, Element]) -> list[Kept]:
+    found = keep_rest(
+        specification, "specification", {"uri"}, {"extendedAttributes"}, prefix=prefix, order=None
+    )
+    by_text = {compact(one): name for name, one in nets.items()}
+    # Where a net stood among what is kept is kept, too.
+    return [Kept(one.at, "#net", by_text[one.text]) if one.text in by_text else one for one in found]
+
+
+def _plain(nets: Iterable[str]) -> list[Kept]:
+    """Give what would be kept of a specification that was written from nets alone."""
+    head = [Kept("", f"@{key}", value) for key, value in set_attributes("4.0").items()]
+    places = [Kept("specification", "#net", name) for name in nets]
+    return [*head, Kept("specification", "metaData", "<metaData/>"), *places]
 
 
 def _is_net(child: Element, prefix: str) -> bool:
@@ -128,12 +154,13 @@ class _Net:
         self._nets = nets
         self._name = element.attributes.get("id", "")
         self._kept: list[Kept] = []
-        self._subnets: list[tuple[str, str]] = []
         self._tasks: dict[str, Task] = {}
         self._conditions: dict[str, Condition] = {}
         self._flows: list[Flow] = []
+        self._nameless = False
+        """A flow to nowhere may be one to a node that has no id of its own."""
 
-    def read(self) -> Net | None:
+    def read(self, *, root: bool, typed: bool) -> Net | None:
         before = len(self._problems)
         element, prefix = self._element, self._prefix
         controls = self._children(element, "processControlElements")
@@ -145,9 +172,10 @@ class _Net:
             return None
         known = {"name", "processControlElements", "extendedAttributes"}
         self._kept += [Kept("", "#element", "rootNet")] if element.name == f"{prefix}rootNet" else []
-        self._kept += keep_rest(element, "", {"id"}, known, prefix=prefix, order=OF_NET)
-        values = self._extended(element, "", OF_NETS)
-        label = values.get("label", self._label(element, ""))
+        said = {key: value for key, value in element.attributes.items() if key != "id"}
+        usual = set(said) if said == net_attributes(root=root, typed=typed) else set()
+        self._kept += keep_rest(element, "", {"id", *usual}, known, prefix=prefix, order=OF_NET)
+        name = self._label(element, "")
         control = controls[0]
         if control.attributes:
             self._kept.append(Kept("", "#control", compact(Element(control.name, control.attributes))))
@@ -157,29 +185,19 @@ class _Net:
         ends = self._nodes(control)
         if ends is None or len(self._problems) > before:
             return None
-        rules = self._rules(values)
+        values = self._extended(element, "", OF_NETS)
         net = Net(
             self._name,
             *ends,
             self._tasks,
             self._conditions,
-            tuple(self._flows),
-            rules,
-            tuple(self._kept),
+            in_listed_order(self._flows, values.get("flows", ())),
+            values.get("rules", ()),
+            (*self._kept, *values.get("kept", ())),
             (),
-            label,
+            values.get("label", name),
         )
-        return finished(net, self._subnets)
-
-    def _rules(self, values: dict[str, Any]) -> tuple[Rule, ...]:
-        reader = Reader()
-        rules = read_rules(reader, values, "", {*self._tasks, *self._conditions})
-        if not reader.problems:
-            return rules
-        # Rules that cannot be read, perhaps of a newer version, are not ours to drop.
-        raw = extended({"rules": values["rules"]}, None, self._prefix)
-        self._kept += [Kept("", "extendedAttributes", compact(one)) for one in raw]
-        return ()
+        return finished(net, self._nets, values.get("notes", ()))
 
     def _children(self, element: Element, name: str) -> list[Element]:
         return [one for one in element.elements if one.name == f"{self._prefix}{name}"]
@@ -195,8 +213,9 @@ class _Net:
         self._kept.append(Kept(at, "name", compact(names[0])))
         return names[0].text or None
 
-    def _extended(self, element: Element, at: str, known: Iterable[str]) -> dict[str, Any]:
-        found, rest = read_extended(self._children(element, "extendedAttributes"), known)
+    def _extended(self, element: Element, at: str, known: Collection[str]) -> dict[str, Any]:
+        nodes = {*self._tasks, *self._conditions}
+        found, rest = read_extended(self._children(element, "extendedAttributes"), known, nodes)
         if rest is not None:
             self._kept.append(Kept(at, "extendedAttributes", compact(rest)))
         return found
@@ -214,6 +233,7 @@ class _Net:
                 name = one.attributes.get("id", "")
                 if not name.strip() or name in nodes:
                     self._problems.add(one, f"A {kind} needs an id of its own, and has {name!r}.")
+                    self._nameless = True
                 nodes[name] = one
         for name, one in nodes.items():
             self._node(name, one, nodes)
@@ -245,8 +265,6 @@ class _Net:
             if found and found[0] != Element(found[0].name, {"code": gates[key]}):
                 self._kept.append(Kept(name, key, compact(found[0])))
         parts = self._children(element, "decomposesTo")
-        inner = [one.attributes.get("id", "") for one in parts]
-        self._subnets += [(name, one) for one in inner if one in self._nets]
         label = self._label(element, name)
         if label is None and parts:
             label = name
@@ -259,7 +277,8 @@ class _Net:
         predicates = self._children(element, "predicate")
         if target not in nodes or len(predicates) > 1:
             what = "has several predicates" if target in nodes else f"leads to {target!r}, which there is not"
-            self._problems.add(element, f"The flow out of {source!r} {what}.")
+            if target in nodes or not target or not self._nameless:
+                self._problems.add(element, f"The flow out of {source!r} {what}.")
             return
         at = flow_key(source, target)
         known = {"nextElementRef", "predicate", "isDefaultFlow", "extendedAttributes"}
@@ -272,9 +291,10 @@ class _Net:
         predicate: str | None = None
         order: int | None = None
         for one in predicates:
-            self._kept.append(Kept(at, "predicate", compact(one)))
-            predicate = told(one.text) if chooses else None
+            predicate = told(one.text, self._name) if chooses else None
             order = _whole(one.attributes.get("ordering")) if chooses else None
+            if predicate is None or one != self._usual(one.name, predicate, order):
+                self._kept.append(Kept(at, "predicate", compact(one)))
         for one in self._children(element, "predicateOrdering"):
             order = _whole(one.text) if chooses and order is None else order
         defaults = self._children(element, "isDefaultFlow")
@@ -291,13 +311,17 @@ class _Net:
             )
         )
 
+    def _usual(self, name: str, predicate: str, order: int | None) -> Element | None:
+        """Give a predicate as it would be written anyway."""
+        xpath = to_xpath(parse(predicate), self._name)
+        ordering = {} if order is None else {"ordering": str(order)}
+        return None if xpath is None else Element(name, ordering, (xpath,))
 
-def told(xpath: str) -> str | None:
-    """Give XPath in our language, if it is within it."""
-    try:
-        return write(from_xpath(xpath))
-    except BeyondError:
-        return None
+
+def in_listed_order(flows: Iterable[Flow], listed: Iterable[tuple[str, str]]) -> tuple[Flow, ...]:
+    """Put flows into an order that was written down; what is not in it comes last."""
+    ranks = {pair: at for at, pair in enumerate(listed)}
+    return tuple(sorted(flows, key=lambda one: ranks.get((one.source, one.target), len(ranks))))
 
 
 def _whole(text: str | None) -> int | None:
@@ -331,29 +355,3 @@ def read_task_values(name: str, label: str | None, gates: dict[str, str], values
         values.get("limit"),
         values.get("each"),
     )
-
-
-def finished(net: Net, subnets: Iterable[tuple[str, str]]) -> Net:
-    """Add the notes to a net that was read: what was kept, what it means, and what is not as it has to be."""
-    notes = noted(net.kept, list(subnets))
-    flows = {flow_key(flow.source, flow.target): flow for flow in net.flows}
-    for one in net.kept:
-        flow = flows.get(one.at)
-        if one.name != "predicate" or flow is None or flow.predicate is not None:
-            continue
-        task = net.tasks.get(flow.source)
-        why = "nothing is chosen there" if task is None or task.split == "and" else _why(one.text)
-        notes.append(f"Kept as text, and not evaluated: the predicate of {one.at!r}, {one.text}; {why}.")
-    notes += remarks(net)
-    notes += [f"Not as it has to be: {problem}" for problem in structure_problems(net)]
-    return replace(net, notes=tuple(notes))
-
-
-def _why(text: str) -> str:
-    for one in nodes_of(text):
-        if isinstance(one, Element):
-            try:
-                from_xpath(one.text)
-            except BeyondError as error:
-                return str(error)
-    return "it is empty"

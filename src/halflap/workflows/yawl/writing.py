@@ -4,44 +4,56 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.workflows.form import write_rule
+from halflap.workflows.form import write_kept
 from halflap.workflows.predicates import parse, to_xpath
+from halflap.workflows.rule_form import write_rule
 from halflap.workflows.yawl.extended import extended
-from halflap.workflows.yawl.keeping import OF_FLOW, OF_NET, OF_TASK, Store, flow_key, in_order
-from halflap.workflows.yawl.reading import told
+from halflap.workflows.yawl.keeping import (
+    OF_FLOW,
+    OF_NET,
+    OF_TASK,
+    Store,
+    flow_key,
+    in_order,
+    net_attributes,
+    noted,
+    parted,
+    set_attributes,
+)
+from halflap.workflows.yawl.noting import notes_of, told, unlike
 from halflap.workflows.yawl.xml import Document, Element
 
 if TYPE_CHECKING:
-    from halflap.workflows.net import Flow, Net, Task
+    from collections.abc import Iterable, Sequence
+
+    from halflap.workflows.net import Flow, Kept, Net, Task
     from halflap.workflows.specification import Specification
     from halflap.workflows.yawl.xml import Node
 
-__all__ = ["label_of", "spaced", "task_values", "write_set"]
+__all__ = ["along_with", "label_of", "listed_order", "places_of", "spaced", "task_values", "write_set"]
 
-_SPACE = "http://www.yawlfoundation.org/yawlschema"
-_TYPES = "http://www.w3.org/2001/XMLSchema-instance"
-_HEAD = {
-    "xmlns": _SPACE,
-    "xmlns:xsi": _TYPES,
-    "version": "4.0",
-    "xsi:schemaLocation": f"{_SPACE} {_SPACE}/YAWL_Schema4.0.xsd",
-}
+_MARKS = {"#comment", "#text"}
 
 
 def write_set(specification: Specification) -> Document:
     """Write a specification as a `specificationSet`."""
-    store = Store(specification.kept)
-    attributes = store.attributes("") or _HEAD
+    back, along = parted(
+        specification.kept, {"", "specification"}, {*_MARKS, "#before", "#after", "#prefix", "#net"}
+    )
+    store = Store(back)
+    version = specification.version
+    attributes = store.attributes("") or set_attributes(version or "4.0")
+    attributes |= {} if version is None else {"version": version}
     prefix = store.text("", "#prefix") or ""
     nets = {
-        name: _Writer(net, prefix, root=name == specification.root, typed="xmlns:xsi" in attributes).net()
+        name: _Writer(net, prefix, specification, typed="xmlns:xsi" in attributes).net()
         for name, net in specification.nets.items()
     }
     inner: list[Node] = []
     for one in store.at("specification"):
         if one.name == "#net" and one.text in nets:
             inner.append(nets.pop(one.text))
-        elif not one.name.startswith("@"):
+        elif not one.name.startswith("@") and one.name != "extendedAttributes":
             inner += Store([one]).nodes(one.at)
     if not any(isinstance(one, Element) and one.name == f"{prefix}metaData" for one in inner):
         at = sum(
@@ -50,9 +62,14 @@ def write_set(specification: Specification) -> Document:
         )
         inner.insert(at, Element(f"{prefix}metaData"))
     inner += nets.values()
+    # Where nothing is kept, that it is the usual version has to be said.
+    usual = all(one.name == "extendedAttributes" for one in back)
+    said: dict[str, Any] = {"version": version} if version == "4.0" and usual else {}
+    said |= along_with(along, unlike(specification.notes, noted(specification.kept)))
+    inner += extended(said, store.foreign("specification"), prefix)
     own = Element(
         f"{prefix}specification",
-        {"uri": specification.id, **store.attributes("specification")},
+        {"uri": specification.id} | store.attributes("specification") | {"uri": specification.id},
         tuple(inner),
     )
     others = [one for one in store.nodes("") if not isinstance(one, Element)]
@@ -61,11 +78,34 @@ def write_set(specification: Specification) -> Document:
     return Document(root, store.markup("#before"), store.markup("#after"))
 
 
+def along_with(kept: Sequence[Kept], notes: Sequence[str]) -> dict[str, Any]:
+    """Give what is carried along in extended attributes: what has no place in the XML, and notes that do not follow from it."""
+    return {
+        **({"kept": [write_kept(one) for one in kept]} if kept else {}),
+        **({"notes": list(notes)} if notes else {}),
+    }
+
+
+def listed_order(net: Net, written: Iterable[Flow]) -> dict[str, Any]:
+    """Give the order of flows, where they would be read in another: as they are written, by their sources."""
+    others = [name for name in net.conditions if name not in {net.input, net.output}]
+    ranks = {name: at for at, name in enumerate((net.input, *net.tasks, *others, net.output))}
+    if list(net.flows) == sorted(written, key=lambda flow: ranks[flow.source]):
+        return {}
+    return {"flows": [[one.source, one.target] for one in net.flows]}
+
+
+def places_of(net: Net) -> set[str]:
+    """Give the places of a net where something can be kept."""
+    flows = {flow_key(flow.source, flow.target) for flow in net.flows}
+    return {"", *net.tasks, *net.conditions} | flows
+
+
 def label_of(label: str | None, kept: Element | None, name: str) -> list[Node]:
     """Write a label as a name; as it was written, if it still says the same."""
     if kept is not None and (kept.text or None) == label:
         return [kept]
-    return [] if label is None else [Element(name, {}, (label,))]
+    return [] if label is None else [Element(name, {}, (label.strip(),))]
 
 
 def spaced(label: str | None) -> dict[str, Any]:
@@ -94,12 +134,14 @@ def task_values(task: Task, *, silent: bool) -> dict[str, Any]:
 class _Writer:
     """Writes one net."""
 
-    def __init__(self, net: Net, prefix: str, *, root: bool, typed: bool) -> None:
+    def __init__(self, net: Net, prefix: str, specification: Specification, *, typed: bool) -> None:
         self._net = net
         self._typed = typed
         self._prefix = prefix
-        self._root = root
-        self._store = Store(net.kept)
+        self._root = net.id == specification.root
+        self._nets = specification.nets
+        back, self._along = parted(net.kept, places_of(net), {*_MARKS, "#element", "#control"})
+        self._store = Store(back)
         self._out = net.outgoing()
 
     def _named(self, name: str) -> str:
@@ -107,21 +149,32 @@ class _Writer:
 
     def net(self) -> Element:
         net, store = self._net, self._store
-        attributes = {"id": net.id, **store.attributes("")}
-        beta = store.text("", "#element") == "rootNet"
-        if not beta and len(attributes) == 1:
-            attributes |= {"isRootNet": "true"} if self._root else {}
-            attributes |= {} if self._typed else {"xmlns:xsi": _TYPES}
-            attributes["xsi:type"] = "NetFactsType"
+        beta = store.text("", "#element") == "rootNet" and self._root
+        control = self._control()
         rules = {"rules": [write_rule(rule) for rule in net.rules]} if net.rules else {}
+        more = listed_order(net, net.flows)
+        more |= along_with(self._along, unlike(net.notes, notes_of(net, self._nets)))
         nodes: list[Node] = [
             *store.nodes("", {"name", "extendedAttributes", *_inside(store)}),
             *label_of(net.label, store.element("", "name"), self._named("name")),
-            self._control(),
-            *extended(spaced(net.label) | rules, store.foreign(""), self._prefix),
+            control,
+            *extended(spaced(net.label) | rules | more, store.foreign(""), self._prefix),
         ]
         name = "rootNet" if beta else "decomposition"
-        return Element(self._named(name), attributes, in_order(nodes, OF_NET, self._prefix))
+        return Element(self._named(name), self._attributes(beta=beta), in_order(nodes, OF_NET, self._prefix))
+
+    def _attributes(self, *, beta: bool) -> dict[str, str]:
+        own = {"id": self._net.id}
+        said = self._store.attributes("")
+        if beta:
+            return own | said | own
+        if not said:
+            return own | net_attributes(root=self._root, typed=self._typed)
+        if self._root and len(self._nets) > 1 and said.get("isRootNet") not in {"true", "1"}:
+            said["isRootNet"] = "true"
+        elif not self._root and said.get("isRootNet") in {"true", "1"}:
+            del said["isRootNet"]
+        return own | said | own
 
     def _control(self) -> Element:
         net = self._net
@@ -149,7 +202,7 @@ class _Writer:
             *(self._flow(flow) for flow in self._out[name]),
             *extended(spaced(label), store.foreign(name), self._prefix),
         ]
-        attributes = {"id": name, **store.attributes(name)}
+        attributes = {"id": name} | store.attributes(name) | {"id": name}
         return Element(self._named(kind), attributes, in_order(nodes, OF_TASK, self._prefix))
 
     def _task(self, task: Task) -> Element:
@@ -164,7 +217,7 @@ class _Writer:
             *gates,
             *extended(values, store.foreign(task.id), self._prefix),
         ]
-        attributes = {"id": task.id, **store.attributes(task.id)}
+        attributes = {"id": task.id} | store.attributes(task.id) | {"id": task.id}
         return Element(self._named("task"), attributes, in_order(nodes, OF_TASK, self._prefix))
 
     def _gate(self, task: str, key: str, code: str) -> Element:
@@ -201,14 +254,14 @@ class _Writer:
         ordered = self._store.element(at, "predicateOrdering")
         task = self._net.tasks.get(flow.source)
         chooses = task is not None and task.split != "and"
-        if kept is not None and (not chooses or told(kept.text) == flow.predicate):
+        if kept is not None and (not chooses or told(kept.text, self._net.id) == flow.predicate):
             found: Element | None = kept
         elif flow.predicate is None:
             found = None
         else:
             xpath = to_xpath(parse(flow.predicate), self._net.id)
             found = None if xpath is None else Element(self._named("predicate"), {}, (xpath,))
-        if flow.predicate is not None and (found is None or told(found.text) != flow.predicate):
+        if flow.predicate is not None and (found is None or told(found.text, self._net.id) != flow.predicate):
             values["predicate"] = flow.predicate
         if flow.order is None and chooses and found is not None:
             rest = {key: value for key, value in found.attributes.items() if key != "ordering"}

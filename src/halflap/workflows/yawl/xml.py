@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from xml.parsers import expat
 
 from halflap.errors import WorkflowError
+from halflap.workflows.source import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -159,20 +160,13 @@ def read_xml(source: str | bytes) -> Document:
 
 
 def _utf8(source: str | bytes) -> bytes:
-    """Bytes may be in the encoding that they name, as long as Python has it."""
+    """Bytes may be in an encoding that they name, of the few that are read."""
     if isinstance(source, str):
         return source.encode("utf-8", "surrogatepass")
-    encoding = "utf-8"
-    if source.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    elif named := re.match(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([\w.\-]+)[\"']", source):
-        encoding = named[1].decode()
     try:
-        return source.decode(encoding).removeprefix("\ufeff").encode()
-    except (LookupError, UnicodeError):
-        raise WorkflowError(
-            [("line 1", f"It cannot be read as {encoding}. Save it as UTF-8.")], "This is no XML."
-        ) from None
+        return decoded(source).encode()
+    except WorkflowError as error:
+        raise WorkflowError([("line 1", error.problems[0].message)], "This is no XML.") from None
 
 
 def nodes_of(text: str) -> tuple[Node, ...]:
