@@ -10,6 +10,7 @@ from halflap.errors import WorkflowError
 from halflap.workflows.footprint import Unknown
 from halflap.workflows.order import first_order
 from halflap.workflows.pieces.facts import Facts
+from halflap.workflows.pieces.racing import raced
 from halflap.workflows.study import Study
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Constraints:
 
     def facts(self, net: Net) -> Facts:
         """Give what is known of a workflow under these constraints."""
-        return Facts(net, self.fixed, self.ordered)
+        return Facts(net, self.fixed, (*self.ordered, *raced(net)))
 
 
 def read_constraints(value: Any, net: Net, problems: list[tuple[str, str]]) -> Constraints:

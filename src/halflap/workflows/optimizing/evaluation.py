@@ -13,6 +13,7 @@ from halflap.workflows.maintainability import maintainability, measures
 from halflap.workflows.order import first_order, order_by_blocks
 from halflap.workflows.patterns import pattern_scores
 from halflap.workflows.performance import performance, performance_by_pieces
+from halflap.workflows.pieces.facts import Facts
 from halflap.workflows.pieces.piece import block_of
 from halflap.workflows.pieces.putting import net_of
 from halflap.workflows.rules import verdict_by_pieces, verdict_by_states
@@ -91,7 +92,8 @@ class Evaluator:
         bound: Bound | None = None,
     ) -> None:
         self.ground = ground
-        self.facts = ground.facts
+        self.facts = Facts(ground.facts.net)
+        """As a score sees it: what is asked to stay is no reason to think better of how fast it is."""
         self.target: Target = target
         self.patterns = tuple(patterns)
         self.bound = bound
@@ -100,7 +102,7 @@ class Evaluator:
         self.out_of_time = False
         self.cut_short = False
         """Whether the search ended before everything was gone on from that may be."""
-        self.original = self.facts.net
+        self.original = ground.facts.net
         self.study = Study(self.original, bound)
         self.footprint = footprint(self.study)
         self.order = first_order(self.study) if target != "behavioral" else None
