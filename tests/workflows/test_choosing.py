@@ -103,6 +103,13 @@ def test_the_front_is_all_that_may_be_taken_and_is_not_dominated(
     assert said == (found.after not in found.front)
 
 
+def test_the_front_holds_nothing_that_is_beyond_a_constraint_where_it_can_be_kept() -> None:
+    beside = block_net(("and", [("task", "a"), ("task", "b"), ("task", "c")]))
+    tasks = {name: replace(one, reads=frozenset(), writes=frozenset()) for name, one in beside.tasks.items()}
+    found = optimize(replace(beside, tasks=tasks), "performance", {"max_parallel": 1}, engine="beam")
+    assert [(front.times.width, front.times.makespan) for front in found.front] == [(1, 3)]
+
+
 def test_what_has_the_better_score_though_another_is_smaller_is_taken_with_a_note() -> None:
     # Without the silent task there would be less, but what there is would hang together more closely.
     small = read_net(
@@ -194,7 +201,7 @@ def test_gains_add_up_to_the_difference_of_the_metrics(one: Net, target: Target)
 
 def test_metrics_are_those_of_a_score_whatever_is_to_stay() -> None:
     one = line(task("a", 2), task("b", 3), task("c", 4, "a"))
-    found = optimize(one, "performance", {"fixed": ["a"], "keep_order": [["a", "b"]]}, engine="beam")
+    found = optimize(one, "performance", {"fixed": ["b"], "keep_order": [["a", "b"]]}, engine="beam")
     told, scored = found.before, score(one)
     assert told.total == pytest.approx(scored.total)
     assert told.times.critical_path == 6

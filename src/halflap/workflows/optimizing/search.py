@@ -22,8 +22,8 @@ __all__ = ["NEW_OF_EACH", "Move", "Path", "beam_search", "budget", "path_to"]
 _KEEP_ALL = 500
 _FOR_EACH = 500
 """How many workflows may be looked at for each that is gone on from at a level."""
-_WORK = 16_000
-_FEWEST, _MOST = 150, 1_200
+_WORK = 13_000
+_FEWEST, _MOST = 120, 1_200
 NEW_OF_EACH = 8
 """At least so many new ones are hoped for of each that is gone on from; who brings fewer costs more than it brings."""
 
