@@ -217,7 +217,7 @@ class TestKeepOrder:
         assert "the other way round: of the two, 'a' comes first" in problem.message
 
     def test_it_goes_by_tasks_and_not_by_what_they_are_called(self) -> None:
-        same = {"label": "look", "duration": 3}
+        same: dict[str, Any] = {"label": "look", "duration": 3}
         one = line(task("a", 2), task("b", writes="", **same), task("c", 4), task("d", writes="", **same))
         found = optimize(one, "performance", {"keep_order": [["c", "d"]]}, engine="beam")
         assert not found.notes
