@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "choose"]
 
 _MODES: Mapping[Target, Mode] = {"behavioral": "strict", "balanced": "balanced", "performance": "lenient"}
-_WORK, _FEWEST, _MOST = 300, 3, 150
+_WORK, _FEWEST, _MOST = 200, 2, 150
 """How many are looked at closely where times were estimated: the larger they are, the fewer."""
 _MOST_DOUBTED = 5
 """How many verdicts may fail before no other is asked for: each may go through as many states as the bound allows."""
