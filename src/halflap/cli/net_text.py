@@ -185,9 +185,9 @@ def optimized_lines(told: Mapping[str, Any]) -> Iterator[str]:
     same = {True: "the same traces", False: "other traces", None: "traces that could not be compared"}
     shared = "" if agree is None else f", {agree:.3f} of the footprint agrees"
     yield f"It has {same[verdict['behavioral_equivalence']]}{shared}."
-    others = len(told["pareto_front"]) - 1
-    if others > 0:
-        yield f"{others} more {'is' if others == 1 else 'are'} better in something; --json has them."
+    others = sum(not one["chosen"] for one in told["pareto_front"])
+    if others:
+        yield f"{others} more {'is' if others == 1 else 'are'} better in time, cost or size; --json has them."
     yield f"Looked for by {told['engine']}, seed {told['seed']}, {told['evaluations']} measured."
     yield from (f"Note: {shown(one, 2_000)}" for one in told["notes"])
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.errors import WorkflowError
+from halflap.workflows.footprint import Unknown
+from halflap.workflows.order import first_order
 from halflap.workflows.pieces.facts import Facts
+from halflap.workflows.pieces.racing import raced
+from halflap.workflows.study import Study
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Net
 
-__all__ = ["CONSTRAINTS", "Constraints", "read_constraints"]
+__all__ = ["CONSTRAINTS", "Constraints", "orderless", "read_constraints"]
 
 CONSTRAINTS = ("max_cost", "max_parallel", "keep_order", "fixed")
 _PAIR = 2
@@ -34,7 +39,7 @@ class Constraints:
 
     def facts(self, net: Net) -> Facts:
         """Give what is known of a workflow under these constraints."""
-        return Facts(net, self.fixed, self.ordered)
+        return Facts(net, self.fixed, (*self.ordered, *raced(net)))
 
 
 def read_constraints(value: Any, net: Net, problems: list[tuple[str, str]]) -> Constraints:
@@ -88,15 +93,48 @@ def _ordered(value: Any, net: Net, problems: list[tuple[str, str]]) -> tuple[tup
         )
         return ()
     found = []
+    can = None if not value else _orders(net)
     for at, pair in enumerate(value):
         path = f"constraints.keep_order[{at}]"
         if not isinstance(pair, list | tuple) or len(pair) != _PAIR:
             problems.append((path, "It has to be a pair of tasks, as [first, then]."))
             continue
         tasks = _tasks(pair, path, net, problems)
-        if len(tasks) == _PAIR:
-            found.append((tasks[0], tasks[1]))
+        if len(tasks) < _PAIR:
+            continue
+        first, then = tasks
+        if first == then:
+            problems.append((path, f"It names '{first}' twice. Name two tasks, as [first, then]."))
+            continue
+        if can is not None and (then, first) in can and (first, then) not in can:
+            problems.append(
+                (
+                    path,
+                    f"The workflow does it the other way round: of the two, '{then}' comes first. Turn the pair, or leave it out.",
+                )
+            )
+            continue
+        found.append((first, then))
     return tuple(found)
+
+
+def _orders(net: Net) -> set[tuple[str, str]] | None:
+    """Give the pairs of tasks of which the first can come before the first time of the second; None where that is not known."""
+    tasks = {name: replace(task, label=name) for name, task in net.tasks.items()}
+    try:
+        found = first_order(Study(replace(net, tasks=tasks)))
+    except WorkflowError:
+        # An or-gate that forms no block: the workflow is refused for that, with all that is wrong with it.
+        return None
+    return None if isinstance(found, Unknown) else set(found.pairs())
+
+
+def orderless(net: Net, ordered: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """Give the pairs that the workflow has no order for: they come either way round, or never both."""
+    can = _orders(net) if ordered else None
+    if can is None:
+        return []
+    return [(first, then) for first, then in ordered if ((first, then) in can) == ((then, first) in can)]
 
 
 def _tasks(value: Any, path: str, net: Net, problems: list[tuple[str, str]]) -> tuple[str, ...]:

@@ -9,12 +9,13 @@ from halflap.workflows.footprint import Unknown
 from halflap.workflows.order import first_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from halflap.workflows.net import Net
+    from halflap.workflows.order import Order
     from halflap.workflows.study import Study
 
-__all__ = ["Data", "depend", "dependents", "reversals"]
+__all__ = ["Data", "data_by_label", "depend", "dependents", "reversals", "reversed_pairs"]
 
 
 class Data(Protocol):
@@ -70,16 +71,21 @@ class _OfLabel:
 
 
 def reversals(old: Study, new: Study) -> tuple[tuple[str, str], ...] | Unknown:
-    """Give the pairs of dependent activities, of which the first always came first and now the second can.
+    """Give the pairs of dependent activities, of which the first always came first and now the second can."""
+    before, after = first_order(old), first_order(new)
+    if isinstance(before, Unknown):
+        return before
+    return after if isinstance(after, Unknown) else reversed_pairs(data_by_label(old.net), before, after)
+
+
+def reversed_pairs(
+    data: Mapping[str, Data], before: Order, after: Order, *, most: int | None = None
+) -> tuple[tuple[str, str], ...]:
+    """Give those pairs from the orders, or as many as are asked for.
 
     What comes first is by the first time in a case. What a task reads and writes is taken from the old workflow: the new
     one could say anything.
     """
-    before, after = first_order(old), first_order(new)
-    if isinstance(before, Unknown):
-        return before
-    if isinstance(after, Unknown):
-        return after
     now = list(after.before)
     if before.activities != after.activities:
         place = {activity: at for at, activity in enumerate(before.activities)}
@@ -87,8 +93,7 @@ def reversals(old: Study, new: Study) -> tuple[tuple[str, str], ...] | Unknown:
         for one, other in after.pairs():
             if one in place and other in place:
                 now[place[one]] |= 1 << place[other]
-    data = _by_label(old.net)
-    found = []
+    found: list[tuple[str, str]] = []
     for at, one in enumerate(before.activities):
         # Those that this one could not come before, and now can.
         news = now[at] & ~before.before[at]
@@ -98,10 +103,13 @@ def reversals(old: Study, new: Study) -> tuple[tuple[str, str], ...] | Unknown:
             first = lowest.bit_length() - 1
             if before.before[first] >> at & 1 and depend(data[one], data[before.activities[first]]):
                 found.append((before.activities[first], one))
+                if len(found) == most:
+                    return tuple(found)
     return tuple(sorted(found))
 
 
-def _by_label(net: Net) -> dict[str, _OfLabel]:
+def data_by_label(net: Net) -> dict[str, Data]:
+    """Give what all tasks of each label read and write."""
     found: dict[str, _OfLabel] = {}
     for task in net.tasks.values():
         if task.label is None:
@@ -109,4 +117,4 @@ def _by_label(net: Net) -> dict[str, _OfLabel]:
         data = found.setdefault(task.label, _OfLabel())
         data.reads = None if data.reads is None or task.reads is None else data.reads | task.reads
         data.writes = None if data.writes is None or task.writes is None else data.writes | task.writes
-    return found
+    return dict(found)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from halflap.errors import WorkflowError
-from halflap.workflows.constraints import read_constraints
+from halflap.workflows.constraints import orderless, read_constraints
 from halflap.workflows.form import write_net
 from halflap.workflows.optimizing import genetic
+from halflap.workflows.optimizing.choosing import choose
 from halflap.workflows.optimizing.evaluation import Evaluator, Target
-from halflap.workflows.optimizing.search import beam_search, best_of, path_to
+from halflap.workflows.optimizing.search import beam_search, path_to
 from halflap.workflows.pieces.taking import layout_of
 from halflap.workflows.score import read_patterns
 from halflap.workflows.soundness import soundness
 from halflap.workflows.study import Study
 from halflap.workflows.transforming.ground import Ground
-from halflap.workflows.validate import validate_footprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,16 +26,12 @@ if TYPE_CHECKING:
     from halflap.workflows.optimizing.evaluation import Evaluation
     from halflap.workflows.optimizing.search import Move
     from halflap.workflows.pieces.piece import Layout
-    from halflap.workflows.validation import Mode, Validation
+    from halflap.workflows.validation import Validation
 
 __all__ = ["TARGETS", "Engine", "Optimized", "optimize"]
 
 Engine = Literal["gepa", "beam"]
 TARGETS: tuple[Target, ...] = get_args(Target)
-_MODES: Mapping[Target, Mode] = {"behavioral": "strict", "balanced": "balanced", "performance": "lenient"}
-_MOST_TRIED = 5
-_CLOSE = 1e-9
-_MOST_FRONT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +126,10 @@ def optimize(
     layout = layout_of(net)
     ground = Ground(wanted.facts(net), wanted)
     evaluator = Evaluator(ground, layout, aim, patterns, bound)
-    notes: list[str] = []
+    notes = [
+        f"'keep_order' of '{first}' and '{then}' keeps nothing: the workflow has no order for them."
+        for first, then in orderless(net, wanted.ordered)
+    ]
     came: dict[Layout, Move] = {}
     if ground.facts.untouchable is not None:
         notes.append(f"Nothing was changed. {ground.facts.untouchable}")
@@ -138,6 +138,10 @@ def optimize(
     if evaluator.out_of_time and bound is not None:
         notes.append(
             f"The search was ended after {bound.seconds:g} s; with more time another workflow may be found."
+        )
+    elif evaluator.cut_short:
+        notes.append(
+            f"The search was ended after {evaluator.evaluations} workflows, before all sequences of changes were tried; there may be a better one."
         )
     found = _finished(evaluator, came, used, seed, notes)
     left = [f"'{task}'" for task in dead if task in found.net.tasks]
@@ -179,17 +183,15 @@ def _finished(
 ) -> Optimized:
     start = evaluator.start
     assert start is not None
-    best, verdict = _taken(evaluator, start)
+    choice = choose(evaluator)
+    best = choice.best
     path = path_to(came, start.layout, best.layout)
+    measured = [start, *(evaluator.evaluate(move.target) for move in path)]
+    # What is told of each is by the measure that the result is told by, so that gains add up.
+    precise = [evaluator.precisely(one) for one in measured]
     changes = tuple(
-        Change(
-            move.transformation.name,
-            move.what,
-            move.transformation.keeps_traces,
-            evaluator.evaluate(move.source),
-            evaluator.evaluate(move.target),
-        )
-        for move in path
+        Change(move.transformation.name, move.what, move.transformation.keeps_traces, one, other)
+        for move, (one, other) in zip(path, pairwise(precise), strict=True)
     )
     unmet = [
         f"'{name}' is not met: there is {by:g} too much, and no change was found that mends it."
@@ -203,46 +205,9 @@ def _finished(
         seed,
         evaluator.evaluations,
         changes,
-        evaluator.precisely(start),
+        precise[0],
         best,
-        tuple(_front(evaluator, best)),
-        verdict,
-        (*notes, *unmet),
+        choice.front,
+        choice.verdict,
+        (*notes, *choice.notes, *unmet),
     )
-
-
-def _taken(evaluator: Evaluator, start: Evaluation) -> tuple[Evaluation, Validation]:
-    """Take the best that stands when it is looked at closely and without regard to how it was made; else what there was."""
-    mode = _MODES[evaluator.target]
-    before = evaluator.precisely(start)
-    for found in best_of(evaluator)[:_MOST_TRIED]:
-        if found.rank >= start.rank:
-            break
-        one = evaluator.precisely(found)
-        slower = (one.times.makespan or 0) > (before.times.makespan or 0) + _CLOSE
-        if before.times.makespan is not None and slower and not one.excess < before.excess:
-            continue
-        if evaluator.target != "behavioral" and not evaluator.keeps_order(one.net):
-            continue
-        verdict = validate_footprint(evaluator.original, one.net, mode, evaluator.bound)
-        if evaluator.target == "performance" or verdict.passed:
-            return one, verdict
-    return before, validate_footprint(evaluator.original, evaluator.original, mode, evaluator.bound)
-
-
-def _front(evaluator: Evaluator, best: Evaluation) -> list[Evaluation]:
-    """Give the Pareto front over time, cost and size, the best by rank first; the result is always in it."""
-
-    def vector(one: Evaluation) -> tuple[float, ...]:
-        return (*one.excess, round(one.times.makespan or 0.0, 9), round(one.times.cost or 0.0, 9), one.size)
-
-    found: dict[tuple[float, ...], Evaluation] = {vector(best): best}
-    for one in best_of(evaluator):
-        found.setdefault(vector(one), one)
-    kept = [
-        one
-        for mine, one in found.items()
-        if one is best
-        or not any(yours != mine and all(a <= b for a, b in zip(yours, mine, strict=True)) for yours in found)
-    ]
-    return sorted(kept, key=lambda one: (one is not best, one.rank))[:_MOST_FRONT]

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.workflows.agreement import agreement
-from halflap.workflows.dependence import reversals
+from halflap.workflows.dependence import data_by_label, reversed_pairs
 from halflap.workflows.footprint import Unknown, footprint, footprint_by_blocks
 from halflap.workflows.maintainability import maintainability, measures
+from halflap.workflows.order import first_order, order_by_blocks
 from halflap.workflows.patterns import pattern_scores
 from halflap.workflows.performance import performance, performance_by_pieces
+from halflap.workflows.pieces.facts import Facts
 from halflap.workflows.pieces.piece import block_of
 from halflap.workflows.pieces.putting import net_of
 from halflap.workflows.rules import verdict_by_pieces, verdict_by_states
@@ -22,7 +24,7 @@ from halflap.workflows.timing.makespan import Timing
 from halflap.workflows.transform import TRANSFORMATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.workflows.net import Bound, Net
     from halflap.workflows.patterns import Pattern
@@ -50,8 +52,11 @@ class Evaluation:
     times: Performance
     size: int
     """Tasks, conditions and flows together."""
+    dimensions: Mapping[str, float | None]
     total: float
     """The total score."""
+    merit: float
+    """The same, if how fast it is were counted by the critical path of the original: by its own, who does less looks slower."""
     patterns: tuple[float, ...]
     agreement: float | None
     """With the footprint of the original, where it was looked at."""
@@ -87,17 +92,23 @@ class Evaluator:
         bound: Bound | None = None,
     ) -> None:
         self.ground = ground
-        self.facts = ground.facts
+        self.facts = Facts(ground.facts.net)
+        """As a score sees it: what is asked to stay is no reason to think better of how fast it is."""
         self.target: Target = target
         self.patterns = tuple(patterns)
         self.bound = bound
         seconds = None if bound is None else bound.seconds
         self._until = None if seconds is None else time.monotonic() + seconds
         self.out_of_time = False
-        self.original = self.facts.net
+        self.cut_short = False
+        """Whether the search ended before everything was gone on from that may be."""
+        self.original = ground.facts.net
         self.study = Study(self.original, bound)
         self.footprint = footprint(self.study)
+        self.order = first_order(self.study) if target != "behavioral" else None
+        self.data = data_by_label(self.original)
         self.found: dict[Layout, Evaluation] = {}
+        self._precise: dict[Layout, Evaluation] = {}
         self.timing = Timing(self.facts)
         """For those that are looked at closely; of the others there are too many."""
         self._broken: frozenset[int] = frozenset()
@@ -109,7 +120,10 @@ class Evaluator:
         """Tell whether enough were looked at, or the time is up; the latter is remembered, since the answer then depends on it."""
         if self._until is not None and time.monotonic() > self._until:
             self.out_of_time = True
-        return self.out_of_time or len(self.found) >= most
+        if self.out_of_time or len(self.found) >= most:
+            self.cut_short = True
+            return True
+        return False
 
     @property
     def evaluations(self) -> int:
@@ -156,11 +170,12 @@ class Evaluator:
             "compliance": compliance(sound, [at not in broken for at in range(len(net.rules))]),
         }
         whole = total(dimensions, DEFAULT_WEIGHTS, patterns)
+        merit = self._merit(dimensions, times, patterns)
         excess = self._excess(times)
         refused, agreed = self._refused(study, layout, times, broken, excess, sound=sound)
         return Evaluation(
-            layout, net, times, size, whole, patterns, agreed, excess,
-            self._rank(times, size, whole, patterns, excess), refused,
+            layout, net, times, size, dimensions, whole, merit, patterns, agreed, excess,
+            self._rank(times, size, merit, patterns, excess), refused,
         )  # fmt: skip
 
     def _excess(self, times: Performance) -> tuple[float, float]:
@@ -169,11 +184,20 @@ class Evaluator:
         cost = 0.0 if wanted.max_cost is None else max(0.0, (times.cost or 0.0) - wanted.max_cost)
         return float(width), round(cost, _DIGITS)
 
+    def _merit(
+        self, dimensions: Mapping[str, float | None], times: Performance, patterns: tuple[float, ...]
+    ) -> float:
+        yardstick = times.critical_path if self.start is None else self.start.times.critical_path
+        fast = times.score
+        if yardstick is not None and times.makespan:
+            fast = yardstick / times.makespan
+        return total({**dimensions, "performance": fast}, DEFAULT_WEIGHTS, patterns)
+
     def _rank(
         self,
         times: Performance,
         size: int,
-        whole: float,
+        merit: float,
         patterns: tuple[float, ...],
         excess: tuple[float, float],
     ) -> tuple[float, ...]:
@@ -184,7 +208,7 @@ class Evaluator:
             return (*excess, size, steer, time, cost)
         if self.target == "performance":
             return (*excess, time, steer, cost, size)
-        return (*excess, round(-whole, _DIGITS), time, cost, size)
+        return (*excess, round(-merit, _DIGITS), time, cost, size)
 
     def _rules_broken(self, layout: Layout, study: Study) -> frozenset[int]:
         """Give which rules are broken, or not known to hold, by their places."""
@@ -212,22 +236,24 @@ class Evaluator:
         start = self.start
         if start is None:
             return None, 1.0
-        slower = (
-            times.makespan is not None
-            and start.times.makespan is not None
-            and times.makespan > start.times.makespan + _CLOSE
-        )
         beyond = any(mine > yours + _CLOSE for mine, yours in zip(excess, start.excess, strict=True))
         wrong = {
             "It is not sound.": not sound,
             "It breaks a rule.": bool(broken - self._broken),
             "How long it takes is not known.": times.makespan is None and start.times.makespan is not None,
             "It goes further beyond a constraint.": beyond,
-            # Who wants less at once may have to wait.
-            "It is slower.": slower and not excess < start.excess,
+            "It is slower.": self._slower(times, excess, start),
         }
         why = next((one for one, holds in wrong.items() if holds), None)
+        if why is None and self.target != "behavioral" and not self.keeps_order(study, layout):
+            why = "Something can come before what it depends on."
         return self._agreed(study, layout) if why is None and self.target == "balanced" else (why, None)
+
+    def _slower(self, times: Performance, excess: tuple[float, float], start: Evaluation) -> bool:
+        if times.makespan is None or start.times.makespan is None:
+            return False
+        # Who wants less at once may have to wait.
+        return times.makespan > start.times.makespan + _CLOSE and not excess < start.excess
 
     def _agreed(self, study: Study, layout: Layout) -> tuple[str | None, float | None]:
         found = (
@@ -245,13 +271,40 @@ class Evaluator:
         return None, agreed
 
     def precisely(self, one: Evaluation) -> Evaluation:
-        """Give an evaluation with its times looked at closely, where they were estimated."""
+        """Give an evaluation with its times looked at closely, where they were estimated, and what follows from them."""
         if one.times.method != "estimated":
             return one
-        times = performance_by_pieces(one.layout, self.facts, self.timing)
-        return replace(one, times=times)
+        found = self._precise.get(one.layout)
+        if found is None:
+            times = performance_by_pieces(one.layout, self.facts, self.timing)
+            dimensions = {**one.dimensions, "performance": times.score}
+            whole = total(dimensions, DEFAULT_WEIGHTS, one.patterns)
+            merit = self._merit(dimensions, times, one.patterns)
+            rank = self._rank(times, one.size, merit, one.patterns, one.excess)
+            refused = one.refused
+            if self.start is not None and one.layout != self.start.layout:
+                slower = self._slower(times, one.excess, self.precisely(self.start))
+                refused = refused or ("It is slower." if slower else None)
+            found = self._precise[one.layout] = replace(
+                one,
+                times=times,
+                dimensions=dimensions,
+                total=whole,
+                merit=merit,
+                rank=rank,
+                refused=refused,
+            )
+        return found
 
-    def keeps_order(self, net: Net) -> bool:
+    def keeps_order(self, study: Study, layout: Layout) -> bool:
         """Tell whether everything still comes after what it depends on, looked at without regard to how it was made."""
-        found = reversals(self.study, Study(net, self.bound))
-        return not isinstance(found, Unknown) and not found
+        before = first_order(self.study) if self.order is None else self.order
+        if isinstance(before, Unknown):
+            return False
+        piece = layout.piece
+        after = (
+            first_order(study)
+            if piece is None
+            else order_by_blocks(study, block_of(piece, self.original.tasks.keys()))
+        )
+        return not isinstance(after, Unknown) and not reversed_pairs(self.data, before, after, most=1)

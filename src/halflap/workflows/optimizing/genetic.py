@@ -209,4 +209,7 @@ def genetic_search(evaluator: Evaluator, seed: int) -> dict[Layout, Move]:
         seed=seed,
         raise_on_exception=True,
     )
+    evaluator.cut_short |= any(
+        one.refused is None and layout not in adapter.offered for layout, one in evaluator.found.items()
+    )
     return adapter.came

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from halflap.workflows.pieces.piece import Layout
     from halflap.workflows.transform import Transformation
 
-__all__ = ["NEW_OF_EACH", "Move", "Path", "beam_search", "best_of", "budget", "path_to"]
+__all__ = ["NEW_OF_EACH", "Move", "Path", "beam_search", "budget", "path_to"]
 
 _KEEP_ALL = 500
 _FOR_EACH = 500
 """How many workflows may be looked at for each that is gone on from at a level."""
-_WORK = 20_000
-_FEWEST, _MOST = 150, 1_200
+_WORK = 13_000
+_FEWEST, _MOST = 120, 1_200
 NEW_OF_EACH = 8
 """At least so many new ones are hoped for of each that is gone on from; who brings fewer costs more than it brings."""
 
@@ -71,6 +71,7 @@ def beam_search(evaluator: Evaluator) -> dict[Layout, Move]:
         if not level and passed_over and gone_on_from < most // NEW_OF_EACH:
             # There is time left to go back to the best that was passed over.
             level = [heappop(passed_over)[2]]
+    evaluator.cut_short |= bool(passed_over)
     return came
 
 
@@ -97,16 +98,10 @@ def _chosen(start: Evaluation, found: list[Evaluation], width: int) -> list[Eval
 
     def economy(one: Evaluation) -> float:
         given_up = 0.0 if one.agreement is None else 1 - one.agreement
-        return (one.total - start.total) / given_up if given_up > 0 else 0.0
+        return (one.merit - start.merit) / given_up if given_up > 0 else 0.0
 
     sparing = sorted(found, key=economy, reverse=True)[:width]
     return list({id(one): one for one in (*found[:width], *sparing)}.values())
-
-
-def best_of(evaluator: Evaluator) -> list[Evaluation]:
-    """Give all that may be taken, the best first; of those that are alike, what was found first."""
-    allowed = [one for one in evaluator.found.values() if one.refused is None]
-    return sorted(allowed, key=lambda one: one.rank)
 
 
 def path_to(came: dict[Layout, Move], start: Layout, goal: Layout) -> Path:

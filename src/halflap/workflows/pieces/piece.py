@@ -1,7 +1,8 @@
 """A workflow in pieces: what is done one after the other, side by side, by choice, and again.
 
 A piece knows of each gate which task or condition it was taken from, so that what is not changed is put together
-as it was. Pieces are values: two that are equal do the same with the same tasks.
+as it was. Pieces are values: two that are equal do the same with the same tasks. What has parts keeps its hash, since what is
+found of a piece is remembered by it, and to go through all its parts each time would take longer than most of what is found.
 """
 
 from __future__ import annotations
@@ -70,6 +71,13 @@ class Series:
     """One after the other; never one in another, and never just one."""
 
     parts: tuple[Piece, ...]
+    _code: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_code", hash(("series", self.parts)))
+
+    def __hash__(self) -> int:
+        return self._code
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,13 @@ class Way:
     """How likely it is, against the others: its probability, or 1 where none is said."""
     said: Said = PLAIN
     rank: int = field(default=0, compare=False)
+    _code: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_code", hash((self.piece, self.weight, self.said)))
+
+    def __hash__(self) -> int:
+        return self._code
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,13 @@ class Branching:
     join: str | None = None
     partial: bool = False
     """Whether the gate has other ways, too, so that what its flows say is to be read with those."""
+    _code: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_code", hash((self.kind, self.ways, self.split, self.join, self.partial)))
+
+    def __hash__(self) -> int:
+        return self._code
 
     @property
     def told_elsewhere(self) -> bool:
@@ -111,6 +133,15 @@ class Loop:
     leave_weight: float = 1.0
     split: str | None = None
     join: str | None = None
+    _code: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "_code", hash((self.body, self.again, self.leave, self.leave_weight, self.split, self.join))
+        )
+
+    def __hash__(self) -> int:
+        return self._code
 
 
 Piece = Step | Series | Branching | Loop
@@ -145,6 +176,13 @@ class Layout:
 
     corners: tuple[Corner, ...]
     links: tuple[Link, ...]
+    _code: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_code", hash((self.corners, self.links)))
+
+    def __hash__(self) -> int:
+        return self._code
 
     @property
     def piece(self) -> Piece | None:

@@ -237,7 +237,9 @@ class _Putting:
         if task is not None and task.split == "and":
             return [PLAIN] * len(said)
         chances = [one.probability for one in said if one.probability is not None]
-        if not chances or (task is not None and task.split == "or"):
+        # Where nothing is said all are alike. Of ways that were made one, it has to be said.
+        alike = not chances and len({edge.weight for edge in node.out}) == 1
+        if alike or (task is not None and task.split == "or"):
             return said
         if len(chances) == len(said) and abs(sum(chances) - 1) < _CLOSE:
             return said

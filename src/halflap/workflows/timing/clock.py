@@ -86,6 +86,8 @@ class Clock:
                 self.soon(one.then)
 
     def _start(self) -> None:
+        if not self._waiting:
+            return
         left = []
         for one in sorted(self._waiting, key=lambda one: (one.since, one.place, one.number)):
             resource = self.facts.resource(one.node)

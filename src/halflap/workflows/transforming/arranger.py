@@ -15,6 +15,7 @@ from halflap.workflows.timing.critical import Atoms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from halflap.workflows.pieces.facts import Facts
     from halflap.workflows.pieces.piece import Piece
     from halflap.workflows.transforming.ground import Ground
 
@@ -50,9 +51,10 @@ class _Plan:
 class Arranger:
     """The atoms of a piece, and what needs what."""
 
-    def __init__(self, ground: Ground, piece: Piece) -> None:
+    def __init__(self, ground: Ground, piece: Piece, facts: Facts | None = None) -> None:
+        """Begin; other facts than those of the workflow may say what needs what."""
         found = Atoms(piece)
-        needed = found.needed(ground.facts)
+        needed = found.needed(facts or ground.facts)
         numbers = [ground.facts.number(one) for one in found.atoms]
         # A condition or silent task that does nothing would be a branch of its own.
         left = [at for at, one in enumerate(found.atoms) if not _idle(ground, one)]

@@ -7,6 +7,7 @@ every cut is tried. What comes out is made of blocks again, so that it can be co
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from halflap.workflows.pieces.piece import Branching, Way, parts_of, series
@@ -73,11 +74,13 @@ def _anew(ground: Ground, old: Piece) -> Iterator[Piece]:
     """Give a piece arranged anew, for each number of things that may be done at once."""
     if ground.timing.rough(old) <= critical_path(ground.facts, old) + _CLOSE:
         return
-    arranger = Arranger(ground, old)
     most = ground.constraints.max_parallel
     widths: list[int | None] = [None] if most is None else [None, *range(most, 1, -1)]
+    arrangers = [Arranger(ground, old)]
+    if ground.by_label is not None:
+        arrangers.append(Arranger(ground, old, ground.by_label))
     seen = {old}
-    for width in widths:
+    for arranger, width in product(arrangers, widths):
         key = (arranger.numbers, tuple(arranger.needs), width)
         if key not in ground.found:
             ground.found[key] = arranger.arranged(width)

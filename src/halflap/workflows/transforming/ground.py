@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from halflap.workflows.dependence import data_by_label
 from halflap.workflows.pieces.piece import stretches, within
 from halflap.workflows.timing.makespan import Timing
 
@@ -30,6 +31,11 @@ class Ground:
     facts: Facts
     constraints: Constraints
     timing: Timing = field(init=False)
+    by_label: Facts | None = field(init=False)
+    """The same tasks, each with the data of all that have its label; None where that is the same.
+
+    What a workflow does is seen by labels: where two tasks share one and differ in their data, what the one may do can look as if the other did it.
+    """
     arranged: dict[Piece, tuple[Piece, ...]] = field(default_factory=dict)
     """What came of arranging a piece anew, so that it is done once."""
     found: dict[tuple[tuple[int, ...], tuple[int, ...], int | None], Piece] = field(default_factory=dict)
@@ -37,6 +43,18 @@ class Ground:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timing", Timing(self.facts, quick=True))
+        object.__setattr__(self, "by_label", self._by_label())
+
+    def _by_label(self) -> Facts | None:
+        net = self.facts.net
+        data = data_by_label(net)
+        tasks = {
+            name: task
+            if task.label is None
+            else replace(task, reads=data[task.label].reads, writes=data[task.label].writes)
+            for name, task in net.tasks.items()
+        }
+        return None if tasks == net.tasks else self.constraints.facts(replace(net, tasks=tasks))
 
     def doing(self, piece: Piece) -> list[str]:
         """Give the tasks of a piece that do something, as they are listed."""
