@@ -70,7 +70,7 @@ def test_extended_attributes_that_look_like_ours_and_are_not_are_named_with_what
     assert list(first.net.notes) == [
         f"Kept, and not read: the extended attribute {key!r} of 'a', {value!r}. {why}"
         for key, value, why in [
-            ("duration", "-5", "Expected a number from 0 on, and there is -5."),
+            ("duration", "-5", "Expected a number from 0 to 1e+15, and there is -5."),
             ("cost", "NaN", "It is no JSON; a text, say, stands in quotes."),
             ("reads", "[1]", "reads[0]: Expected a text, and there is the number 1."),
             ("resource", "plain", "It is no JSON; a text, say, stands in quotes."),
