@@ -15,7 +15,7 @@ import pytest
 from halflap import Gateway, ToolNotFoundError
 from halflap.errors import ToolBlockedError, ToolHeldError, UpstreamError
 from halflap.values import Changes
-from support import eventually, python_server
+from support import PATIENCE, eventually, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -122,7 +122,7 @@ def test_a_list_past_the_servers_own_time_is_brought_up_to_date_behind(run: Run)
             first = gateway.snapshot.servers["echo"].listed_at
             await asyncio.sleep(0.15)
             await gateway.tools()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 while gateway.snapshot.servers["echo"].listed_at == first:
                     await asyncio.sleep(0.02)
 
