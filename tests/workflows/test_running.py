@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from cli.program import environment
 from halflap.cli.app import app
-from support import HALFLAP
+from support import HALFLAP, PATIENCE
 from workflows.tooled import net, task
 
 SERVER = str(Path(__file__).with_name("counting.py"))
@@ -161,7 +161,7 @@ def test_after_a_crash_what_was_done_is_not_done_again(runs: Runs, home: Path) -
         run = process.stderr.readline().removeprefix("Run ").strip()
         busy = runs.run("--resume", run)
         journal = home / "data" / "workflow_runs" / f"{run}.jsonl"
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while '"ended"' not in journal.read_text() or "wait b" not in runs.log:
             assert time.monotonic() < deadline
             time.sleep(0.02)

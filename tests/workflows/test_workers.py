@@ -63,8 +63,8 @@ def test_it_ends_when_its_time_is_up(tmp_path: Path, run: Run, monkeypatch: pyte
     monkeypatch.setattr(workers, "_BOOT", SLEEPS.format(str(file)))
 
     async def ask() -> None:
-        with pytest.raises(WorkflowTimeoutError, match="It was ended after 2 s"):
-            await Workers(2).do("score", {})
+        with pytest.raises(WorkflowTimeoutError, match="It was ended after 3 s"):
+            await Workers(3).do("score", {})
 
     run(ask())
     assert not is_there(int(file.read_text()))
