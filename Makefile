@@ -77,8 +77,13 @@ check: $(READY)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test: check $(DSPY_READY) $(NODE_READY) $(SUITE)
-	@$(PYTEST) -m "not slow"
+# The checks need one processor, and the tests leave some of two: they run beside each other. What is wrong is said at once.
+test: $(DSPY_READY) $(NODE_READY) $(SUITE)
+	@said=$$(mktemp); trap 'rm -f $$said' EXIT; \
+	{ $(MAKE) --no-print-directory check >$$said 2>&1 || { cat $$said; exit 1; }; } & checks=$$!; \
+	$(PYTEST) -m "not slow"; tests=$$?; \
+	wait $$checks || { echo "The checks failed; what they said is above, and again with \`make check\`."; exit 1; }; \
+	echo "The checks passed: ruff, mypy, the import contracts."; exit $$tests
 
 test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL)
 	@HALFLAP_THOROUGH=1 $(PYTEST)

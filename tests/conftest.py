@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import logging
 import signal
@@ -58,6 +59,12 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {ROOT / "tests" / name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays, and is not looked through again whenever there is something to collect."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-STABLE = "mcp__changing__stable"
 SCHEMA = {"type": "object", "properties": {}}
 
 
@@ -169,24 +168,24 @@ def test_tools_of_a_server_that_was_disabled_are_not_shown(run: Run, shelf: Shel
     run(scenario())
 
 
-def test_a_refresh_says_what_was_added_removed_and_changed(run: Run, tmp_path: Path) -> None:
-    state = tmp_path / "state.json"
-    settings = config(python_server("changing", "changing.py", "--state", str(state)))
+def test_a_refresh_says_what_was_added_removed_and_changed(run: Run, shelf: Shelf) -> None:
+    def put(*tools: str) -> None:
+        shelf.put("one", *tools)
+        shelf.change("one", "b")
 
-    async def refreshed(**changes: int) -> Changes:
-        await asyncio.to_thread(state.write_text, json.dumps(changes))
+    async def refreshed() -> Changes:
         async with Gateway.open(settings) as gateway:
             return await gateway.refresh()
 
     async def scenario() -> None:
-        first = await refreshed()
-        assert first == Changes(added=("mcp__changing__grow", "mcp__changing__rewrite", STABLE))
-        assert await refreshed(grown=1, rewritten=1) == Changes(
-            added=("mcp__changing__grown_1",), changed=(STABLE,)
-        )
-        assert await refreshed(rewritten=1) == Changes(removed=("mcp__changing__grown_1",))
-        assert not await refreshed(rewritten=1)
+        assert await refreshed() == Changes(added=("mcp__one__a", "mcp__one__b"))
+        await asyncio.to_thread(put, "a", "b", "c")
+        assert await refreshed() == Changes(added=("mcp__one__c",), changed=("mcp__one__b",))
+        await asyncio.to_thread(put, "a", "b")
+        assert await refreshed() == Changes(removed=("mcp__one__c",))
+        assert not await refreshed()
 
+    settings = config(shelf.put("one", "a", "b"))
     run(scenario())
 
 

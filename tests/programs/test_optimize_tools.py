@@ -196,7 +196,7 @@ def test_the_time_of_whoever_optimises_is_kept_by_threads_too(
             # So that what takes long the first time is over.
             await told.runtime.execute(await told.stored(), EXAMPLES[0].inputs, CallContext())
             slow_once_it_learns(told)
-            deadline = asyncio.get_running_loop().time() + 4
+            deadline = asyncio.get_running_loop().time() + 8
             with pytest.raises(ProgramTimeoutError):
                 await told.optimize(CallContext("ann", "run-1", deadline=deadline))
             await ended(told)
@@ -210,9 +210,13 @@ def test_what_is_cancelled_calls_nothing_more_from_any_thread(
     async def story() -> None:
         async with telling(tmp_path) as told:
             slow_once_it_learns(told)
+
+            async def begun() -> bool:
+                return bool(await told.calls("sleep"))
+
             task = asyncio.create_task(told.optimize(CallContext("ann", "run-1")))
-            while told.learner.tool != SLEEP:
-                await asyncio.sleep(0.02)
+            assert await comes(begun)
+            # It is on the record just before it is sent.
             await asyncio.sleep(0.3)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
