@@ -32,7 +32,7 @@ SHARED = Path(os.environ.get("HALFLAP_SHARED", ROOT.parent / "shared"))
 THOROUGH = bool(os.environ.get("HALFLAP_THOROUGH"))
 """Whether there is time: `make test-all` has it."""
 HALFLAP = str(Path(sys.executable).with_name("halflap"))
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds that a machine may take, however busy, for what takes it none when it is not."""
 
 
