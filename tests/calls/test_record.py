@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import threading
 import time
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from halflap.config import TracesConfig
 from halflap.store import Store, open_store
 from halflap.values import Result
 from store.rows import call, run_of
+from support import PATIENCE, comes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
@@ -35,13 +37,16 @@ def mend_store(file: Path) -> None:
         connection.execute("ALTER TABLE away RENAME TO calls")
 
 
-def test_a_call_is_on_disk_within_the_second(run: Run, tmp_path: Path) -> None:
+def test_a_call_is_soon_on_disk_without_being_asked_for(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         store = await open_store(tmp_path / "store.db")
         recorder = Recorder(store)
         recorder.add(call(1))
-        await asyncio.sleep(0.8)
-        assert await store.recent_calls(1) == [call(1)]
+
+        async def written() -> bool:
+            return await store.recent_calls(1) == [call(1)]
+
+        assert await comes(written)
         await recorder.close()
         await store.close()
 
@@ -122,7 +127,7 @@ def test_calls_are_recorded_again_when_the_store_works_again(
         for number, happening in enumerate((break_store, mend_store, break_store, mend_store)):
             await asyncio.to_thread(happening, tmp_path / "store.db")
             recorder.add(call(number))
-            await asyncio.sleep(0.4)
+            await recorder.flush()
         assert await store.recent_calls(9) == [call(3), call(1)]
         await recorder.close()
         await store.close()
@@ -237,25 +242,29 @@ def test_the_output_of_a_run_is_kept_whole(run: Run, tmp_path: Path) -> None:
 
 
 class _Slow(Redactor):
-    """Takes long for a long text."""
+    """Is not done with a long text before it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
 
     def text(self, text: str, levels: int = 3) -> str:
-        time.sleep(3 if len(text) > 100_000 else 0)
+        assert len(text) <= 100_000 or self.let_go.wait(PATIENCE)
         return super().text(text, levels)
 
 
 def test_nobody_waits_long_for_much_output_to_be_redacted(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         store = await open_store(tmp_path / "store.db")
-        recorder = Recorder(store, _Slow())
-        began = time.monotonic()
+        slow = _Slow()
+        recorder = Recorder(store, slow)
         await recorder.end_run(run_of(1, output="x" * 1_000_000))
         # Nor do others, whose calls are to be on disk before they are sent.
         await recorder.commit(call(1))
-        assert time.monotonic() - began < 2.5
         ended = await store.run("00000001")
         assert ended is not None
         assert (ended.outcome, ended.output) == ("ok", None)
+        slow.let_go.set()
         await recorder.close()
         whole = await store.run("00000001")
         assert whole is not None
@@ -321,9 +330,10 @@ def test_a_result_of_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path: Pat
             async def beat() -> None:
                 nonlocal longest
                 while beating:
-                    before = time.perf_counter()
+                    # In time that this process had a processor: a machine that is busy holds up everybody.
+                    before = time.process_time()
                     await asyncio.sleep(0.001)
-                    longest = max(longest, time.perf_counter() - before)
+                    longest = max(longest, time.process_time() - before)
 
             heart = asyncio.create_task(beat())
             await asyncio.sleep(0.05)
@@ -375,15 +385,15 @@ def test_a_store_that_is_locked_keeps_nothing_from_going_on_for_long(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("halflap.calls.record._LONGEST_COMMIT_SECONDS", 0.3)
+    monkeypatch.setattr("halflap.store.files.BUSY_SECONDS", 1_000)
 
     async def scenario() -> None:
         async with recording(tmp_path / "store.db") as (store, recorder):
             with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
-                began = time.perf_counter()
+                # It stays locked until they are through.
                 for number in range(3):
                     await recorder.commit(call(number))
-                assert time.perf_counter() - began < 3
                 other.execute("ROLLBACK")
             await recorder.flush()
             assert len(await store.recent_calls(9)) == 3

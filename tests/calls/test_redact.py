@@ -6,7 +6,6 @@ import base64
 import html
 import json
 import re
-import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -15,6 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from halflap.calls import MARK, Redactor
+from support import little_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -393,10 +393,9 @@ def test_a_key_that_is_too_large_is_cut() -> None:
 
 def test_a_text_with_very_many_secrets_is_done_soon() -> None:
     text = "\n".join(['password = "x' * 80_000] * 15)
-    began = time.perf_counter()
-    for safe in (PLAIN.text(text), PLAIN.code(text)):
-        assert safe.endswith(MARK)
-    assert time.perf_counter() - began < 10.0
+    with little_work(20):
+        for safe in (PLAIN.text(text), PLAIN.code(text)):
+            assert safe.endswith(MARK)
 
 
 def test_keys_that_become_the_same_stay_two() -> None:
@@ -600,8 +599,7 @@ HOSTILE = [
 )
 def test_no_text_however_made_takes_long(piece: str) -> None:
     text = piece * (500_000 // len(piece))
-    began = time.perf_counter()
-    KNOWING.text(text)
-    KNOWING.code(text[:100_000])
-    KNOWING.value({text[:100_000]: [text]})
-    assert time.perf_counter() - began < 20.0
+    with little_work(20):
+        KNOWING.text(text)
+        KNOWING.code(text[:100_000])
+        KNOWING.value({text[:100_000]: [text]})

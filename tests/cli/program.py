@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli import warm
-from support import HALFLAP, python_server
+from support import HALFLAP, PATIENCE, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,10 +88,17 @@ def halflap(
         run = warm.start(command, streams, where, folder)
         if run is None:
             code = subprocess.run(
-                command, stdin=given, stdout=out, stderr=err, env=where, cwd=folder, timeout=60, check=False
+                command,
+                stdin=given,
+                stdout=out,
+                stderr=err,
+                env=where,
+                cwd=folder,
+                timeout=PATIENCE,
+                check=False,
             ).returncode
         else:
-            code = run.wait(60)
+            code = run.wait(PATIENCE)
         out.seek(0)
         err.seek(0)
         return Done(code, out.read().decode(), err.read().decode())
@@ -148,4 +155,4 @@ def in_terminal(
             seen += data.decode(errors="replace")
             for question in [question for question in waiting if question in seen]:
                 terminal.write(waiting.pop(question).encode())
-    return Done(run.wait(30), seen.replace("\r\n", "\n"), "")
+    return Done(run.wait(PATIENCE), seen.replace("\r\n", "\n"), "")

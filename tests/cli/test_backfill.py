@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import signal
 import subprocess
-import time
-from typing import TYPE_CHECKING
+import termios
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
 from backfill.logs import lines, trace, traces
 from cli.program import PLAIN, configure, environment, halflap, in_terminal
-from support import HALFLAP
+from support import HALFLAP, PATIENCE, eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,6 +129,14 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
     assert "2,000 results" in done.out
 
 
+def unread(pipe: IO[bytes] | None) -> int:
+    """Say how much of what was written is not read yet."""
+    assert pipe is not None
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
 def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(home: Path) -> None:
     """What is piped in never ends here, so that there is something to interrupt."""
     config = configure(home)
@@ -143,11 +153,11 @@ def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(home: Path) ->
         data = traces(0, 20_000)
         process.stdin.write(data)
         process.stdin.flush()
-        time.sleep(2)
+        assert eventually(lambda: not unread(process.stdin))
         process.send_signal(signal.SIGINT)
         process.stdin.close()
         process.stdin = None
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert b'"interrupted": true' in out
     assert b"Traceback" not in err

@@ -3,7 +3,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from cli.program import PLAIN, Done, configure, definitions, environment, halflap, side_by_side
 from halflap.cli.output import reported
-from support import HALFLAP, alive, children_of, eventually, python_server
+from support import HALFLAP, PATIENCE, alive, children_of, eventually, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +148,7 @@ def test_closed_streams_do_no_harm(done: dict[str, Done], closed: str) -> None:
 
 
 def test_ctrl_c_ends_a_list_that_waits_and_leaves_no_process(tmp_path: Path) -> None:
-    config = configure(tmp_path, python_server("hang", "hang.py"))
+    config = configure(tmp_path, python_server("hang", "hang.py", start_timeout_seconds=1_000))
     with subprocess.Popen(
         [HALFLAP, "list", "-c", config],
         stdout=subprocess.PIPE,
@@ -159,12 +158,10 @@ def test_ctrl_c_ends_a_list_that_waits_and_leaves_no_process(tmp_path: Path) -> 
         assert eventually(lambda: len(children_of(process.pid)) >= 2)
         children = children_of(process.pid)
         process.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        assert process.wait(10) == 130
-        assert time.monotonic() - began < 5
+        assert process.wait(PATIENCE) == 130
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
-        assert eventually(lambda: not any(alive(pid) for pid in children), 3)
+        assert eventually(lambda: not any(alive(pid) for pid in children))
 
 
 def test_ctrl_c_while_it_loads_shows_no_traceback(tmp_path: Path) -> None:

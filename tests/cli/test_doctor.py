@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from cli.program import OLD, PLAIN, configure, environment, halflap, in_terminal
 from halflap.cli.doctor_page import sandbox_lines
 from halflap.cli.doctor_page import show as show_page
 from halflap.cli.tokens import count_tokens, tokenizer_name
-from support import HALFLAP, ROOT, children_of, eventually, python_server
+from support import HALFLAP, PATIENCE, ROOT, children_of, eventually, python_server
 
 if TYPE_CHECKING:
     from cli.program import Done
@@ -229,14 +228,12 @@ def test_ctrl_c_ends_it_at_once_with_what_is_known(tmp_path: Path) -> None:
         start_new_session=True,
     ) as process:
         try:
-            assert eventually(lambda: any(map(hangs, children_of(process.pid))), 30)
+            assert eventually(lambda: any(map(hangs, children_of(process.pid))))
             os.killpg(process.pid, signal.SIGINT)
-            began = time.monotonic()
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert (process.returncode, err) == (130, "")
-    assert time.monotonic() - began < 20
     # Whether the other one had started by then is a matter of luck.
     assert re.match("Interrupted; so far, no server is known to need you; (1 hint|2 hints)\n", out)
     assert "! hangs: It was still starting." in out

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.program import configure, environment, halflap
-from support import HALFLAP, eventually, python_server, some
+from support import HALFLAP, PATIENCE, eventually, python_server, some
 
 ODD = str(Path(__file__).parents[1] / "calls" / "odd_server.py")
 CODE = """
@@ -40,9 +40,9 @@ def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
         start_new_session=True,
     ) as process:
         try:
-            assert eventually(lambda: notes.exists() and len(notes.read_text().split()) == 2, 30)
+            assert eventually(lambda: notes.exists() and len(notes.read_text().split()) == 2)
             os.killpg(process.pid, signal.SIGINT)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     return process.returncode, out, err

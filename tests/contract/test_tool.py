@@ -248,7 +248,7 @@ class TestMetadata:
             await asyncio.sleep(0.05)
             return 1
 
-        assert 40 <= answer(slow)["metadata"]["execution_time_ms"] < 5_000
+        assert answer(slow)["metadata"]["execution_time_ms"] >= 40
 
     def test_a_tool_can_have_a_source_of_its_own(self) -> None:
         def tool() -> int:

@@ -27,7 +27,7 @@ from halflap.cli.demo.playing import FILES
 from halflap.cli.demo.story import GUESSED, NEXT, RIGHT, SCENES, WRONG
 from halflap.cli.output import harmless
 from halflap.demo import contract_sales
-from support import HALFLAP, ROOT, alive, eventually
+from support import HALFLAP, PATIENCE, ROOT, alive, eventually
 
 # A Python that runs everything but one of the demo's servers.
 BROKEN = """#!/bin/sh
@@ -284,7 +284,7 @@ def test_on_a_narrow_terminal_it_waits_between_steps_and_ctrl_c_ends_it_with_not
             os.killpg(process.pid, signal.SIGINT)
             while more := read(ours):
                 seen += more
-            assert process.wait(20) == 130
+            assert process.wait(PATIENCE) == 130
         finally:
             process.kill()
     os.close(ours)

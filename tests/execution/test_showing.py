@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from halflap.config import ExecutionConfig
 from halflap.execution.output import Output
+from support import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +26,15 @@ def showing(text: str) -> str:
 
 def recorded(desk: Desk, execution: Execution) -> str:
     # Much of it takes a while to redact, and follows.
-    for _ in range(200):
+    kept: list[str | None] = []
+
+    def is_there() -> bool:
         run, _ = desk.do(desk.gateway.run(execution.run))
-        if run.output is not None:
-            return run.output
-        time.sleep(0.05)
-    pytest.fail("the output was not recorded")
+        kept.append(run.output)
+        return run.output is not None
+
+    assert eventually(is_there)
+    return kept[-1] or ""
 
 
 def words_for_the_model(execution: Execution) -> int:

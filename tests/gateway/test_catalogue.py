@@ -15,14 +15,13 @@ import pytest
 from halflap import Gateway, ToolNotFoundError
 from halflap.errors import ToolBlockedError, ToolHeldError, UpstreamError
 from halflap.values import Changes
-from support import eventually, python_server
+from support import PATIENCE, eventually, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-STABLE = "mcp__changing__stable"
 SCHEMA = {"type": "object", "properties": {}}
 
 
@@ -122,7 +121,7 @@ def test_a_list_past_the_servers_own_time_is_brought_up_to_date_behind(run: Run)
             first = gateway.snapshot.servers["echo"].listed_at
             await asyncio.sleep(0.15)
             await gateway.tools()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 while gateway.snapshot.servers["echo"].listed_at == first:
                     await asyncio.sleep(0.02)
 
@@ -169,24 +168,24 @@ def test_tools_of_a_server_that_was_disabled_are_not_shown(run: Run, shelf: Shel
     run(scenario())
 
 
-def test_a_refresh_says_what_was_added_removed_and_changed(run: Run, tmp_path: Path) -> None:
-    state = tmp_path / "state.json"
-    settings = config(python_server("changing", "changing.py", "--state", str(state)))
+def test_a_refresh_says_what_was_added_removed_and_changed(run: Run, shelf: Shelf) -> None:
+    def put(*tools: str) -> None:
+        shelf.put("one", *tools)
+        shelf.change("one", "b")
 
-    async def refreshed(**changes: int) -> Changes:
-        await asyncio.to_thread(state.write_text, json.dumps(changes))
+    async def refreshed() -> Changes:
         async with Gateway.open(settings) as gateway:
             return await gateway.refresh()
 
     async def scenario() -> None:
-        first = await refreshed()
-        assert first == Changes(added=("mcp__changing__grow", "mcp__changing__rewrite", STABLE))
-        assert await refreshed(grown=1, rewritten=1) == Changes(
-            added=("mcp__changing__grown_1",), changed=(STABLE,)
-        )
-        assert await refreshed(rewritten=1) == Changes(removed=("mcp__changing__grown_1",))
-        assert not await refreshed(rewritten=1)
+        assert await refreshed() == Changes(added=("mcp__one__a", "mcp__one__b"))
+        await asyncio.to_thread(put, "a", "b", "c")
+        assert await refreshed() == Changes(added=("mcp__one__c",), changed=("mcp__one__b",))
+        await asyncio.to_thread(put, "a", "b")
+        assert await refreshed() == Changes(removed=("mcp__one__c",))
+        assert not await refreshed()
 
+    settings = config(shelf.put("one", "a", "b"))
     run(scenario())
 
 

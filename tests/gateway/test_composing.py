@@ -315,8 +315,8 @@ def test_what_learning_took_is_counted(run: Run, tmp_path: Path) -> None:
     learning = asked(run, shop(tmp_path), ask)
     assert (learning["results"], learning["dropped"]) == (3.0, 0.0)
     assert learning["writes"] >= 1
-    assert 0 < learning["look_seconds"] < 5
-    assert 0 <= learning["lag_seconds"] < 60
+    assert learning["look_seconds"] > 0
+    assert learning["lag_seconds"] >= 0
 
 
 def test_without_learning_there_is_a_graph_of_what_is_declared(run: Run, tmp_path: Path) -> None:

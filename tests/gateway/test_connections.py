@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import time
@@ -17,7 +18,7 @@ from halflap.errors import (
     UpstreamLostError,
     UpstreamUnavailableError,
 )
-from support import alive, eventually, python_server, some
+from support import alive, comes, eventually, python_server, some, under_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -52,26 +53,29 @@ def test_a_session_is_kept_and_shared_by_all_calls(run: Run) -> None:
     run(scenario())
 
 
-def test_servers_start_in_parallel(run: Run) -> None:
+def test_servers_start_in_parallel(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "started").mkdir()
+
     async def scenario() -> None:
-        slow = [python_server(f"slow{number}", "slow.py", "1.5") for number in range(3)]
-        async with Gateway.open(config(*slow)) as gateway:
-            began = time.perf_counter()
-            tools = await gateway.tools()
-            assert len(tools) == 3
-            assert time.perf_counter() - began < 4.0
+        # None is ready before all have been started.
+        each = [
+            python_server(f"slow{number}", "slow.py", str(tmp_path / "started"), "3", protocol="legacy")
+            for number in range(3)
+        ]
+        async with Gateway.open(config(*each)) as gateway:
+            assert len(await gateway.tools()) == 3
 
     run(scenario())
 
 
 def test_a_server_that_hangs_delays_no_other(run: Run) -> None:
     async def scenario() -> None:
-        async with Gateway.open(config(python_server("hang", "hang.py"), ECHO)) as gateway:
-            began = time.perf_counter()
+        hang = python_server("hang", "hang.py", start_timeout_seconds=1_000)
+        async with Gateway.open(config(hang, ECHO)) as gateway:
             await gateway.call("mcp__echo__echo", text="hello")
             names = [tool.name for tool in await gateway.tools()]
             assert "mcp__echo__echo" in names
-            assert time.perf_counter() - began < 8.0
+            # Had anybody waited for it, it would not be.
             assert "starting" in gateway.unavailable()["hang"]
 
     run(scenario())
@@ -119,7 +123,7 @@ def test_a_server_that_dies_at_start_is_reported_with_its_exit_code_and_last_wor
         ("list", "legacy", "it did not list its tools: upstream 500 (code -32000)."),
         ("old", "legacy", "its answer cannot be used: Unsupported protocol version from the server: 1999-01-01."),
         ("echo", "auto", 'it does not speak MCP over stdio: it sent back what it was sent ({"jsonrpc":'),
-        ("text", "auto", "it does not seem to speak MCP over stdio: within 1 s it answered nothing, and wrote"),
+        ("text", "auto", "it does not seem to speak MCP over stdio: within 3 s it answered nothing, and wrote"),
     ],
 )  # fmt: skip
 def test_the_first_cause_is_told_and_not_how_the_process_was_ended_after_it(
@@ -127,7 +131,7 @@ def test_the_first_cause_is_told_and_not_how_the_process_was_ended_after_it(
 ) -> None:
     async def scenario() -> None:
         server = python_server(
-            "no", "unwilling.py", kind, protocol=protocol, start_timeout_seconds=1 if kind == "text" else 20
+            "no", "unwilling.py", kind, protocol=protocol, start_timeout_seconds=3 if kind == "text" else 60
         )
         async with Gateway.open(config(server)) as gateway:
             with pytest.raises(ToolNotFoundError) as refused:
@@ -162,20 +166,22 @@ def test_a_folder_that_is_not_there_is_told_from_a_command_that_is_not(run: Run)
     run(scenario())
 
 
-def test_the_era_of_a_server_that_ignores_the_probe_is_found_and_remembered(run: Run) -> None:
+def test_the_era_of_a_server_that_ignores_the_probe_is_found_and_remembered(run: Run, tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+
     async def scenario() -> None:
-        servers = config(python_server("old", "legacy.py"))
+        servers = config(python_server("old", "legacy.py", "--heard", str(heard)))
         async with Gateway.open(servers) as gateway:
             assert (await gateway.call("mcp__old__hello")).text
             (report,) = await gateway.reports()
             assert report.status.protocol_version == "2024-11-05"
-        # The next start does not wait for an answer to the probe.
-        began = time.perf_counter()
         async with Gateway.open(servers) as gateway:
             await gateway.call("mcp__old__hello")
-        assert time.perf_counter() - began < 2.5
 
     run(scenario())
+    # At the next start it is not asked what it does not answer.
+    methods = heard.read_text().split()
+    assert (methods.count("initialize"), methods.count("server/discover")) == (2, 1)
 
 
 @pytest.mark.parametrize(("protocol", "spoken"), [("legacy", "2025-11-25"), ("modern", "2026-07-28")])
@@ -252,10 +258,12 @@ def test_noise_on_a_servers_stdout_does_not_disturb_it_and_is_kept_in_its_log(ru
         async with Gateway.open(config(ECHO)) as gateway:
             await gateway.call("mcp__echo__noise", binary=True)
             assert (await gateway.call("mcp__echo__echo", text="still here")).text == "still here"
-            await asyncio.sleep(0.2)
-            (report,) = await gateway.reports()
-            assert "[stdout] this is not JSON" in report.log
-            assert "noise on stderr" in report.log
+
+            async def logged() -> bool:
+                (report,) = await gateway.reports()
+                return {"[stdout] this is not JSON", "noise on stderr"} <= {*report.log}
+
+            assert await comes(logged)
 
     run(scenario())
 
@@ -384,17 +392,23 @@ def test_a_call_made_after_the_server_was_killed_succeeds(run: Run) -> None:
 def test_a_call_that_takes_too_long_is_given_up_and_cancelled(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config({**ECHO, "call_timeout_seconds": 0.5})) as gateway:
-            with pytest.raises(CallTimeoutError, match=r"within 0\.\d s.*raise `call_timeout_seconds`"):
-                await gateway.call("mcp__echo__sleep", seconds=30)
-            await asyncio.sleep(0.2)
-            assert (await gateway.call("mcp__echo__cancelled_count")).text == "1"
+            with pytest.raises(CallTimeoutError, match=r"within \d+\.\d s.*raise `call_timeout_seconds`"):
+                await gateway.call("mcp__echo__sleep", seconds=1_000)
+
+            async def cancelled() -> bool:
+                # A machine that is busy may take longer than the limit for this call as well.
+                with contextlib.suppress(CallTimeoutError):
+                    return (await gateway.call("mcp__echo__cancelled_count")).text == "1"
+                return False
+
+            assert await comes(cancelled)
 
     run(scenario())
 
 
 def test_progress_extends_the_time_of_a_call(run: Run) -> None:
     async def scenario() -> None:
-        async with Gateway.open(config({**ECHO, "call_timeout_seconds": 0.6})) as gateway:
+        async with Gateway.open(config({**ECHO, "call_timeout_seconds": 2})) as gateway:
             seen: list[float] = []
 
             async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -402,7 +416,7 @@ def test_progress_extends_the_time_of_a_call(run: Run) -> None:
                 seen.append(progress)
 
             result = await gateway.call_tool(
-                "mcp__echo__sleep", {"seconds": 1.5, "progress": True}, CallContext(progress=progressed)
+                "mcp__echo__sleep", {"seconds": 2.5, "progress": True}, CallContext(progress=progressed)
             )
             assert not result.is_error
             assert len(seen) >= 3
@@ -412,10 +426,10 @@ def test_progress_extends_the_time_of_a_call(run: Run) -> None:
 
 def test_progress_extends_the_time_only_up_to_a_maximum(run: Run) -> None:
     async def scenario() -> None:
-        server = {**ECHO, "call_timeout_seconds": 0.6, "max_call_timeout_seconds": 1.2}
+        server = {**ECHO, "call_timeout_seconds": 2, "max_call_timeout_seconds": 2.2}
         async with Gateway.open(config(server)) as gateway:
             with pytest.raises(CallTimeoutError, match="raise `max_call_timeout_seconds`"):
-                await gateway.call("mcp__echo__sleep", seconds=30, progress=True)
+                await gateway.call("mcp__echo__sleep", seconds=1_000, progress=True)
 
     run(scenario())
 
@@ -424,9 +438,9 @@ def test_a_deadline_ends_a_call(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(ECHO)) as gateway:
             await gateway.call("mcp__echo__pid")
-            context = CallContext(deadline=asyncio.get_running_loop().time() + 0.4)
+            context = CallContext(deadline=asyncio.get_running_loop().time() + 2)
             with pytest.raises(CallTimeoutError, match="before the deadline"):
-                await gateway.call_tool("mcp__echo__sleep", {"seconds": 30}, context)
+                await gateway.call_tool("mcp__echo__sleep", {"seconds": 1_000}, context)
 
     run(scenario())
 
@@ -435,14 +449,15 @@ def test_a_deadline_ends_a_call(run: Run) -> None:
 def test_cancelling_a_call_is_forwarded_to_the_server(run: Run, protocol: str) -> None:
     async def scenario() -> None:
         async with Gateway.open(config({**WITH_LIBRARY, "protocol": protocol})) as gateway:
-            await gateway.call("mcp__echo__pid")
-            call = asyncio.create_task(gateway.call("mcp__echo__sleep", seconds=30))
-            await asyncio.sleep(0.3)
+            call = await under_way(gateway, "mcp__echo__sleep")
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            await asyncio.sleep(0.2)
-            assert (await gateway.call("mcp__echo__cancelled_count")).text == "1"
+
+            async def cancelled() -> bool:
+                return (await gateway.call("mcp__echo__cancelled_count")).text == "1"
+
+            assert await comes(cancelled)
             outcomes = {record.tool: record.outcome for record in await gateway.recent_calls()}
             assert outcomes["sleep"] == "cancelled"
 
@@ -463,10 +478,11 @@ def test_calls_to_one_server_are_limited_in_number(run: Run) -> None:
 def test_calls_to_one_server_run_in_parallel(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(ECHO)) as gateway:
-            await gateway.call("mcp__echo__pid")
-            began = time.perf_counter()
-            await asyncio.gather(*(gateway.call("mcp__echo__sleep", seconds=0.5) for _ in range(8)))
-            assert time.perf_counter() - began < 3.0
+            calls = [await under_way(gateway, "mcp__echo__sleep") for _ in range(8)]
+            assert not any(call.done() for call in calls)
+            for call in calls:
+                call.cancel()
+            await asyncio.wait(calls)
 
     run(scenario())
 
@@ -478,11 +494,16 @@ def test_tools_that_a_server_announces_are_there_at_once(run: Run, protocol: str
             config(python_server("changing", "changing.py", protocol=protocol))
         ) as gateway:
             await gateway.refresh()
-            await asyncio.sleep(0.2)
-            await gateway.call("mcp__changing__grow")
-            async with asyncio.timeout(5):
-                while "mcp__changing__grown_1" not in gateway.snapshot.tools:
-                    await asyncio.sleep(0.02)
+
+            async def announced() -> bool:
+                # What it announces before it is listened to, it announces to nobody.
+                await gateway.call("mcp__changing__grow")
+                return await comes(lambda: shown("mcp__changing__grown_1"), 1)
+
+            async def shown(name: str) -> bool:
+                return name in gateway.snapshot.tools
+
+            assert await comes(announced)
 
     run(scenario())
 
@@ -556,7 +577,7 @@ def test_closing_ends_servers_with_everything_that_they_started(run: Run, tmp_pa
 
     pids = run(scenario())
     assert len(pids) == 3
-    assert eventually(lambda: not any(alive(pid) for pid in pids), 3.0)
+    assert eventually(lambda: not any(alive(pid) for pid in pids))
 
 
 def test_closing_while_a_server_is_starting_leaves_nothing_behind(run: Run) -> None:
@@ -606,30 +627,25 @@ def test_a_question_that_is_not_the_protocols_fails_its_call(run: Run) -> None:
 def test_a_deadline_holds_while_waiting_for_other_calls(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config({**ECHO, "max_concurrent_calls": 1})) as gateway:
-            await gateway.call("mcp__echo__pid")
-            slow = asyncio.create_task(gateway.call("mcp__echo__sleep", seconds=1.5))
-            await asyncio.sleep(0.2)
-            began = time.perf_counter()
+            slow = await under_way(gateway, "mcp__echo__sleep")
             context = CallContext(deadline=asyncio.get_running_loop().time() + 0.3)
             with pytest.raises(CallTimeoutError, match="it was not sent"):
                 await gateway.call_tool("mcp__echo__pid", {}, context)
             assert not slow.done()
-            assert time.perf_counter() - began < 2.0
-            await slow
+            slow.cancel()
+            await asyncio.wait([slow])
 
     run(scenario())
 
 
 def test_a_server_that_stops_reading_does_not_hold_up_giving_a_call_up(run: Run) -> None:
     async def scenario() -> None:
-        async with Gateway.open(config({**ECHO, "call_timeout_seconds": 1})) as gateway:
+        async with Gateway.open(config({**ECHO, "call_timeout_seconds": 3})) as gateway:
             pid = int((await gateway.call("mcp__echo__pid")).text)
             os.kill(pid, signal.SIGSTOP)
             try:
-                began = time.perf_counter()
                 with pytest.raises(CallTimeoutError, match="raise `call_timeout_seconds`"):
                     await gateway.call("mcp__echo__echo", text="x" * 1_000_000)
-                assert time.perf_counter() - began < 3.0
             finally:
                 os.kill(pid, signal.SIGCONT)
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from halflap import Gateway, ToolNotFoundError
-from support import python_server
+from support import PATIENCE, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -51,16 +52,18 @@ def test_a_schema_that_appeared_since_the_last_listing_is_found(run: Run) -> Non
     run(scenario())
 
 
-def test_an_expired_schema_is_given_marked_stale_and_refreshed_behind(run: Run) -> None:
+def test_an_expired_schema_is_given_marked_stale_and_refreshed_behind(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def scenario() -> None:
-        settings = config(CHANGING, ttl={"schema_seconds": 0.3, "list_seconds": 1000})
+        settings = config(CHANGING, ttl={"schema_seconds": 500, "list_seconds": 10_000})
         async with Gateway.open(settings) as gateway:
             first = await gateway.get_schema("mcp__changing__stable")
             assert not first.stale
             before = gateway.snapshot.number
-            await asyncio.sleep(0.4)
+            monkeypatch.setattr(gateway._catalog, "_clock", lambda: time.time() + 600)
             assert (await gateway.get_schema("mcp__changing__stable")).stale
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 while gateway.snapshot.number == before:
                     await asyncio.sleep(0.02)
             assert not (await gateway.get_schema("mcp__changing__stable")).stale

@@ -15,6 +15,7 @@ from halflap.observe import learning as module
 from halflap.store import open_store
 from halflap.values import Tool
 from observe.answers import TOOL, answered, structured, text
+from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -209,7 +210,7 @@ def test_results_are_looked_at_and_written_without_being_asked_for(
         for number in range(300):
             learning.take(answered(structured(large), number))
             await asyncio.sleep(0)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not (rows := await store.learned()) or rows[0].learned.observations < 302:
                 await asyncio.sleep(0.01)
         await learning.close()

@@ -15,6 +15,7 @@ from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
 from halflap.store import LIVE, ToolKey, open_store
 from observe.answers import called, structured
+from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -123,7 +124,7 @@ def test_of_a_run_that_is_over_nothing_is_held_for_long(run: Run, monkeypatch: p
         timer.cancel()
         monkeypatch.setattr(module, "_IDLE_SECONDS", 0.01)
         learning._forget_later()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while trails._runs:
                 await asyncio.sleep(0.02)
         assert trails._held == 0

@@ -91,7 +91,7 @@ def test_what_was_imported_adds_to_what_was_learned_here() -> None:
 
 
 def test_what_is_very_large_is_told_in_short_and_kept_whole() -> None:
-    deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:95]} for name in NAMES[:95]}
+    deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:60]} for name in NAMES[:60]}
     known = known_of(KEY, Learned(structured=infer([deep] * 4, range(4))))
     assert known is not None
     told = observed_told(known)

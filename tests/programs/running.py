@@ -95,8 +95,8 @@ class Tools:
         return answer if isinstance(answer, Result) else Result(content=({"type": "text", "text": answer},))
 
 
-def configured(url: str | None, *, timeout: float = 20.0, cache: Any = None, **lm: Any) -> ProgramsConfig:
-    model = LmConfig(**{"model": "openai/tiny", "api_base": url, "api_key": KEY, "timeout": 10.0, **lm})
+def configured(url: str | None, *, timeout: float = 300.0, cache: Any = None, **lm: Any) -> ProgramsConfig:
+    model = LmConfig(**{"model": "openai/tiny", "api_base": url, "api_key": KEY, "timeout": 60.0, **lm})
     return ProgramsConfig(timeout_seconds=timeout, cache=cache, lm=model)
 
 

@@ -229,7 +229,7 @@ class TestTools:
         tools = Tools(answer="31 degrees")
 
         async def story() -> None:
-            deadline = asyncio.get_running_loop().time() + 15
+            deadline = asyncio.get_running_loop().time() + 200
             context = CallContext("alice", "run-1", "parent-1", deadline, 1, frozenset({"mcp__desk__mail"}))
             with chatting(react) as model:
                 async with runtime(configured(model.url), tmp_path, tools) as programs:
@@ -273,7 +273,7 @@ class TestTools:
 
         async def call(*_: Any) -> Result:
             begun.set()
-            await asyncio.sleep(60)
+            await asyncio.sleep(1_000)
             raise AssertionError
 
         async def story() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from programs.saved import (
     write,
 )
 from programs.serving import executed, opened, refused, told
+from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -105,7 +107,10 @@ def test_what_goes_wrong_has_the_code_of_its_kind(tmp_path: Path, root: Path, ru
         about = asked.inputs["case_context"]
         if about == "odd":
             return {**WORKLET_OUTPUTS, "confidence": 7}
-        return Answer("", delay=30.0) if about == "slow" else Answer("", status=401)
+        return Answer("", delay=1_000.0) if about == "slow" else Answer("", status=401)
+
+    # What takes long the first time is no program's time.
+    import_dspy("worklet_selector")
 
     async def scenario(chat: ChatServer) -> None:
         config = settings(root, chat, programs={"timeout_seconds": 3, "cache": "off"})
@@ -129,19 +134,15 @@ def test_what_goes_wrong_has_the_code_of_its_kind(tmp_path: Path, root: Path, ru
 
 
 def test_the_time_of_a_program_that_calls_it_is_its_time_too(tmp_path: Path, root: Path, run: Run) -> None:
-    async def scenario(chat: ChatServer) -> tuple[str, float]:
+    async def scenario(chat: ChatServer) -> str:
         config = settings(root, chat, execution={"timeout_seconds": 2})
         async with opened(tmp_path, config) as (_, client):
             await told(client, "dspy_execute_program", **WARMING)
-            chat.answer = lambda _: Answer("", delay=30.0)
-            began = asyncio.get_running_loop().time()
-            text = await executed(client, CALLED)
-            return text, asyncio.get_running_loop().time() - began
+            chat.answer = lambda _: Answer("", delay=1_000.0)
+            return await executed(client, CALLED)
 
     with chatting(say_worklet) as chat:
-        text, seconds = run(scenario(chat))
-        assert text.startswith("[Script execution failed]")
-        assert seconds < 15
+        assert run(scenario(chat)).startswith("[Script execution failed]")
 
 
 def test_executions_at_the_same_time_do_not_mix(tmp_path: Path, root: Path, run: Run) -> None:
@@ -183,10 +184,13 @@ def test_an_execution_that_is_given_up_is_on_record_as_that(tmp_path: Path, root
 def test_an_execution_keeps_the_program_that_it_began_with_when_it_is_reloaded(
     tmp_path: Path, root: Path, run: Run
 ) -> None:
+    let_go = threading.Event()
+
     def say(asked: Asked) -> Answer | Mapping[str, Any]:
         if "Do what two does." in str(asked.messages):
             return {"chosen": "by the second"}
-        return Answer(said(WORKLET_OUTPUTS), delay=1.5 if asked.number else 0.0)
+        assert not asked.number or let_go.wait(PATIENCE)
+        return Answer(said(WORKLET_OUTPUTS))
 
     async def scenario(chat: ChatServer) -> None:
         async with opened(tmp_path, settings(root, chat)) as (_, client):
@@ -200,6 +204,7 @@ def test_an_execution_keeps_the_program_that_it_began_with_when_it_is_reloaded(
             inputs = {"workflow_description": "Process"}
             new = await told(client, "dspy_execute_program", program="worklet_selector", inputs=inputs)
             assert not under_way.done()
+            let_go.set()
             assert new["chosen"] == "by the second"
             assert (await under_way)["worklet_id"] == "loan_standard"
             found = await told(client, "dspy_get_program_info", program="worklet_selector")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from support import HALFLAP, NODE_SERVERS, alive, children_of, eventually, node_program, some
+from support import HALFLAP, NODE_SERVERS, PATIENCE, alive, children_of, eventually, node_program, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -44,7 +44,7 @@ def everything_over_http(kind: str) -> Iterator[int]:
             return attempt.connect_ex(("127.0.0.1", port)) == 0
 
     try:
-        assert eventually(listens, 15)
+        assert eventually(listens)
         yield port
     finally:
         process.kill()
@@ -97,7 +97,7 @@ def test_configured_roots_reach_the_filesystem_server(run: Run, tmp_path: Path) 
         server = {"name": "files", "command": node_program("mcp-server-filesystem"), "args": [str(allowed)]}
         async with Gateway.open({"servers": [server], "roots": [str(other)]}) as gateway:
             await gateway.refresh()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 while str(other) not in (
                     text := (await gateway.call("mcp__files__list_allowed_directories")).text
                 ):
@@ -193,13 +193,11 @@ def test_killing_the_gateway_under_npx_servers_leaves_no_process(tmp_path: Path,
     )
     try:
         # The guardian, and for each server a supervisor, npx and node.
-        assert eventually(lambda: len(children_of(gateway.pid)) >= 1 + 3 * 3, 40)
+        assert eventually(lambda: len(children_of(gateway.pid)) >= 1 + 3 * 3)
         started = children_of(gateway.pid)
     finally:
         gateway.send_signal(signal.SIGKILL)
         gateway.wait()
         assert gateway.stdin is not None
         gateway.stdin.close()
-    assert eventually(lambda: not any(alive(pid) for pid in started), 8), [
-        pid for pid in started if alive(pid)
-    ]
+    assert eventually(lambda: not any(alive(pid) for pid in started)), [pid for pid in started if alive(pid)]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 import unicodedata
 from typing import Any
 
@@ -8,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.schema import clean, clean_deep
+from support import little_work
 
 
 @given(st.text(), st.integers(min_value=20, max_value=200))
@@ -41,9 +41,8 @@ def test_what_is_too_deep_or_too_much_is_left_out_with_a_mark() -> None:
     for _ in range(1000):
         deep = [deep]
     assert "… (cut)" in str(clean_deep(deep, 100))
-    began = time.perf_counter()
-    wide = clean_deep({f"k{number}": {"type": "string"} for number in range(200_000)}, 100)
-    assert time.perf_counter() - began < 1.0
+    with little_work():
+        wide = clean_deep({f"k{number}": {"type": "string"} for number in range(200_000)}, 100)
     assert wide["… (cut)"].endswith(" more")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from halflap.schema import Validator, compile_or_say
 from halflap.schema.patterns import cost_of_pattern, weight_of_pattern
+from support import little_work
 
 PLAIN = [
     r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
@@ -35,9 +34,8 @@ def test_what_is_large_when_it_is_written_out_costs_much(pattern: str) -> None:
 def test_as_many_of_them_as_are_compiled_are_compiled_quickly(pattern: str) -> None:
     count = 10_000 // (cost_of_pattern(f"{pattern}00") + 5)
     schema = {"properties": {f"p{number}": {"pattern": f"{pattern}{number}"} for number in range(count)}}
-    began = time.perf_counter()
-    compile_or_say(schema)
-    assert time.perf_counter() - began < 0.5
+    with little_work(5):
+        compile_or_say(schema)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +51,5 @@ def test_a_pattern_that_looks_around_weighs_more_than_one_that_does_not() -> Non
 
 @pytest.mark.parametrize("part", ["[", "(", "{", r"\p{", "[\\", "a{9}", "(?="])
 def test_a_pattern_that_is_never_closed_is_measured_quickly(part: str) -> None:
-    began = time.perf_counter()
-    cost_of_pattern(part * 30_000)
-    assert time.perf_counter() - began < 1.0
+    with little_work():
+        cost_of_pattern(part * 30_000)

@@ -6,7 +6,6 @@ import collections
 import decimal
 import enum
 import math
-import time
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ import pytest
 
 from halflap.schema import parse_schema
 from halflap.values import Tool
+from support import little_work
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -23,9 +23,8 @@ WRONG = "a: expected string, received 5"
 
 
 def told(arguments: Any, schema: dict[str, Any] = SCHEMA) -> list[str]:
-    began = time.perf_counter()
-    problems = parse_schema(Tool("t", "s", "t", "", schema)).validate_arguments(arguments)
-    assert time.perf_counter() - began < 2
+    with little_work():
+        problems = parse_schema(Tool("t", "s", "t", "", schema)).validate_arguments(arguments)
     return [str(problem) for problem in problems]
 
 

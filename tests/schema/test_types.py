@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from halflap.schema.types import Type, read_type
 from halflap.schema.write import compact, type_name
+from support import little_work
 
 
 def written(schema: Any) -> str:
@@ -82,9 +82,8 @@ def test_a_circle_of_references_ends() -> None:
 
 def test_a_wide_schema_is_cut_with_a_mark() -> None:
     wide = {"type": "object", "properties": {f"p{number}": {"type": "string"} for number in range(100_000)}}
-    began = time.perf_counter()
-    read = read_type(wide)
-    assert time.perf_counter() - began < 1.0
+    with little_work():
+        read = read_type(wide)
     assert len(read.fields) < 5_000
     assert read.fields[-1].name == "…"
     assert written(wide).endswith("…}")
@@ -102,9 +101,8 @@ def test_references_that_fan_out_are_bounded() -> None:
     for level in range(1, 40):
         inner = {"$ref": f"#/$defs/d{level - 1}"}
         definitions[f"d{level}"] = {"type": "object", "properties": {"a": inner, "b": inner}}
-    began = time.perf_counter()
-    read_type({"$ref": "#/$defs/d39", "$defs": definitions})
-    assert time.perf_counter() - began < 1.0
+    with little_work():
+        read_type({"$ref": "#/$defs/d39", "$defs": definitions})
 
 
 def test_a_description_beside_a_reference_counts() -> None:
@@ -215,6 +213,5 @@ HOSTILE: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_schema_that_was_written_to_harm_is_read_quickly(name: str) -> None:
-    began = time.perf_counter()
-    assert compact(read_type(HOSTILE[name]))
-    assert time.perf_counter() - began < 2.0
+    with little_work():
+        assert compact(read_type(HOSTILE[name]))

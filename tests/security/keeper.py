@@ -121,7 +121,7 @@ class Keeper:
         readiness: Readiness = self.do(self.jail(mode).ready())
         return readiness
 
-    def run(self, mode: str, code: str, *, most_output: int = MEGABYTE, seconds: float = 20.0) -> Got:
+    def run(self, mode: str, code: str, *, most_output: int = MEGABYTE, seconds: float = 60.0) -> Got:
         """Run a program; one that takes too long is ended, with the outcome `timeout`."""
         got: Got = self.do(visit(self.jail(mode), code, Visitor(most_output), seconds))
         return got
@@ -135,7 +135,7 @@ class Keeper:
         self._loop.close()
 
 
-async def visit(jail: Jail, code: str, visitor: Visitor, seconds: float = 20.0) -> Got:
+async def visit(jail: Jail, code: str, visitor: Visitor, seconds: float = 60.0) -> Got:
     """Run a program with a host, and say all that came of it."""
     # A machine that is busy takes its time to start, and that is not the program's.
     await jail.ready()

@@ -154,7 +154,8 @@ def test_a_million_tiny_frames_leave_the_loop_to_others(keeper: Keeper, forger: 
         "piece = (struct.pack('!cI', b'O', 1) + b'x') * 10000\nfor _ in range(100): channel.sendall(piece)"
     )
     worst = keeper.do(_longest_wait_beside(keeper, code, Visitor(2 << 20)))
-    assert worst < 0.03
+    # In time of the processor; all of them at once would take a second.
+    assert worst < 0.2
 
 
 def test_what_is_not_read_is_not_kept(forger: Attacker) -> None:

@@ -125,7 +125,7 @@ class Served:
             f"http://127.0.0.1:{self.port}{path}",
             headers={"Accept": "application/json, text/event-stream", **given},
             json=request if method == "POST" else None,
-            timeout=10,
+            timeout=60,
             trust_env=False,
             verify=False,
         )
@@ -163,7 +163,7 @@ async def client_of(
 ) -> AsyncIterator[Client]:
     headers = {"Authorization": f"{scheme}{face.token}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False, verify=False) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False, verify=False) as http,
         Client(streamable_http_client(face.url, http_client=http), mode=mode, **options) as client,
     ):
         yield client

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from time import perf_counter
 
 import pytest
 
 from halflap.server.confirmation import _request
 from halflap.server.excerpt import excerpt
 from halflap.values import Tool
-from support import some
+from support import little_work, some
 
 DELETE = Tool("mcp__crm__delete", "crm", "delete", "Delete a customer.\n\nFor ever.", {"type": "object"})
 PADDING = "# nothing to see here, move along\n" * 400
@@ -113,6 +112,5 @@ def test_a_tool_that_only_a_script_names_is_said_to_be_so() -> None:
 )
 def test_no_program_takes_long_to_show(piece: str) -> None:
     code = (piece * (1_000_000 // len(piece)))[:1_000_000]
-    began = perf_counter()
-    excerpt(code, frozenset({"mcp__crm__delete"}))
-    assert perf_counter() - began < 8
+    with little_work(20):
+        excerpt(code, frozenset({"mcp__crm__delete"}))

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from cli.program import SWIFT, configure
 from server.faces import FACES, ONE_FACE, client_of, face_id, served, stdio_face
+from support import comes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -100,23 +101,24 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 for length in (8, 27)
             ]
             told["no uri"] = await refusal(client.read_resource("file:///etc/passwd"))
-            await execute(client, "import asyncio\nawait asyncio.sleep(2.5)", progress_callback=hear)
-            told["progress"] = progress
             told["cancelled"] = await cancel(client)
+            told["progress"] = progress
         return told
 
     async def cancel(client: Client) -> bool:
-        try:
-            async with asyncio.timeout(1):
-                await execute(client, "await mcp__echo__sleep(seconds=50)")
-        except TimeoutError:
-            pass
-        for _ in range(50):
-            counted = await execute(client, "print(await mcp__echo__cancelled_count())")
-            if text_of(counted).endswith("\n1"):
-                return True
-            await asyncio.sleep(0.1)
-        return False
+        """Give a program up when it has been heard of, and say whether its call was."""
+        code = "await mcp__echo__sleep(seconds=1_000)"
+        program = asyncio.create_task(execute(client, code, progress_callback=hear))
+        while not progress:
+            await asyncio.sleep(0.02)
+        program.cancel()
+        await asyncio.wait([program])
+
+        async def counted() -> bool:
+            told = await execute(client, "print(await mcp__echo__cancelled_count())")
+            return text_of(told).endswith("\n1")
+
+        return await comes(counted)
 
     return asyncio.run(ask())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -335,23 +334,20 @@ def test_others_are_answered_while_a_workflow_is_looked_at_which_is_ended_in_tim
     hard = tangled(14)
 
     async def ask(client: Client) -> Any:
-        began = time.monotonic()
         arguments = {"original_workflow": hard, "optimized_workflow": hard, "validation_mode": "strict"}
         at_it = asyncio.create_task(client.call_tool("gepa_validate_footprint", arguments))
-        waits = []
+        answered = 0
         while not at_it.done():
-            asked_at = time.monotonic()
             await client.list_tools()
-            waits.append(time.monotonic() - asked_at)
-            await asyncio.sleep(0.05)
-        return await at_it, waits, time.monotonic() - began
+            answered += 1
+            await asyncio.sleep(0.01)
+        return await at_it, answered
 
-    found, waits, took = asked(tmp_path, ask, timeout_seconds=1)
+    found, answered = asked(tmp_path, ask, timeout_seconds=1)
     code, message = failure(found)
     assert (code, "It was ended after 1 s" in message) == ("TIMEOUT_ERROR", True)
     # Had the loop been held up, it would have been one.
-    assert len(waits) > 5
-    assert took < 10
+    assert answered > 2
 
 
 def test_a_process_that_dies_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from cli.program import ECHO, SWIFT
 from halflap import Gateway
 from halflap.config import Config
 from halflap.server import Front
+from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
@@ -85,7 +86,7 @@ def test_a_change_of_the_clients_roots_reaches_the_server(run: Run) -> None:
             assert json.loads((await gateway.call("mcp__rooted__heard")).text) == []
             folders.uris = ["file:///one", "file:///two"]
             await client.send_roots_list_changed()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 while (text := (await gateway.call("mcp__rooted__heard")).text) == "[]":
                     await asyncio.sleep(0.02)
             assert json.loads(text) == [["file:///one", "file:///two"]]

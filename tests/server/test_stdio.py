@@ -4,7 +4,6 @@ import asyncio
 import json
 import signal
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from cli.program import OLD, configure, halflap
 from server.faces import stdio_face, wired
-from support import alive, children_of, eventually, python_server
+from support import PATIENCE, alive, children_of, eventually, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -152,17 +151,16 @@ def test_a_healthy_run_says_nothing_on_stderr_of_its_own(talk: Talk) -> None:
 
 
 def test_a_hanging_server_among_many_does_not_delay_the_list_of_tools(run: Run, tmp_path: Path) -> None:
-    servers = [python_server("hang", "hang.py")] + [{**OLD, "name": f"old{number}"} for number in range(24)]
-    config = configure(tmp_path, *servers)
+    hang = python_server("hang", "hang.py", start_timeout_seconds=1_000)
+    config = configure(tmp_path, hang, *({**OLD, "name": f"old{number}"} for number in range(24)))
 
-    async def scenario() -> float:
-        began = time.monotonic()
+    async def scenario() -> None:
         with (tmp_path / "stderr").open("w") as errors:
             async with stdio_face(config, tmp_path, mode="auto", errors=errors) as client:
+                # It would take longer than a test may.
                 await client.list_tools()
-                return time.monotonic() - began
 
-    assert run(scenario()) < 5
+    run(scenario())
 
 
 def test_a_servers_noise_does_not_get_into_the_protocol(tmp_path: Path) -> None:
@@ -201,8 +199,8 @@ def test_closing_stdin_ends_it_in_order_with_all_its_servers(tmp_path: Path) -> 
         children = busy(wire)
         assert wire.process.stdin is not None
         wire.process.stdin.close()
-        assert wire.process.wait(10) == 0
-        assert eventually(lambda: not any(alive(pid) for pid in children), 3)
+        assert wire.process.wait(PATIENCE) == 0
+        assert eventually(lambda: not any(alive(pid) for pid in children))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
@@ -210,8 +208,8 @@ def test_a_signal_ends_it_in_order_with_all_its_servers(tmp_path: Path, number: 
     with wired(configure(tmp_path, OLD, {**OLD, "name": "other"}), tmp_path) as wire:
         children = busy(wire)
         wire.process.send_signal(number)
-        assert wire.process.wait(10) == 0
-        assert eventually(lambda: not any(alive(pid) for pid in children), 3)
+        assert wire.process.wait(PATIENCE) == 0
+        assert eventually(lambda: not any(alive(pid) for pid in children))
         assert wire.process.stderr is not None
         assert b"Traceback" not in wire.process.stderr.read()
 
@@ -222,9 +220,9 @@ def test_a_signal_ends_it_while_a_server_hangs_and_the_client_waits(tmp_path: Pa
         wire.send(
             b'{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "list_callable_tools"}}'
         )
-        assert eventually(lambda: len(children_of(wire.process.pid)) >= 2, 10)
+        assert eventually(lambda: len(children_of(wire.process.pid)) >= 2)
         wire.process.send_signal(signal.SIGTERM)
-        assert wire.process.wait(10) == 0
+        assert wire.process.wait(PATIENCE) == 0
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,6 @@
 """A server whose list of tools changes while it runs, and says so in the way of either protocol era."""
 
-import argparse
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -36,7 +33,7 @@ def definitions(state: State) -> list[types.Tool]:
     ]
 
 
-def build(state: State, file: Path | None) -> Server[dict[str, Any]]:
+def build(state: State) -> Server[dict[str, Any]]:
     bus = InMemorySubscriptionBus()
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -58,8 +55,6 @@ def build(state: State, file: Path | None) -> Server[dict[str, Any]]:
         return types.CallToolResult(content=[types.TextContent(text=answer)])
 
     async def changed(context: Context) -> None:
-        if file is not None:
-            await anyio.Path(file).write_text(json.dumps(asdict(state)), encoding="utf-8")
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             await bus.publish(ToolsListChanged())
         else:
@@ -81,13 +76,7 @@ async def serve(server: Server[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--state", type=Path, metavar="FILE", help="keep what changed in this file across restarts"
-    )
-    file: Path | None = parser.parse_args().state
-    state = State(**json.loads(file.read_text(encoding="utf-8"))) if file and file.exists() else State()
-    anyio.run(serve, build(state, file))
+    anyio.run(serve, build(State()))
 
 
 if __name__ == "__main__":

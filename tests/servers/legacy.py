@@ -3,10 +3,12 @@
 Before `initialize` it ignores every method it does not know, as some real servers do. Its list has one malformed
 tool between good ones, and `sloppy` answers with a string for content and a list for structuredContent.
 With `--array-output-schema` that tool also declares an array, which its protocol version did not allow.
+With `--heard FILE` it writes down each method that it is asked for.
 """
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 TOOLS: list[dict[str, Any]] = [
@@ -65,9 +67,13 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     if "--array-output-schema" in sys.argv[1:]:
         TOOLS[-1]["outputSchema"] = {"type": "array", "items": {"type": "object"}}
+    heard = Path(sys.argv[-1]) if "--heard" in sys.argv[1:] else None
     initialized = False
     for line in sys.stdin:
         request = json.loads(line)
+        if heard is not None:
+            with heard.open("a") as file:
+                file.write(f"{request.get('method')}\n")
         if "id" not in request or "method" not in request:
             continue
         try:

@@ -1,8 +1,10 @@
-"""A server that takes SECONDS to start and then has one tool; by hand, so that it takes no longer than that."""
+"""A server with one tool, by hand, so that it starts at once; given FOLDER and COUNT, only when as many as that are started."""
 
 import json
+import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 OK = {"name": "ok", "description": "Say ok.", "inputSchema": {"type": "object", "properties": {}}}
@@ -30,6 +32,13 @@ def serve() -> None:
         sys.stdout.flush()
 
 
+def wait_for_others(folder: Path, count: int) -> None:
+    (folder / str(os.getpid())).touch()
+    while len([*folder.iterdir()]) < count:
+        time.sleep(0.02)
+
+
 if __name__ == "__main__":
-    time.sleep(float(sys.argv[1]))
+    if sys.argv[1:]:
+        wait_for_others(Path(sys.argv[1]), int(sys.argv[2]))
     serve()

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -62,7 +64,7 @@ def postgres() -> Iterator[Callable[[], str]]:
             subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder, **owner)
         )
         stack.callback(server.terminate)
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENCE
         while True:
             try:
                 admin = psycopg.connect(host=str(folder), user="halflap", dbname="postgres", autocommit=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def extreme(depth: int, *tools: str) -> dict[str, Any]:
-    limits = {"start_timeout_seconds": 5, "call_timeout_seconds": 5}
+    limits = {"start_timeout_seconds": 60, "call_timeout_seconds": 60}
     server = python_server("x", "extreme.py", str(depth), *tools, protocol="legacy", **limits)
     return {"servers": [server]}
 
@@ -111,7 +111,7 @@ def test_progress_beyond_any_number_does_not_end_the_session(run: Run) -> None:
 @pytest.mark.parametrize("name", ["deep", "half", "nan", "digits"])
 def test_over_http_an_odd_tool_takes_no_other_away_either(run: Run, name: str) -> None:
     async def scenario(url: str) -> None:
-        server = {"name": "x", "url": url, "protocol": "legacy", "start_timeout_seconds": 5}
+        server = {"name": "x", "url": url, "protocol": "legacy", "start_timeout_seconds": 60}
         async with Gateway.open({"servers": [server]}) as gateway:
             expected = ["good"] if name == "digits" else sorted([name, "good"])
             assert [tool.original_name for tool in await gateway.tools()] == expected

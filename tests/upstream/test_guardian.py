@@ -131,7 +131,7 @@ def test_stopping_a_stubborn_server_ends_all_that_it_started() -> None:
         released(process)
         assert not alive(process.pid)
         await guardian.close()
-        assert eventually(lambda: not any(alive(pid) for pid in started), 3)
+        assert eventually(lambda: not any(alive(pid) for pid in started))
 
     asyncio.run(scenario())
 
@@ -160,7 +160,7 @@ def test_a_server_that_ends_takes_its_children_along() -> None:
         child = int(await asyncio.to_thread(os.read, process.stdout, 100))
         await process.exited.wait()
         assert process.returncode == 5
-        assert eventually(lambda: not alive(child), 4)
+        assert eventually(lambda: not alive(child))
         await process.stop(0)
         released(process)
         await guardian.close()
@@ -178,20 +178,18 @@ def test_a_server_that_ends_takes_its_children_along() -> None:
 )
 def test_however_the_gateway_ends_no_process_is_left(number: signal.Signals) -> None:
     process, started = gateway(["sh", "-c", STUBBORN], ["cat"], ["sleep", "1002"])
-    assert eventually(lambda: len(children_of(process.pid)) >= 9, 5)
+    assert eventually(lambda: len(children_of(process.pid)) >= 9)
     started = children_of(process.pid)
     process.send_signal(number)
     process.wait()
     assert process.stdout is not None
     process.stdout.close()
-    assert eventually(lambda: not any(alive(pid) for pid in started), 6), [
-        pid for pid in started if alive(pid)
-    ]
+    assert eventually(lambda: not any(alive(pid) for pid in started)), [pid for pid in started if alive(pid)]
 
 
 def test_a_guardian_that_is_killed_does_not_free_the_servers() -> None:
     process, _ = gateway(["sh", "-c", STUBBORN])
-    assert eventually(lambda: len(children_of(process.pid)) >= 6, 5)
+    assert eventually(lambda: len(children_of(process.pid)) >= 6)
     started = children_of(process.pid)
     guardian = min(started)
     os.kill(guardian, signal.SIGKILL)
@@ -199,7 +197,7 @@ def test_a_guardian_that_is_killed_does_not_free_the_servers() -> None:
     process.wait()
     assert process.stdout is not None
     process.stdout.close()
-    assert eventually(lambda: not any(alive(pid) for pid in started), 6)
+    assert eventually(lambda: not any(alive(pid) for pid in started))
 
 
 def test_a_supervisor_that_is_killed_leaves_its_server_to_the_guardian() -> None:
@@ -212,7 +210,7 @@ def test_a_supervisor_that_is_killed_leaves_its_server_to_the_guardian() -> None
         fields = (await asyncio.to_thread(_stat, process.pid)).rpartition(")")[2].split()
         os.kill(int(fields[1]), signal.SIGKILL)
         await process.exited.wait()
-        assert eventually(lambda: not any(alive(pid) for pid in started), 4)
+        assert eventually(lambda: not any(alive(pid) for pid in started))
         await process.stop(0)
         released(process)
         await guardian.close()
@@ -320,7 +318,7 @@ def test_spawner_is_a_server_with_three_processes(tmp_path: Path) -> None:
     process.wait()
     assert process.stdout is not None
     process.stdout.close()
-    assert eventually(lambda: not any(alive(pid) for pid in spawned), 6)
+    assert eventually(lambda: not any(alive(pid) for pid in spawned))
 
 
 def test_many_servers_with_large_environments_start_at_once() -> None:
@@ -374,14 +372,14 @@ def test_a_stopped_guardian_does_not_keep_us_from_ending() -> None:
 
 def test_a_gateway_killed_while_its_guardian_is_stopped_leaves_nothing() -> None:
     process, _ = gateway(["sh", "-c", STUBBORN])
-    assert eventually(lambda: len(children_of(process.pid)) >= 6, 5)
+    assert eventually(lambda: len(children_of(process.pid)) >= 6)
     started = children_of(process.pid)
     os.kill(min(started), signal.SIGSTOP)
     process.kill()
     process.wait()
     assert process.stdout is not None
     process.stdout.close()
-    assert eventually(lambda: not any(alive(pid) for pid in started), 6)
+    assert eventually(lambda: not any(alive(pid) for pid in started))
 
 
 def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing() -> None:
@@ -398,7 +396,7 @@ def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing() -> None:
             if isinstance(outcome, GuardedProcess):
                 await outcome.stop(0)
                 released(outcome)
-        assert eventually(lambda: not guarded(guardian), 5)
+        assert eventually(lambda: not guarded(guardian))
         await guardian.close()
 
     asyncio.run(scenario())

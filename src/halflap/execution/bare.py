@@ -1,4 +1,4 @@
-"""Start an interpreter that has nothing of ours: no environment, no descriptor but one, no packages."""
+"""Start an interpreter that has nothing of ours: no environment, no descriptor but one, no packages; and see one to its end."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import socket
     from asyncio.subprocess import Process
+    from collections.abc import Coroutine
 
-__all__ = ["start_bare"]
+__all__ = ["start_bare", "to_its_end"]
 
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main(int(sys.argv[2]))"
 
@@ -32,3 +33,13 @@ async def start_bare(module: str, theirs: socket.socket) -> Process:
     finally:
         # It holds its own; ours would keep it from seeing that we are gone.
         theirs.close()
+
+
+async def to_its_end(ending: Coroutine[None, None, None]) -> None:
+    """Wait for a process to be ended, also if we are cancelled meanwhile: whoever cancels us waits for us, and nobody else would."""
+    task = asyncio.create_task(ending)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise

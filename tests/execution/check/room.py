@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from halflap.execution.check.examiner import CheckSkipped, Examiner, Orders
-from support import children_of
+from support import children_of, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -24,12 +23,8 @@ PATIENT = Orders(seconds=20.0, cpu_seconds=20)
 
 
 def soon(true: Callable[[], object]) -> bool:
-    """Say whether something becomes true within a few seconds."""
-    for _ in range(100):
-        if true():
-            return True
-        time.sleep(0.05)
-    return False
+    """Say whether something becomes true."""
+    return eventually(lambda: bool(true()))
 
 
 class Room:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.execution.jail import frames
 from halflap.execution.jail.inmate import Inmate
 from halflap.execution.sandbox import Program, ToolRefusal
+from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +53,7 @@ async def _last_words(*words: bytes) -> tuple[Verdict, bytes]:
     running = asyncio.create_task(inmate.run(Program(""), host))
     await asyncio.sleep(0)
     theirs.sendall(frames.frame(frames.CALL, frames.NUMBER.pack(1), order))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         return await running, host.printed
 
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from halflap.execution.bare import to_its_end
 from halflap.execution.check.helper import Helper, NamespacesUnusableError, Orders
 from halflap.execution.check.inside.words import LARGEST_CODE, LARGEST_STUBS
 from halflap.execution.check.reading import CheckSkipped, Diagnostic, Examined, HelperGone
@@ -142,4 +143,4 @@ async def _retire(helper: Helper) -> None:
         while helper.under_way and not helper.is_lost:  # noqa: ASYNC110 -- once an hour, and nobody waits
             await asyncio.sleep(_RETIRING_SECONDS)
     finally:
-        await helper.close()
+        await to_its_end(helper.close())

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.errors import SandboxError
+from halflap.execution.bare import to_its_end
 from halflap.execution.jail.canary import CANARY, Listener, escapes
 from halflap.execution.jail.server import ForkServer, Orders
 from halflap.execution.sandbox import Ending, Readiness
@@ -240,7 +241,7 @@ async def _retire(server: ForkServer, leaving: list[Inmate]) -> None:
         while server.has_inmates and not server.is_lost:  # noqa: ASYNC110 -- once an hour, and nobody waits
             await asyncio.sleep(_RETIRING_SECONDS)
     finally:
-        await server.close()
+        await to_its_end(server.close())
 
 
 def _ending(verdict: Verdict, how: Exit | None, cpu_seconds: int) -> Ending:
