@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from cli.program import environment
 from halflap.cli.app import app
-from support import HALFLAP
+from support import HALFLAP, PATIENCE
 from workflows.test_running import Runs
 from workflows.tooled import net, task
 
@@ -46,7 +46,7 @@ def killed(
     ):
         assert process.stderr is not None
         run = process.stderr.readline().removeprefix("Run ").strip()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while runs.log.count(when) < times:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -162,7 +162,7 @@ def test_a_run_that_failed_tells_what_was_done_and_what_was_not(runs: Runs) -> N
     (runs.folder / "closed").touch()
     workflow = net(
         task("s", None),
-        task("x", "slow"),
+        task("x", "outlast"),
         task("y", "fail"),
         task("x2"),
         task("j", None, join="and"),

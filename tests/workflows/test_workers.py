@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ORDER = example_nets()["order"]
 SLEEPS = "import os, pathlib, time; pathlib.Path({!r}).write_text(str(os.getpid())); time.sleep(60)"
 NAPS = "import sys, time; time.sleep(1.2); sys.stdout.write('{\"answer\": {}}')"
+NAPS_IF_LARGE = "import sys, time; time.sleep(2.5 if '\"wide\"' in sys.stdin.read() else 0); sys.stdout.write('{\"answer\": {}}')"
 STARVED = """\
 import sys; sys.path.insert(0, sys.argv[1])
 from halflap.workflows import jobs, worker
@@ -114,12 +115,12 @@ def test_its_time_is_counted_from_when_it_is_begun(run: Run, monkeypatch: pytest
     monkeypatch.setattr(workers, "_BOOT", NAPS)
 
     async def ask() -> list[Any]:
-        at_it = Workers(2, places=1)
-        # Each takes 1.2 s: with the wait counted the second would have too little left.
-        jobs = [at_it.do("score", {"workflow": wide(9)}) for _ in range(2)]
+        at_it = Workers(4.5, places=1)
+        # Each takes 1.2 s at least: with the wait counted the last would have too little left.
+        jobs = [at_it.do("score", {"workflow": wide(9)}) for _ in range(4)]
         return list(await asyncio.gather(*jobs))
 
-    assert run(ask()) == [{}, {}]
+    assert run(ask()) == [{}] * 4
 
 
 def test_one_that_is_never_begun_is_told_that_and_not_that_it_was_ended(
@@ -128,7 +129,7 @@ def test_one_that_is_never_begun_is_told_that_and_not_that_it_was_ended(
     monkeypatch.setattr(workers, "_BOOT", "import time; time.sleep(60)")
 
     async def ask() -> list[Any]:
-        at_it = Workers(0.5, places=1)
+        at_it = Workers(2, places=1)
         jobs = [asyncio.create_task(at_it.do("score", {"workflow": wide(9)})) for _ in range(5)]
         return list(await asyncio.gather(*jobs, return_exceptions=True))
 
@@ -137,12 +138,12 @@ def test_one_that_is_never_begun_is_told_that_and_not_that_it_was_ended(
     # Who is next is begun, though the one before it took all its time.
     assert isinstance(others[0], WorkflowTimeoutError)
     assert isinstance(others[-1], WorkflowBusyError)
-    assert "It waited 1 s for its turn and was never begun" in str(others[-1])
+    assert "It waited 4 s for its turn and was never begun" in str(others[-1])
     assert others[-1].seed_code == "TIMEOUT_ERROR"
 
 
 def test_a_small_one_does_not_wait_for_large_ones(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_BOOT", NAPS)
+    monkeypatch.setattr(workers, "_BOOT", NAPS_IF_LARGE)
 
     async def ask() -> list[str]:
         at_it, done = Workers(60, places=1), []
