@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dspy
 
+from halflap.programs.flow import branches_in, own_functions, unwatched_in
 from halflap.programs.marks import Uses
-from halflap.programs.parameters import branches_in, made_inputs, own_functions, unwatched_in
+from halflap.programs.parameters import made_inputs
 from halflap.programs.parts import INPUTS, Field, Wiring
 from halflap.programs.tracing import AsksItselfError, Trace, trace, typed_inputs
 
@@ -51,25 +52,30 @@ def discover(
                     trace(module, typed_inputs(parameters, made_inputs(parameters, seed)), units, seed, uses)
                 ]
         except AsksItselfError:
-            problems.append("`forward` asks the model by itself, past its steps.")
+            problems.extend(uses.apart or ["`forward` asks the model by itself, past its steps."])
             return None
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # whatever the user's own code does, also to end the process
-            problems.extend(_told(uses))
+            problems.extend(uses.apart or _told(uses))
+            if uses.apart:
+                return None
             problems.append(
                 f"running it on made-up values failed: {type(error).__name__}: {_shown(str(error))}. In a manifest, values are passed on "
                 f"as they are.{_untyped(parameters)}"
             )
             return None
+    if uses.apart:
+        problems.extend(uses.apart)
+        return None
     order = _order(runs, units, problems)
     problems.extend(_told(uses))
     if not problems and id(module) not in units:
         # What is done in C leaves no trace: `re` reads a text without a word.
         own = list(own_functions(module))
-        codes = {getattr(one, "__code__", None) for _, one in own}
-        own += [(code.co_name, code) for code in uses.functions if code not in codes]
-        problems.extend(told for name, one in own for told in unwatched_in(one, name))
+        codes = {getattr(one, "__code__", None) for _, one, _ in own}
+        own += [(code.co_name, code, first) for code, first in uses.functions.items() if code not in codes]
+        problems.extend(told for name, one, of in own for told in unwatched_in(one, name, of, uses.calls))
     if order is None or problems:
         return None
     joins = _Joins(runs, order, parameters, problems)
@@ -225,7 +231,9 @@ class _Joins:
 def _told(uses: Uses) -> list[str]:
     """Say what was done with values on their way, and which functions that were given some may do something else next time."""
     told = [f"{one}: a manifest passes on values as they are." for one in uses.found]
-    return told or [one for code in uses.functions for one in branches_in(code, code.co_name)]
+    return told or [
+        one for code, first in uses.functions.items() for one in branches_in(code, code.co_name, first)
+    ]
 
 
 def _made(values: list[Any]) -> str:

@@ -184,13 +184,13 @@ def _compare(module: Any, manifest: Manifest, state: State, tool: Callable[[str]
         dice = random.Random(seed)  # noqa: S311  # no secret
         inputs = {field.name: sample(field.schema, dice) for field in manifest.inputs}
         try:
-            theirs = trace(module, typed_inputs(parameters, inputs), (), seed).prompts
+            theirs = trace(module, typed_inputs(parameters, inputs), {}, seed).prompts
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             told = f"running it on made-up values failed: {type(error).__name__}: {error}"
             raise _refusal(manifest.name, [told]) from error
-        ours = trace(rebuilt, inputs, (), seed).prompts
+        ours = trace(rebuilt, inputs, {}, seed).prompts
         if theirs != ours:
             told = f"what is written would ask the model something else. {_difference(theirs, ours)}"
             raise _refusal(manifest.name, [told])
@@ -216,7 +216,8 @@ def _difference(theirs: list[Any], ours: list[Any]) -> str:
 
 
 def _refusal(name: str, problems: list[str] | tuple[str, ...]) -> UsageError:
-    told = problems[0] if len(problems) == 1 else "".join(f"\n- {one}" for one in problems)
+    each = list(dict.fromkeys(problems))
+    told = each[0] if len(each) == 1 else "".join(f"\n- {one}" for one in each)
     return UsageError(f"It cannot be written as the DSPy program {name!r}: {told}")
 
 
