@@ -8,6 +8,7 @@ import inspect
 import json
 import random
 import sys
+import threading
 import traceback
 from datetime import UTC, datetime
 from importlib.metadata import version as version_of
@@ -221,8 +222,23 @@ def _refusal(name: str, problems: list[str] | tuple[str, ...]) -> UsageError:
     return UsageError(f"It cannot be written as the DSPy program {name!r}: {told}")
 
 
+_PRINTING = threading.Lock()
+_inside = 0
+_before: Any = None
+
+
 @contextlib.contextmanager
 def stdout_is_data() -> Iterator[None]:
-    """Send what the user's code prints to stderr."""
-    with contextlib.redirect_stdout(sys.stderr):
+    """Send what the user's code prints to stderr, until the last of all threads is out of it again."""
+    global _inside, _before  # noqa: PLW0603  # there is one stdout
+    with _PRINTING:
+        if not _inside:
+            _before, sys.stdout = sys.stdout, sys.stderr
+        _inside += 1
+    try:
         yield
+    finally:
+        with _PRINTING:
+            _inside -= 1
+            if not _inside:
+                sys.stdout = _before
