@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dspy.utils.callback import BaseCallback
 
 from halflap.errors import UsageError
 from halflap.programs.export import describe
@@ -94,6 +93,85 @@ def test_what_a_class_calls_of_the_one_that_it_is_made_from_is_part_of_it() -> N
         describe(OfGuarded(), "refused", tool=tools)
 
 
+class BothWays(Several):
+    def forward(self, q: str) -> Any:
+        text = q
+        for step in self.steps:
+            text = step(text=text).better
+        return self.named["last"](text=text)
+
+    async def aforward(self, q: str) -> Any:
+        text = q
+        for step in self.steps:
+            found = await step.acall(text=text)
+            text = found.better
+        return await self.named["last"].acall(text=text)
+
+
+class OtherWay(BothWays):
+    async def aforward(self, q: str) -> Any:
+        await self.steps[0].acall(text=q)
+        found = await self.steps[1].acall(text=q)
+        return await self.named["last"].acall(text=found.better)
+
+
+class OtherOrder(BothWays):
+    async def aforward(self, q: str) -> Any:
+        found = await self.steps[1].acall(text=q)
+        found = await self.steps[0].acall(text=found.better)
+        return await self.named["last"].acall(text=found.better)
+
+
+class OtherModel(BothWays):
+    async def aforward(self, q: str) -> Any:
+        with dspy.context(lm=dspy.LM("openai/strong")):
+            return await super().aforward(q)
+
+
+class Around(dspy.Module):  # type: ignore[misc]
+    """Runs only one of the two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = BothWays()
+
+    def forward(self, q: str) -> Any:
+        return self.inner(q=q)
+
+
+class Awaited(dspy.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = dspy.Predict("q -> a")
+
+    async def aforward(self, q: str) -> Any:
+        return await self.first.acall(q=q)
+
+
+class OfAwaited(Awaited):
+    pass
+
+
+def test_a_module_that_can_be_awaited_as_well_is_run_both_ways() -> None:
+    manifest, _ = describe(BothWays(), "both", tool=tools)
+    assert dict(manifest.wiring.predictors["named_last"]) == {"text": "steps_1.better"}
+    assert len(describe(Around(), "around", tool=tools)[0].predictors) == 3
+    assert len(describe(OfAwaited(), "awaited", tool=tools)[0].predictors) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (OtherWay, "`forward` and `aforward` pass on values in different ways"),
+        (OtherOrder, "`forward` and `aforward` run different steps, or not in the same order"),
+        (OtherModel, r"line \d+: `steps_0` is run with DSPy settings of its own \(lm: openai/strong\)"),
+    ],
+)
+def test_a_module_that_does_something_else_when_it_is_awaited_is_refused(kind: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        describe(kind(), "refused", tool=tools)
+
+
 PATTERN = re.compile("ssn")
 LETTER = re.compile("(?s).")
 search = PATTERN.search
@@ -155,7 +233,7 @@ def test_what_no_run_can_prove_is_refused_once_each(forward: Any, steps: dict[st
     assert len(re.findall(told, str(caught.value))) == 1
 
 
-class Hearing(BaseCallback):  # type: ignore[misc]
+class Hearing(dspy.utils.callback.BaseCallback):  # type: ignore[misc]
     pass
 
 

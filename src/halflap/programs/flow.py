@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from halflap.programs.marks import Place
 
-__all__ = ["branches_in", "own_functions", "unwatched_in"]
+__all__ = ["branches_in", "code_of", "own_functions", "unwatched_in"]
 
 _BRANCHES: Final[dict[type[ast.AST], str]] = {
     ast.If: "an `if`",
@@ -74,7 +74,7 @@ def unwatched_in(function: Any, name: str, module: Any, seen: Collection[Place])
 
     Of calls that were seen it is known that they led to a step, or to code that is looked into as well.
     """
-    file = _code_of(function).co_filename
+    file = code_of(function).co_filename
     first = _First(function, module)
     what = "a call of `{}`, which may look at values or change them"
     return _told(
@@ -97,13 +97,14 @@ def _told(found: Iterable[tuple[Any, str]], name: str) -> list[str]:
     ]
 
 
-def _code_of(function: Any) -> Any:
+def code_of(function: Any) -> Any:
+    """Give what of a function is run: of one that is wrapped, what is in it."""
     return function if isinstance(function, CodeType) else inspect.unwrap(function).__code__
 
 
 def _read(function: Any) -> list[ast.AST]:
     """Give all parts of a function, with their places in its file; none if there is no source of it."""
-    code = _code_of(function)
+    code = code_of(function)
     try:
         lines, _ = inspect.findsource(code)
         tree = _parsed("".join(lines))
@@ -129,7 +130,7 @@ class _First:
     """The first parameter of a method, whatever it is called: the module itself."""
 
     def __init__(self, function: Any, module: Any) -> None:
-        code = _code_of(function)
+        code = code_of(function)
         self._name = code.co_varnames[0] if code.co_argcount else None
         self._module = module
 

@@ -52,6 +52,8 @@ class Uses:
     found: list[str] = field(default_factory=list)
     functions: dict[CodeType, Any] = field(default_factory=dict)
     """Those that were called with marked values, each with its first argument."""
+    ran: set[CodeType] = field(default_factory=set)
+    """What of the user's own code was run."""
     _calls: set[Place] = field(default_factory=set)
     _calls_of_c: set[Place] = field(default_factory=set)
     apart: list[str] = field(default_factory=list)
@@ -93,6 +95,8 @@ class Uses:
             theirs = is_theirs(frame)
             if (theirs or _module_of(frame) == "dspy") and frame.f_back is not None:
                 self._calls.add(_place(frame.f_back))
+            if theirs:
+                self.ran.add(frame.f_code)
             if theirs and any(_holds_marked(one) for one in frame.f_locals.values()):
                 code = frame.f_code
                 first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None

@@ -46,6 +46,8 @@ class Trace:
     """One run of a module."""
 
     inputs: Mapping[str, Any]
+    awaited: bool = False
+    """Whether it was `aforward` that ran."""
     steps: list[Passed] = field(default_factory=list)
     prompts: list[Any] = field(default_factory=list)
     result: Any = None
@@ -202,13 +204,23 @@ def typed_inputs(parameters: Iterable[Parameter], inputs: Mapping[str, Any]) -> 
     }
 
 
+def _is_awaited(module: Any, seed: int) -> bool:
+    """Choose how to run a module: one that somebody wrote both ways for is run both ways, in turn."""
+    kind = type(module)
+    own = getattr(kind, "aforward", None)
+    if own is None or not hasattr(kind, "forward"):
+        return own is not None
+    return own.__module__.partition(".")[0] not in {"dspy", "halflap"} and seed % 2 == 1
+
+
 def trace(
     module: Any, inputs: Mapping[str, Any], units: Mapping[int, Unit], seed: int, marks: Uses | None = None
 ) -> Trace:
     """Run a module once. The same seed gives the same answers, step by step; where asked for, values note what is done with them."""
     uses = marks or Uses()
     found = Trace(
-        inputs if marks is None else {name: marked(one, name, uses) for name, one in inputs.items()}
+        inputs if marks is None else {name: marked(one, name, uses) for name, one in inputs.items()},
+        _is_awaited(module, seed),
     )
     model = _Silent("openai/nobody", cache=False)
     watcher = _Watcher(found, units, uses, model)
@@ -222,7 +234,7 @@ def trace(
         warn_on_type_mismatch=False,
     )
     with settings, watcher.watching(), contextlib.nullcontext() if marks is None else marks.heard():
-        if type(module).__dict__.get("aforward") and not hasattr(type(module), "forward"):
+        if found.awaited:
             found.result = asyncio.run(module.acall(**found.inputs))
         else:
             found.result = module(**found.inputs)
