@@ -60,6 +60,17 @@ def test_the_list_has_every_program_and_what_is_wrong_with_the_others(tmp_path: 
     assert called(tmp_path, root=str(root)).stdout == listed.stdout
 
 
+def test_the_doctor_sends_nobody_to_the_folder_for_a_server_that_is_off(tmp_path: Path, root: Path) -> None:
+    file = tmp_path / "halflap.json"
+    off = {"sales": {"command": "sales", "disabled": True}}
+    file.write_text(json.dumps({"mcpServers": off, "programs": {"root": str(root)}}))
+    examined = json.loads(CliRunner().invoke(app, ["doctor", "--json", "-c", str(file)]).stdout)
+    finder, odd = [one for one in examined["findings"] if one["code"] == "program-broken"]
+    assert "mcp__sales__order_history (" in finder["what"]
+    assert finder["todo"].startswith("Its folder is in order: see to the servers that have these tools")
+    assert odd["todo"].startswith("Mend its folder")
+
+
 def test_of_a_pickle_the_list_says_why_it_is_not_opened_and_what_to_do(tmp_path: Path, root: Path) -> None:
     (root / "odd" / "state.json").rename(root / "odd" / "state.pkl")
     told = called(tmp_path, "list", root=str(root)).stdout

@@ -144,6 +144,17 @@ class TestExamples:
         with pytest.raises(FileError, match="cannot be read"):
             read_examples(tmp_path / "none", stored().manifest)
 
+    def test_a_key_that_is_nothing_of_the_programs_is_told_with_all_that_may_stand_there(
+        self, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "data.jsonl"
+        file.write_text('{"question": "a", "repply": "A"}\n{"question": "a", "reply": "A", "zzz": 1}')
+        with pytest.raises(UsageError) as caught:
+            read_examples(file, stored().manifest)
+        neither = "is neither an input (question) nor an output (reply)"
+        assert f'line 1: "repply" {neither}; did you mean reply?' in str(caught.value)
+        assert f'line 2: "zzz" {neither}' in str(caught.value)
+
     @pytest.mark.parametrize("seed", range(5))
     def test_equal_examples_are_on_one_side(self, seed: int) -> None:
         same = [Example({"n": 1.0 if at % 2 else 1, "tags": ["a"]}, {"reply": f"{at}"}) for at in range(6)]

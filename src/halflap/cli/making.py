@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,15 +20,19 @@ from halflap.cli.output import (
     print_json,
     reported,
     set_up_logging,
+    stdout_kept,
 )
 from halflap.cli.progress import counting, working
 from halflap.cli.running import confirmed
 from halflap.cli.setting import opened, read_config
 from halflap.errors import UsageError
 from halflap.gateway import FIRST_LISTING_SECONDS
+from halflap.programs.secrecy import redacted
 from halflap.values import DSPY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from halflap.config import Config
     from halflap.programs.library import Library, Stored
     from halflap.programs.optimize import Optimised, Progress
@@ -75,12 +80,15 @@ def export(
 
     read = read_config(config)
     library = Library(read.programs.root)
-    with working(f"Loading {one_line(what)}"):
-        # Here and not in a thread: it is the user's own code, which may need to be in the first one.
-        module = load_object(what)
     said = {"version": version, "optimizer": optimizer, "validation_score": score}
-    work = _export(read, library, module, name, into_force=into_force, **said, description=description or "")
-    stored = asyncio.run(work)
+    with _code_of_theirs(read):
+        with working(f"Loading {one_line(what)}"):
+            # Here and not in a thread: it is the user's own code, which may need to be in the first one.
+            module = load_object(what)
+        work = _export(
+            read, library, module, name, into_force=into_force, **said, description=description or ""
+        )
+        stored = asyncio.run(work)
     if as_json:
         print_json(_told(stored, library))
     else:
@@ -159,16 +167,22 @@ def optimize(
     read = read_config(config)
     library = Library(read.programs.root)
     stored = library.read().find(name.removeprefix(f"{DSPY}__"))
-    settings = {
-        "examples": read_examples(train, stored.manifest),
-        # Here and not in a thread: it may be the user's own code.
-        "metric": find_metric(metric, stored.manifest),
-        "optimizer": optimizer,
-        "seed": seed,
-        "held_out": held_out,
-        "budget": budget,
-    }
-    found = asyncio.run(_optimize(read, library, stored, yes=yes, **settings))
+    try:
+        with _code_of_theirs(read):
+            settings = {
+                "examples": read_examples(train, stored.manifest),
+                # Here and not in a thread: it may be the user's own code.
+                "metric": find_metric(metric, stored.manifest),
+                "optimizer": optimizer,
+                "seed": seed,
+                "held_out": held_out,
+                "budget": budget,
+            }
+            found = asyncio.run(_optimize(read, library, stored, yes=yes, **settings))
+    except KeyboardInterrupt:
+        new = set(library.read().find(stored.name).versions) - set(stored.versions)
+        note(f"It was stopped: {f'{max(new)} was saved before' if new else 'nothing was saved'}.")
+        raise typer.Exit(130) from None
     version, is_better = found.stored.manifest.version, found.score >= found.old_score
     promoted = into_force and is_better
     if promoted:
@@ -210,13 +224,34 @@ async def _optimize(
         with counting() as told:
 
             def progress(at: Progress) -> None:
-                if told is not None:
-                    told(f"{at.phase[0].upper()}{at.phase[1:]}", at.done, at.total)
+                what = f"{at.phase[0].upper()}{at.phase[1:]}"
+                if at.score is not None:
+                    note(f"{what}: it scored {at.score:g} on {at.total} held-out examples")
+                    return
+                if at.round is not None:
+                    what = f"{what} by {settings['optimizer']}, round {at.round}{f' of {at.rounds}' if at.rounds else ''}"
+                told(what, at.done, at.total, "answers scored" if at.round and not at.rounds else "examples")
 
-            found: Optimised = await work(
-                stored, library, programs.runtime, context=context, progress=progress, **settings
-            )
+            try:
+                found: Optimised = await work(
+                    stored, library, programs.runtime, context=context, progress=progress, **settings
+                )
+            except asyncio.CancelledError:
+                note("Stopping: what the model is answering now is waited for.")
+                raise
             return found
+
+
+@contextmanager
+def _code_of_theirs(config: Config) -> Iterator[None]:
+    """Run the user's own code: what it prints is no data, and what it says of the model's key is not told."""
+    with stdout_kept():
+        try:
+            yield
+        except UsageError as error:
+            if type(error) is not UsageError:
+                raise
+            raise UsageError(redacted(str(error), config.programs.lm)) from None
 
 
 @reported

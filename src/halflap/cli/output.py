@@ -10,6 +10,7 @@ import os
 import re
 import select
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
@@ -30,7 +31,7 @@ from halflap.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -49,6 +50,7 @@ __all__ = [
     "print_json",
     "reported",
     "set_up_logging",
+    "stdout_kept",
     "stop_writing",
     "visible",
 ]
@@ -134,6 +136,22 @@ def nobody_reads() -> bool:
 def stop_writing() -> None:
     """Have the rest of the output go nowhere: what a command says by its exit code stays as it is."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+@contextmanager
+def stdout_kept() -> Iterator[None]:
+    """Keep stdout for data while code runs that is not ours: what it, or a process that it starts, prints goes to stderr."""
+    before = sys.stdout
+    before.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout = before
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:

@@ -1,15 +1,21 @@
-"""Show that something is going on: on stderr, and only on a terminal."""
+"""Show that something is going on: on stderr, and, but for what takes minutes, only on a terminal."""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from halflap.cli.output import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["advancing", "awaiting", "counting", "working"]
+
+_BETWEEN_LINES: Final = 1.0
 
 
 @contextmanager
@@ -76,10 +82,13 @@ def advancing(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 @contextmanager
-def counting() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show how many of how many are done, of one thing after another; gives whom to tell, from any thread."""
+def counting() -> Iterator[Callable[[str, int, int, str], None]]:
+    """Show how many of how many are done, of one thing after another; gives whom to tell, from any thread.
+
+    Where there is no terminal, a line says it: of each thing that begins, and then about one a second.
+    """
     if not sys.stderr.isatty():
-        yield None
+        yield _in_lines()
         return
     from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 -- as above
@@ -87,4 +96,23 @@ def counting() -> Iterator[Callable[[str, int, int], None] | None]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("", total=None)
-        yield lambda what, done, total: shown.update(task, description=what, completed=done, total=total)
+
+        def told(what: str, done: int, total: int, _: str) -> None:
+            shown.update(task, description=what, completed=done, total=total)
+
+        yield told
+
+
+def _in_lines() -> Callable[[str, int, int, str], None]:
+    lock, last = threading.Lock(), -_BETWEEN_LINES
+
+    def told(what: str, done: int, total: int, unit: str) -> None:
+        nonlocal last
+        with lock:
+            now = time.monotonic()
+            if done and now - last < _BETWEEN_LINES:
+                return
+            last = now
+            note(f"{what}: {done} of {total} {unit}")
+
+    return told

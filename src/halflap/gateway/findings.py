@@ -359,9 +359,15 @@ def _of_scripts(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _of_programs(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if not examined["brokenPrograms"]:
+        return
+    from halflap.programs.source import LACKING  # noqa: PLC0415 -- as above
+
     for name, reason in examined["brokenPrograms"].items():
         yield _hint(
             "program-broken",
             f"The DSPy program {name!r} cannot be used: {reason}",
-            "Mend its folder: docs/dspy-programs.md says what belongs there; `halflap programs reload` says whether it is in order.",
+            "Its folder is in order: see to the servers that have these tools, and it can be used at once."
+            if reason.startswith(LACKING)
+            else "Mend its folder: docs/dspy-programs.md says what belongs there; `halflap programs reload` says whether it is in order.",
         )

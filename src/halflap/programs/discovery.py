@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dspy
 
+from halflap.programs.flow import branches_in, code_of, own_functions, unwatched_in
 from halflap.programs.marks import Uses
-from halflap.programs.parameters import branches_in, made_inputs, own_functions, unwatched_in
+from halflap.programs.parameters import made_inputs
 from halflap.programs.parts import INPUTS, Field, Wiring
 from halflap.programs.tracing import AsksItselfError, Trace, trace, typed_inputs
 
@@ -39,8 +40,40 @@ def discover(
     module: Any, units: Mapping[int, Unit], parameters: Sequence[Parameter], problems: list[str]
 ) -> Found | None:
     """Run a module a few times, with other values each time, and give the one wiring that all runs have."""
-    runs: list[Trace] = []
     uses = Uses()
+    runs = _run(module, units, parameters, problems, uses)
+    if runs is None:
+        return None
+    order = _order(runs, units, problems)
+    problems.extend(_told(uses))
+    if not problems and id(module) not in units:
+        # What is done in C leaves no trace: `re` reads a text without a word.
+        own = list(own_functions(module))
+        codes = {getattr(one, "__code__", None) for _, one, _ in own}
+        own += [(code.co_name, code, first) for code, first in uses.functions.items() if code not in codes]
+        problems.extend(
+            told
+            for name, one, of in own
+            if code_of(one) in uses.ran
+            for told in unwatched_in(one, name, of, uses.calls)
+        )
+    if order is None or problems:
+        return None
+    found = _joined(runs, order, parameters, problems)
+    ways = [[run for run in runs if run.awaited is awaited] for awaited in (False, True)]
+    if found is None and all(ways) and all(_joined(way, order, parameters, []) for way in ways):
+        problems[:] = [f"{_BOTH} pass on values in different ways: a manifest has one."]
+    return found
+
+
+def _run(
+    module: Any,
+    units: Mapping[int, Unit],
+    parameters: Sequence[Parameter],
+    problems: list[str],
+    uses: Uses,
+) -> list[Trace] | None:
+    runs: list[Trace] = []
     for seed in range(_RUNS):
         try:
             inputs = typed_inputs(parameters, made_inputs(parameters, seed))
@@ -51,27 +84,27 @@ def discover(
                     trace(module, typed_inputs(parameters, made_inputs(parameters, seed)), units, seed, uses)
                 ]
         except AsksItselfError:
-            problems.append("`forward` asks the model by itself, past its steps.")
+            problems.extend(uses.apart or ["`forward` asks the model by itself, past its steps."])
             return None
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # whatever the user's own code does, also to end the process
-            problems.extend(_told(uses))
-            problems.append(
+            told = (
                 f"running it on made-up values failed: {type(error).__name__}: {_shown(str(error))}. In a manifest, values are passed on "
                 f"as they are.{_untyped(parameters)}"
             )
+            problems.extend(uses.apart or [*_told(uses), told])
             return None
-    order = _order(runs, units, problems)
-    problems.extend(_told(uses))
-    if not problems and id(module) not in units:
-        # What is done in C leaves no trace: `re` reads a text without a word.
-        own = list(own_functions(module))
-        codes = {getattr(one, "__code__", None) for _, one in own}
-        own += [(code.co_name, code) for code in uses.functions if code not in codes]
-        problems.extend(told for name, one in own for told in unwatched_in(one, name))
-    if order is None or problems:
-        return None
+    problems.extend(uses.apart)
+    return None if uses.apart else runs
+
+
+_BOTH: Final = "`forward` and `aforward`"
+
+
+def _joined(
+    runs: list[Trace], order: list[Unit], parameters: Sequence[Parameter], problems: list[str]
+) -> Found | None:
     joins = _Joins(runs, order, parameters, problems)
     wiring = Wiring(joins.steps(), {})
     outputs = joins.outputs()
@@ -105,6 +138,10 @@ def _untyped(parameters: Sequence[Parameter]) -> str:
 def _order(runs: list[Trace], units: Mapping[int, Unit], problems: list[str]) -> list[Unit] | None:
     orders = [[step.unit for step in run.steps] for run in runs]
     names = {key: unit.predictor.name for key, unit in units.items()}
+    ways = {(run.awaited, tuple(order)) for run, order in zip(runs, orders, strict=True)}
+    if len(ways) == 2 and len({awaited for awaited, _ in ways}) == 2 and len({one for _, one in ways}) == 2:  # noqa: PLR2004  # both
+        problems.append(f"{_BOTH} run different steps, or not in the same order: a manifest has one.")
+        return None
     if any(one != orders[0] for one in orders):
         problems.append(
             "which steps run depends on the values: in a manifest, every step runs once, in one order."
@@ -225,7 +262,9 @@ class _Joins:
 def _told(uses: Uses) -> list[str]:
     """Say what was done with values on their way, and which functions that were given some may do something else next time."""
     told = [f"{one}: a manifest passes on values as they are." for one in uses.found]
-    return told or [one for code in uses.functions for one in branches_in(code, code.co_name)]
+    return told or [
+        one for code, first in uses.functions.items() for one in branches_in(code, code.co_name, first)
+    ]
 
 
 def _made(values: list[Any]) -> str:

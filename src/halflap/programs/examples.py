@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from halflap.errors import FileError, ProgramInputsError, UsageError
@@ -69,6 +70,7 @@ def _read(line: str, manifest: Manifest) -> Example:
         inputs, outputs = value["inputs"], value["outputs"]
     else:
         names = {one.name for one in manifest.outputs}
+        _refuse_unknown(value, manifest)
         inputs = {key: one for key, one in value.items() if key not in names}
         outputs = {key: one for key, one in value.items() if key in names}
     try:
@@ -83,6 +85,18 @@ def _read(line: str, manifest: Manifest) -> Example:
     if problems:
         raise ValueError("; ".join(str(one) for one in problems))
     return Example(inputs, outputs)
+
+
+def _refuse_unknown(value: Mapping[str, Any], manifest: Manifest) -> None:
+    """Refuse what is neither an input nor an output, and say what may stand there."""
+    inputs, outputs = ([one.name for one in fields] for fields in (manifest.inputs, manifest.outputs))
+    for key in value:
+        if key not in {*inputs, *outputs}:
+            near = get_close_matches(key, [*inputs, *outputs], 1)
+            raise ValueError(
+                f"{json.dumps(key)} is neither an input ({', '.join(inputs)}) nor an output ({', '.join(outputs)})"
+                f"{f'; did you mean {near[0]}?' if near else ''}"
+            )
 
 
 def split(examples: Sequence[Example], seed: int, share: float) -> tuple[list[Example], list[Example]]:

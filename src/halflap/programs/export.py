@@ -8,6 +8,7 @@ import inspect
 import json
 import random
 import sys
+import threading
 import traceback
 from datetime import UTC, datetime
 from importlib.metadata import version as version_of
@@ -184,13 +185,13 @@ def _compare(module: Any, manifest: Manifest, state: State, tool: Callable[[str]
         dice = random.Random(seed)  # noqa: S311  # no secret
         inputs = {field.name: sample(field.schema, dice) for field in manifest.inputs}
         try:
-            theirs = trace(module, typed_inputs(parameters, inputs), (), seed).prompts
+            theirs = trace(module, typed_inputs(parameters, inputs), {}, seed).prompts
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             told = f"running it on made-up values failed: {type(error).__name__}: {error}"
             raise _refusal(manifest.name, [told]) from error
-        ours = trace(rebuilt, inputs, (), seed).prompts
+        ours = trace(rebuilt, inputs, {}, seed).prompts
         if theirs != ours:
             told = f"what is written would ask the model something else. {_difference(theirs, ours)}"
             raise _refusal(manifest.name, [told])
@@ -216,12 +217,28 @@ def _difference(theirs: list[Any], ours: list[Any]) -> str:
 
 
 def _refusal(name: str, problems: list[str] | tuple[str, ...]) -> UsageError:
-    told = problems[0] if len(problems) == 1 else "".join(f"\n- {one}" for one in problems)
+    each = list(dict.fromkeys(problems))
+    told = each[0] if len(each) == 1 else "".join(f"\n- {one}" for one in each)
     return UsageError(f"It cannot be written as the DSPy program {name!r}: {told}")
+
+
+_PRINTING = threading.Lock()
+_inside = 0
+_before: Any = None
 
 
 @contextlib.contextmanager
 def stdout_is_data() -> Iterator[None]:
-    """Send what the user's code prints to stderr."""
-    with contextlib.redirect_stdout(sys.stderr):
+    """Send what the user's code prints to stderr, until the last of all threads is out of it again."""
+    global _inside, _before  # noqa: PLW0603  # there is one stdout
+    with _PRINTING:
+        if not _inside:
+            _before, sys.stdout = sys.stdout, sys.stderr
+        _inside += 1
+    try:
         yield
+    finally:
+        with _PRINTING:
+            _inside -= 1
+            if not _inside:
+                sys.stdout = _before

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import traceback
 from typing import TYPE_CHECKING, Any, Final
 
+from dspy._vendor.lm15.transports._exceptions import ProtocolError, ReadError, WriteError
 from dspy.utils.exceptions import (
     AdapterParseError,
     ContextWindowExceededError,
@@ -19,6 +21,7 @@ from dspy.utils.exceptions import (
     LMRateLimitError,
     LMServerError,
     LMTransportError,
+    LMUnexpectedError,
     LMUnsupportedFeatureError,
 )
 
@@ -28,6 +31,8 @@ from halflap.programs.rules import broken_rules
 from halflap.programs.secrecy import place, redacted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from halflap.config import LmConfig
 
 __all__ = ["in_plain_words", "is_of_model"]
@@ -78,6 +83,9 @@ def _of_model(error: LMError, config: LmConfig, timeout: float) -> str:
         return f"the model at {at} did not answer within {seconds:g} s. `programs.lm.timeout` says how long it may take."
     if isinstance(error, NoAnswerError):
         return _no_answer(error, config)
+    other = _not_as_asked(error, at, config)
+    if other:
+        return other
     said = next(text for kind, text in _SAID if isinstance(error, kind))
     return said.format(
         at=at,
@@ -85,6 +93,49 @@ def _of_model(error: LMError, config: LmConfig, timeout: float) -> str:
         told=_told(error, config),
         status="" if error.status is None else f" (status {error.status})",
         wait=f" It asks to wait {error.retry_after:g} s." if error.retry_after else "",
+    )
+
+
+def _not_as_asked(error: LMError, at: str, config: LmConfig) -> str:
+    """Say what came instead of an answer, where something did."""
+    causes = list(_causes(error))
+    if any(isinstance(one, (ReadError, WriteError)) or _is_cut_off(one) for one in causes):
+        return (
+            f"the connection to {at} broke off before the answer was whole. What runs there, or a proxy before it, ended it: its log "
+            "may say why. Try it again."
+        )
+    if any(isinstance(one, ProtocolError) and "forbidden byte" not in str(one) for one in causes):
+        what = "is no proper HTTP"
+    elif type(error) not in {LMProviderError, LMUnexpectedError}:
+        # An error that has a status says more by that.
+        return ""
+    elif any(isinstance(one, json.JSONDecodeError) for one in causes):
+        what = "is no JSON"
+    elif any(_was_read(one) for one in causes):
+        what = "has another form"
+    else:
+        return ""
+    return (
+        f"what answered at {at} does not speak the chat API that {config.model} is asked by: its answer {what}. Look at "
+        "`programs.lm.api_base`; what stands before the `/` in `programs.lm.model` says which API that is."
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    found: BaseException | None = error.__cause__
+    while found is not None:
+        yield found
+        found = found.__cause__ or found.__context__
+
+
+def _is_cut_off(error: BaseException) -> bool:
+    return isinstance(error, ProtocolError) and "closed" in str(error)
+
+
+def _was_read(error: BaseException) -> bool:
+    """Say whether it was in reading an answer that this went wrong, by what is in it: nothing else tells these apart."""
+    return isinstance(error, (TypeError, ValueError, LookupError, AttributeError)) and any(
+        frame.name == "parse_response" for frame in traceback.extract_tb(error.__traceback__)
     )
 
 

@@ -7,6 +7,7 @@ import sysconfig
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import pydantic
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType, FrameType
 
-__all__ = ["Uses", "marked"]
+    Place = tuple[str, int | None, int | None]
+    """A file, and the line and the byte in it."""
+
+__all__ = ["Uses", "caller", "marked"]
 
 _SILENT: Final = frozenset({
     "__class__", "__class_getitem__", "__delattr__", "__dir__", "__doc__", "__getattribute__", "__getnewargs__",
@@ -46,8 +50,22 @@ class Uses:
 
     listening: bool = False
     found: list[str] = field(default_factory=list)
-    functions: dict[CodeType, None] = field(default_factory=dict)
-    """Those that were called with marked values, each once."""
+    functions: dict[CodeType, Any] = field(default_factory=dict)
+    """Those that were called with marked values, each with its first argument."""
+    ran: set[CodeType] = field(default_factory=set)
+    """What of the user's own code was run."""
+    _calls: set[Place] = field(default_factory=set)
+    _calls_of_c: set[Place] = field(default_factory=set)
+    apart: list[str] = field(default_factory=list)
+    """What was in force at a step and not around it."""
+
+    @property
+    def calls(self) -> set[Place]:
+        """Where the user's own code called a step, or more of the user's own code: what that does is noted, too.
+
+        What is written in C may call such code as well, and look at the values besides.
+        """
+        return self._calls - self._calls_of_c
 
     def note(self, name: str, method: str) -> None:
         """Note a use by whoever called the method."""
@@ -59,7 +77,7 @@ class Uses:
             told = f"calculates with `{name}`"
         else:
             told = f"uses `{name}.{method}`"
-        at = _theirs(sys._getframe(2))  # noqa: SLF001  # the one way to say where it was
+        at = caller(sys._getframe(2))  # noqa: SLF001  # the one way to say where it was
         if at is not None:
             said = f"line {at.f_lineno}: `{at.f_code.co_name}` {told}"
             if said not in self.found:
@@ -70,10 +88,19 @@ class Uses:
         """Listen to what is done within, and note the functions that marked values are given to."""
 
         def called(frame: FrameType, event: str, _: Any) -> None:
-            if event != "call" or not self.listening or not is_theirs(frame):
+            if event == "c_call" and self.listening and is_theirs(frame):
+                self._calls_of_c.add(_place(frame))
+            if event != "call" or not self.listening:
                 return
-            if any(_is_marked(one) for one in frame.f_locals.values()):
-                self.functions.setdefault(frame.f_code)
+            theirs = is_theirs(frame)
+            if (theirs or _module_of(frame) == "dspy") and frame.f_back is not None:
+                self._calls.add(_place(frame.f_back))
+            if theirs:
+                self.ran.add(frame.f_code)
+            if theirs and any(_holds_marked(one) for one in frame.f_locals.values()):
+                code = frame.f_code
+                first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+                self.functions.setdefault(code, first)
 
         before = sys.getprofile()
         sys.setprofile(called)
@@ -85,7 +112,7 @@ class Uses:
             sys.setprofile(before)
 
 
-def _theirs(frame: FrameType | None) -> FrameType | None:
+def caller(frame: FrameType | None) -> FrameType | None:
     """Give the innermost frame of the user's own; none if the module was not yet run, or has been."""
     while frame is not None and frame.f_globals.get("__name__") != _RUNNER:
         if is_theirs(frame):
@@ -98,7 +125,17 @@ def is_theirs(frame: FrameType) -> bool:
     """Say whether code is neither ours, nor DSPy's, nor comes with Python."""
     file = frame.f_code.co_filename
     comes_with_python = file.startswith(("<frozen", _LIBRARY)) and "site-packages" not in file
-    return not comes_with_python and str(frame.f_globals.get("__name__")).partition(".")[0] not in _OTHERS
+    return not comes_with_python and _module_of(frame) not in _OTHERS
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
+
+
+def _place(frame: FrameType) -> Place:
+    """Give where the call ends that a frame is in: no two calls end at one place."""
+    at = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    return frame.f_code.co_filename, at[1], at[3]
 
 
 _RUNNER: Final = "halflap.programs.tracing"
@@ -109,6 +146,12 @@ _LIBRARY: Final = sysconfig.get_path("stdlib")
 def _is_marked(value: Any) -> bool:
     # Looked at without any method of the value's own, which would be on record.
     return type(value) in _MADE or type(value).__name__ == "Prediction"
+
+
+def _holds_marked(value: Any) -> bool:
+    if type(value) is dict:
+        return any(map(_is_marked, value.values()))
+    return any(map(_is_marked, value)) if type(value) in {list, tuple} else _is_marked(value)
 
 
 def marked(value: Any, name: str, uses: Uses) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import UsageError
-from halflap.programs.export import load_object
+from halflap.programs.export import load_object, stdout_is_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,13 +82,19 @@ def _own(text: str, function: Any) -> Metric:
         prediction = dspy.Prediction()
         for name, value in outputs.items():
             prediction[name] = value
-        try:
-            found = function(gold, prediction)
-        except Exception as error:
-            raise UsageError(f"The metric {text} failed: {type(error).__name__}: {error}") from error
-        value = found.score if hasattr(found, "score") else found
-        if not isinstance(value, (bool, int, float)) or not 0 <= value <= 1:
-            raise UsageError(f"The metric {text} gave {value!r}, and should give a number from 0 to 1.")
-        return Score(float(value), str(getattr(found, "feedback", "") or f"It scored {float(value):g} of 1."))
+        with stdout_is_data():
+            try:
+                return _score(text, function(gold, prediction))
+            except (KeyboardInterrupt, UsageError):
+                raise
+            except BaseException as error:  # whatever the user's own code does, also to end the process
+                raise UsageError(f"The metric {text} failed: {type(error).__name__}: {error}") from error
 
     return measured
+
+
+def _score(text: str, found: Any) -> Score:
+    value = found.score if hasattr(found, "score") else found
+    if not isinstance(value, (bool, int, float)) or not 0 <= value <= 1:
+        raise UsageError(f"The metric {text} gave {value!r}, and should give a number from 0 to 1.")
+    return Score(float(value), str(getattr(found, "feedback", "") or f"It scored {float(value):g} of 1."))

@@ -45,6 +45,12 @@ class Progress:
     phase: Literal["measuring the old", "optimising", "measuring the new"]
     done: int
     total: int
+    """Examples, or answers that may be scored where it is a matter of those."""
+    round: int | None = None
+    rounds: int | None = None
+    """How many there will be, if that is known before."""
+    score: float | None = None
+    """What was measured, once all of it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +180,20 @@ class _Work:
         except* HalflapError as errors:
             first = next(iter(errors.exceptions))
             raise first from None
-        return round(sum(task.result() for task in tasks) / len(tasks), 4)
+        score = round(sum(task.result() for task in tasks) / len(tasks), 4)
+        self.progress(Progress(phase, len(examples), len(examples), score=score))
+        return score
 
     def score(self, example: Example, prediction: Mapping[str, Any]) -> Score:
         """Say how good it is; what would be refused when the program is run is no good, whatever the metric says."""
         outputs, problems = outputs_of(prediction, self.stored.manifest.outputs, self.validator)
-        return Score(0.0, "; ".join(problems)) if problems else self.metric(example, outputs)
+        if problems:
+            return Score(0.0, "; ".join(problems))
+        try:
+            return self.metric(example, outputs)
+        except UsageError as error:
+            # It may say anything: it is the user's own.
+            raise UsageError(self.runtime.without_key(str(error))) from None
 
     def optimised(self, optimizer: Optimizer, examples: Sequence[Example], seed: int, budget: int) -> Any:
         """Run the optimizer, in a thread."""
@@ -188,8 +202,16 @@ class _Work:
 
         module = self.runtime.fresh(self.stored)
         model = self.runtime.model(self.stored.name)
-        done = 0
-        total = len(examples) if optimizer == "BootstrapFewShot" else budget
+        done, this_round = 0, 1
+        total, rounds = (len(examples), 1) if optimizer == "BootstrapFewShot" else (budget, None)
+
+        def tell() -> None:
+            self.progress(Progress("optimising", min(done, total), total, this_round, rounds))
+
+        def began(number: int) -> None:
+            nonlocal this_round
+            this_round = number
+            tell()
 
         def scored(example: Example, prediction: Mapping[str, Any]) -> Any:
             nonlocal done
@@ -197,10 +219,10 @@ class _Work:
                 raise UsageError("It was stopped.")
             score = self.score(example, prediction)
             done += 1
-            self.progress(Progress("optimising", min(done, total), total))
+            tell()
             return score
 
-        self.progress(Progress("optimising", 0, total))
+        tell()
         token = RUNNING.set(self.running)
         try:
             with stdout_is_data(), self.runtime.settings(model, self.running):
@@ -213,6 +235,7 @@ class _Work:
                     budget=budget,
                     model=model,
                     is_over=self.running.stopped.is_set,
+                    began=began,
                 )
         except Exception as error:
             if isinstance(error, UsageError) and self.running.trouble is None:

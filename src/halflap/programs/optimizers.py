@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 import dspy
 import tqdm
@@ -33,8 +35,9 @@ def run_optimizer(
     budget: int,
     model: Any,
     is_over: Callable[[], bool],
+    began: Callable[[int], None],
 ) -> Any:
-    """Optimise a module; gives another one. What the metric raises of ours ends it."""
+    """Optimise a module; gives another one. What the metric raises of ours ends it; each round is told as it begins."""
     kept = dict(enumerate(examples))
     trainset = [_gold(example, number) for number, example in kept.items()]
     stopped: list[UsageError] = []
@@ -59,6 +62,7 @@ def run_optimizer(
                 budget=budget,
                 model=model,
                 is_over=lambda: is_over() or bool(stopped),
+                began=began,
             )
         else:
             found = _bootstrap(module, trainset, measure)
@@ -99,6 +103,7 @@ def _gepa(
     budget: int,
     model: Any,
     is_over: Callable[[], bool],
+    began: Callable[[int], None],
 ) -> Any:
     def metric(gold: Any, prediction: Any, trace: Any = None, of: Any = None, of_trace: Any = None) -> Any:
         del trace, of, of_trace
@@ -116,14 +121,40 @@ def _gepa(
         # Skipping what is perfect costs no call of the metric, so the budget would never be spent.
         skip_perfect_score=False,
         seed=seed,
-        gepa_kwargs={"stop_callbacks": [lambda _: is_over()]},
+        gepa_kwargs={"stop_callbacks": [lambda _: is_over()], "callbacks": [_Rounds(began)]},
     )
     return optimizer.compile(module, trainset=trainset, valset=trainset)
 
 
+class _Rounds:
+    """Is told by GEPA of what it does."""
+
+    def __init__(self, began: Callable[[int], None]) -> None:
+        self._began = began
+
+    def on_iteration_start(self, event: Mapping[str, Any]) -> None:
+        self._began(event["iteration"])
+
+
+class _Aside(io.TextIOBase):
+    """Lets through what the user's own code prints, to stderr, and nothing that the optimizers do."""
+
+    def write(self, text: str) -> int:
+        by = str(sys._getframe(1).f_globals.get("__name__"))  # noqa: SLF001  # nothing else says who prints
+        if by.partition(".")[0] not in _LOUD:
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+_LOUD: Final = frozenset({"dspy", "gepa", "litellm", "tqdm"})
+
+
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep DSPy's progress bars and its log away: progress and troubles are told, and whoever is told shows them."""
+    """Keep DSPy's lines, bars and log away: progress and troubles are told, and whoever is told shows them."""
     before = tqdm.tqdm.__init__
     log = logging.getLogger("dspy")
     level = log.level
@@ -134,7 +165,8 @@ def _quiet() -> Iterator[None]:
     tqdm.tqdm.__init__ = hidden
     log.setLevel(logging.CRITICAL)
     try:
-        yield
+        with contextlib.redirect_stdout(_Aside()):
+            yield
     finally:
         tqdm.tqdm.__init__ = before
         log.setLevel(level)

@@ -182,6 +182,10 @@ class Runtime:
 
         return in_plain_words(error, self._lm(""), self._config.timeout_seconds)
 
+    def without_key(self, text: str) -> str:
+        """Give a text without the key of the model."""
+        return redacted(text, self._config.lm)
+
     @staticmethod
     def is_of_model(error: BaseException) -> bool:
         """Say whether the model could not be asked."""

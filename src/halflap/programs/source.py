@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 
     Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
 
-__all__ = ["KIND", "DspyPrograms", "ProgramResult"]
+__all__ = ["KIND", "LACKING", "DspyPrograms", "ProgramResult"]
 
 logger = logging.getLogger(__name__)
 
 KIND = "dspy"
 """What a run is on record as, if it is one of a DSPy program."""
+LACKING = "it uses tools that are not in the catalogue"
+"""With which the reason begins if nothing is wrong with a program itself."""
 _PREFIX = f"{DSPY}__"
 _WATCH_SECONDS = 1.0
 
@@ -169,11 +171,7 @@ class DspyPrograms:
         """Say which tools of a program are not in the catalogue now, and why."""
         missing = {name: told for name in tools_of(stored) if (told := self._absence(name)) is not None}
         named = ", ".join(f"{name} ({told})" for name, told in missing.items())
-        return (
-            f"it uses tools that are not in the catalogue: {named}. `halflap list` says which there are."
-            if named
-            else ""
-        )
+        return f"{LACKING}: {named}. `halflap list` says which there are." if named else ""
 
     def _broken(self) -> dict[str, str]:
         shelf = self._shelf or Shelf()

@@ -145,6 +145,8 @@ def _unit(
         case "ReAct":
             predicts, signature = [module.react, module.extract.predict], module.signature
     _check_settings(name, predicts, problems)
+    if module not in predicts and module.callbacks:
+        problems.append(f"`{name}` has callbacks of its own, which a manifest cannot say.")
     tools: tuple[str, ...] = ()
     if kind == "ReAct":
         tools = tuple(one for one in module.tools if one != "finish")
@@ -167,6 +169,8 @@ def _unit(
 def _check_settings(name: str, predicts: list[Any], problems: list[str]) -> None:
     """Note what a step says of the model, which a manifest leaves to the configuration."""
     for predict in predicts:
+        if predict.callbacks:
+            problems.append(f"`{name}` has callbacks of its own, which a manifest cannot say.")
         if predict.config:
             told = ", ".join(sorted(predict.config))
             problems.append(
