@@ -199,6 +199,17 @@ def test_a_workflow_is_scored(order: str) -> None:
     assert set(told["dimension_scores"]) == {"performance", "maintainability", "compliance"}
 
 
+def test_a_rule_that_is_broken_is_shown_with_the_case_that_breaks_it() -> None:
+    rules = [{"kind": "precedence", "first": "b", "then": "a"}, {"kind": "required", "task": "a"}]
+    found = called("score", "-", stdin=json.dumps({**chain("a", "b"), "rules": rules}))
+    assert (
+        "    precedence b, a: does not hold\n"
+        "      It does not hold that there is 'b' before any 'a'.\n"
+        "      shown by: a, b\n"
+        "    required a: holds\n" in found.stdout
+    )
+
+
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [

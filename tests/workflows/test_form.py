@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from halflap.cli.explaining import explanations
 from halflap.errors import WorkflowError
@@ -297,12 +298,47 @@ def test_several_flows_out_of_a_condition_are_a_deferred_choice() -> None:
         ([("i", "a"), ("a", "b"), ("b", "o"), ("a", "b")], "flows[3]"),
         ([("i", "a"), ("a", "b"), ("b", "o"), ("i", "o")], "flows[3]"),
         ([("i", "a"), ("a", "o")], "tasks[1]"),
-        ([("i", "a"), ("a", "b")], "output"),
+        ([("i", "a"), ("a", "b")], "tasks[1]"),
     ],
 )
 def test_a_net_that_does_not_hold_together_is_refused(flows: list[tuple[str, str]], path: str) -> None:
     found = problems(small(flows=[{"from": one, "to": two} for one, two in flows]))
     assert path in {where for where, _ in found}
+
+
+def test_a_way_that_ends_too_early_is_told_where_it_ends_and_where_it_should_go_on() -> None:
+    names = [f"t{at}" for at in range(100)]
+    pairs = [("i", "t0"), *pairwise(names), ("t99", "o")]
+    pairs.remove(("t49", "t50"))
+    flows = [{"from": one, "to": other} for one, other in pairs]
+    assert problems(small(tasks=[{"id": name} for name in names], flows=flows)) == [
+        ("tasks[49]", "No way leads from task 't49' to 'o'. Add a flow from it, or take it out."),
+        ("tasks[50]", "No way leads from 'i' to task 't50'. Add a flow to it, or take it out."),
+    ]
+    assert problems(small(tasks=[], flows=[])) == [
+        ("output", "No way leads from 'i' to 'o'. Add the flows that are missing.")
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from("iabcdef"), st.sampled_from("abcdefo")), unique=True))
+def test_a_flow_for_each_way_that_is_told_to_be_missing_mends_all_and_none_is_needless(
+    pairs: list[tuple[str, str]],
+) -> None:
+    def told(pairs: list[tuple[str, str]]) -> list[str]:
+        flows = [{"from": one, "to": other} for one, other in pairs if (one, other) != ("i", "o")]
+        try:
+            read_net(small(tasks=[{"id": name} for name in "abcdef"], flows=flows))
+        except WorkflowError as error:
+            return [one.message for one in error.problems]
+        return []
+
+    missing = [
+        ("i", message.split("'")[3]) if "from 'i'" in message else (message.split("'")[1], "o")
+        for message in told(pairs)
+    ]
+    assert not told([*pairs, *missing])
+    for one in missing:
+        assert told([*pairs, *(other for other in missing if other != one)])
 
 
 def test_a_net_of_somebody_else_may_have_tasks_that_nothing_leads_to_if_only_the_form_counts() -> None:

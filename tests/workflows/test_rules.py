@@ -104,6 +104,30 @@ def test_duties_are_separate_if_their_resources_are_known_and_differ() -> None:
     )
 
 
+STUCK = net({"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, "i>a a>b a>c b>d c>d d>o")
+
+
+@pytest.mark.parametrize("kind", sorted(RULE_KINDS))
+def test_of_a_workflow_that_no_case_can_complete_no_rule_holds(kind: RuleKind) -> None:
+    one = replace(STUCK, tasks={name: replace(task, resource=name) for name, task in STUCK.tasks.items()})
+    found = verdict_by_states(Study(one), Rule(kind, ("a", "d")[: RULE_KINDS[kind]]))
+    if kind == "required":
+        assert (found.holds, found.why) == (
+            False,
+            "No case can be completed, so there is none that has 'a'.",
+        )
+    else:
+        assert found.holds is None
+        assert found.why is not None
+        assert found.why.endswith("is not judged: no case of the workflow can be completed.")
+
+
+def test_duties_are_not_known_to_be_separate_where_it_is_not_known_whether_there_is_a_case() -> None:
+    one = replace(STUCK, tasks={name: replace(task, resource=name) for name, task in STUCK.tasks.items()})
+    found = verdict_by_states(Study(one, Bound(1)), Rule("separation_of_duties", ("a", "d")))
+    assert found.holds is None
+
+
 def test_past_the_bound_it_is_not_known() -> None:
     wild = net(
         {"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and", "e": "and/and", "f": "and/and"},

@@ -98,6 +98,16 @@ class TestTotal:
         ([], {"performance": "much"}, ["scoring_weights.performance"]),
         ([], [0.4], ["scoring_weights"]),
         ([], {"performance": 0, "maintainability": 0, "compliance": 0}, ["scoring_weights"]),
+        (
+            [],
+            {"performance": 0, "maintainability": 0, "compliance": 0, "speed": 1},
+            ["scoring_weights.speed", "scoring_weights"],
+        ),
+        (
+            [],
+            {"performance": 0, "maintainability": 0, "compliance": 10**400},
+            ["scoring_weights.compliance"],
+        ),
         (["x", "y"], {"z": 1}, ["reference_patterns[0]", "reference_patterns[1]", "scoring_weights.z"]),
     ],
 )
@@ -106,6 +116,34 @@ def test_what_cannot_be_meant_is_refused_all_at_once(patterns: Any, weights: Any
         score(order(), patterns, weights)
     assert [one.path for one in caught.value.problems] == paths
     assert caught.value.seed_code == "INVALID_INPUTS"
+
+
+def test_true_is_told_as_json_has_it() -> None:
+    with pytest.raises(WorkflowError) as caught:
+        score(order(), [True], {"performance": True})  # type: ignore[list-item]
+    messages = [one.message for one in caught.value.problems]
+    assert messages[0].startswith("There is no pattern that is true; there are ")
+    assert messages[1] == "Expected a number from 0 to 1, and there is true."
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule("required", ("d",)),
+        Rule("response", ("a", "d")),
+        Rule("precedence", ("x", "y")),
+        Rule("exclusion", ("b", "c")),
+        Rule("separation_of_duties", ("a", "d")),
+    ],
+)
+def test_no_rule_makes_a_workflow_better_that_cannot_be_completed(rule: Rule) -> None:
+    gates = {"x": "xor/and", "y": "xor/and", "a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}
+    stuck = net(gates, "i>x x>y y>a a>b a>c b>d c>d d>o")
+    said = {"reads": frozenset[str](), "writes": frozenset[str]()}
+    tasks = {name: replace(task, resource=name, **said) for name, task in stuck.tasks.items()}
+    one = replace(stuck, tasks=tasks)
+    assert score(replace(one, rules=(rule,)), ALL).total <= score(one, ALL).total
+    assert score(replace(one, rules=(rule,)), []).dimensions["compliance"] == 0
 
 
 class TestMaintainability:

@@ -150,6 +150,8 @@ def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
                 yield f"    {rule['kind']} {_names(rule['tasks'])}: {holds}"
                 if rule["message"] and rule["holds"] is not True:
                     yield f"      {shown(rule['message'], 2_000)}"
+                if rule["trace"] is not None:
+                    yield f"      shown by: {_names(rule['trace']) if rule['trace'] else 'a case that has no task'}"
             continue
         for key, one in parts.items():
             if isinstance(one, dict):

@@ -75,7 +75,8 @@ def _wrong(study: Study, judged: Soundness, verdicts: Sequence[Verdict]) -> Iter
         after = f" after {', '.join(failure.trace)}" if failure.trace else ""
         yield Advice("compliance", named, f"Mend what happens{after}.", failure.why)
     for one in verdicts:
-        if one.holds is False:
+        # Where no case can be completed, that has to be mended first; it is told above.
+        if one.holds is False and one.trace is not None:
             lacking = [task for task in one.rule.tasks if study.net.tasks[task].resource is None]
             if one.rule.kind == "separation_of_duties" and lacking:
                 change = f"Say who does {_named(lacking)}."

@@ -13,7 +13,7 @@ from halflap.workflows.predicates import parse
 from halflap.workflows.predicates.language import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from halflap.workflows.net import Flow, Net
 
@@ -152,27 +152,51 @@ def _ways(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for flow in net.flows:
         ahead.setdefault(flow.source, []).append(flow.target)
         back.setdefault(flow.target, []).append(flow.source)
+    nodes = (*net.conditions, *net.tasks)
     reached, ending = _reached(net.input, ahead), _reached(net.output, back)
-    if net.input and net.output and net.output not in reached:
-        yield "output", f"No way leads from {net.input!r} to {net.output!r}. Add the flows that are missing."
-    for node in (*net.conditions, *net.tasks):
+    # Where a way begins or ends that should not is told, and not what only lies on it.
+    first = _leading([node for node in nodes if node not in reached], ahead) if net.input else ()
+    last = _leading([node for node in nodes if node not in ending], back) if net.output else ()
+    alone = True
+    for node in nodes:
         if node in {net.input, net.output}:
             continue
         kind = "task" if node in net.tasks else "condition"
-        if net.input and node not in reached:
+        if node in first:
+            alone = False
             yield (
                 where[node],
                 f"No way leads from {net.input!r} to {kind} {node!r}. Add a flow to it, or take it out.",
             )
-        if net.output and node not in ending:
+        if node in last:
+            alone = False
             yield (
                 where[node],
                 f"No way leads from {kind} {node!r} to {net.output!r}. Add a flow from it, or take it out.",
             )
+    if alone and net.input and net.output and net.output not in reached:
+        yield "output", f"No way leads from {net.input!r} to {net.output!r}. Add the flows that are missing."
 
 
-def _reached(start: str, following: Mapping[str, Iterable[str]]) -> set[str]:
-    found, left = {start}, [start]
+def _leading(nodes: Sequence[str], following: Mapping[str, Iterable[str]]) -> set[str]:
+    """Give the fewest of some nodes that lead to all of them; of those that lead to each other the first that is listed."""
+    # Who begins is seen by none before it, and in the other direction by none after it.
+    for _ in range(2):
+        found: set[str] = set()
+        begin: list[str] = []
+        for node in nodes:
+            if node not in found:
+                begin.append(node)
+                _reached(node, following, found)
+        nodes = begin[::-1]
+    return set(nodes)
+
+
+def _reached(start: str, following: Mapping[str, Iterable[str]], found: set[str] | None = None) -> set[str]:
+    """Add what can be reached to what was found, but for what is behind that."""
+    found = set() if found is None else found
+    found.add(start)
+    left = [start]
     while left:
         for node in following.get(left.pop(), ()):
             if node not in found:

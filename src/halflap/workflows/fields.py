@@ -15,7 +15,7 @@ from halflap.workflows.source import Doubled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CONDITION", "FLOW", "KEPT", "NET", "TASK", "Reader", "meant"]
+__all__ = ["CONDITION", "FLOW", "KEPT", "NET", "TASK", "Reader", "meant", "what_is"]
 
 NET = {"$schema", "id", "label", "input", "output", "tasks", "conditions", "flows", "rules", "kept", "notes"}
 TASK = {
@@ -59,7 +59,7 @@ class Reader:
     ) -> dict[str, Any]:
         """Read an object; keys that there are not are problems, and so are those that are missing."""
         if not isinstance(value, dict):
-            self.add(path, f"Expected an object, and there is {_kind(value)}.")
+            self.add(path, f"Expected an object, and there is {what_is(value)}.")
             return {}
         self._told_twice(value, path)
         for key in value:
@@ -104,7 +104,7 @@ class Reader:
             return []
         if isinstance(value, list):
             return value
-        self.add(_at(path, key), f"Expected a list, and there is {_kind(value)}.")
+        self.add(_at(path, key), f"Expected a list, and there is {what_is(value)}.")
         return []
 
     def text(
@@ -149,7 +149,7 @@ class Reader:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.add(_at(path, key), f"Expected a number, and there is {_kind(value)}.")
+            self.add(_at(path, key), f"Expected a number, and there is {what_is(value)}.")
             return None
         try:
             fits = 0 <= float(value) <= most and math.isfinite(value)
@@ -169,7 +169,7 @@ class Reader:
             # JSON knows one kind of number: 3.0 is a whole one.
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-            found = _shown(value) if isinstance(value, int | float) else _kind(value)
+            found = _shown(value) if isinstance(value, int | float) else what_is(value)
             from_ = "" if least is None else f" from {least} on"
             self.add(_at(path, key), f"Expected a whole number{from_}, and there is {found}.")
             return None
@@ -180,7 +180,7 @@ class Reader:
         value = self._value(fields, key)
         if value is None or isinstance(value, bool):
             return value
-        self.add(_at(path, key), f"Expected true or false, and there is {_kind(value)}.")
+        self.add(_at(path, key), f"Expected true or false, and there is {what_is(value)}.")
         return None
 
     def mapping(self, fields: Any, key: str, path: str) -> dict[str, Any] | None:
@@ -189,7 +189,7 @@ class Reader:
         if value is None or isinstance(value, dict):
             self._inside(value, _at(path, key))
             return value
-        self.add(_at(path, key), f"Expected an object, and there is {_kind(value)}.")
+        self.add(_at(path, key), f"Expected an object, and there is {what_is(value)}.")
         return None
 
     def items(self, fields: Any, key: str, path: str) -> Any:
@@ -199,7 +199,9 @@ class Reader:
         if value is None or isinstance(value, list) or refers:
             self._inside(value, _at(path, key))
             return value
-        self.add(_at(path, key), f'Expected a list, or {{"from": "name.key"}}, and there is {_kind(value)}.')
+        self.add(
+            _at(path, key), f'Expected a list, or {{"from": "name.key"}}, and there is {what_is(value)}.'
+        )
         return None
 
     def _inside(self, value: Any, path: str) -> None:
@@ -223,7 +225,7 @@ class Reader:
         value = fields[key]
         if isinstance(value, str) and value in known:
             return value
-        found = _shown(value) if isinstance(value, str) else _kind(value)
+        found = _shown(value) if isinstance(value, str) else what_is(value)
         self.add(_at(path, key), f"Expected one of {', '.join(known)}, and there is {found}.")
         return preset
 
@@ -233,7 +235,7 @@ class Reader:
         if value is None:
             return None
         if not isinstance(value, str):
-            self.add(_at(path, key), f"Expected a text, and there is {_kind(value)}.")
+            self.add(_at(path, key), f"Expected a text, and there is {what_is(value)}.")
             return None
         if not self._whole(value, _at(path, key)):
             return None
@@ -267,11 +269,12 @@ def _blank(text: str) -> bool:
 
 def _no_text(value: Any) -> str:
     if not isinstance(value, str):
-        return _kind(value)
+        return what_is(value)
     return "one with nothing but spaces" if value else "an empty one"
 
 
-def _kind(value: Any) -> str:
+def what_is(value: Any) -> str:
+    """Say what a value of JSON is, in words of JSON."""
     if value is None:
         return "null"
     if isinstance(value, bool):

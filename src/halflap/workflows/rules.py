@@ -193,17 +193,29 @@ def _beside(first: _Words, other: _Words) -> _Words:
 
 
 def verdict_by_states(study: Study, rule: Rule) -> Verdict:
-    """Judge a rule over all states of a workflow."""
-    if rule.kind == "separation_of_duties" and (found := _separated(study.net, rule)):
-        return found
+    """Judge a rule over all states of a workflow.
+
+    Of nothing everything is true: where no case can be completed, a rule is not judged.
+    """
     space = study.space
+    if study.completes is False:
+        if rule.kind == "required":
+            return Verdict(
+                rule, False, f"No case can be completed, so there is none that has '{rule.tasks[0]}'."
+            )
+        return Verdict(
+            rule, None, f"Whether {rule_text(rule)} is not judged: no case of the workflow can be completed."
+        )
+    # Who does what is known without the states, but not that there is a case.
+    if study.completes and rule.kind == "separation_of_duties" and (found := _separated(study.net, rule)):
+        return found
     if space.problem is not None:
         return Verdict(rule, None, f"Whether {rule_text(rule)} is not known: {space.problem}")
     bits = {task: (_A, _B)[at] for at, task in enumerate(rule.tasks)}
     final, ending = space.final(), study.ending
     start = (0, _Word())
     came: dict[tuple[int, _Word], tuple[tuple[int, _Word], str | None] | None] = {start: None}
-    waiting = [start] if 0 in ending else []
+    waiting = [start]
     for state, word in waiting:
         if state == final and _breaks(rule, word):
             trace: list[str] = []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError
 from halflap.workflows.advice import advice
+from halflap.workflows.fields import what_is
 from halflap.workflows.maintainability import maintainability, measures
 from halflap.workflows.patterns import PATTERNS, pattern_scores
 from halflap.workflows.performance import performance
@@ -132,7 +132,9 @@ def score(
     )
     times = performance(study, layout, facts)
     measured = measures(net, layout, study.structure if layout.piece is None else None)
-    chosen = pattern_scores(facts, layout, study, wanted)
+    # Rules say what depends on what in a case; without one they would make nothing of a workflow better.
+    counted = Facts(replace(net, rules=())) if layout.piece is None and study.completes is False else facts
+    chosen = pattern_scores(counted, layout, study, wanted)
     dimensions = {
         "performance": times.score,
         "maintainability": maintainability(measured),
@@ -190,11 +192,9 @@ def read_patterns(value: Any, problems: list[tuple[str, str]]) -> tuple[Pattern,
         return ()
     for at, one in enumerate(value):
         if one not in PATTERNS:
+            name = repr(one) if isinstance(one, str) else f"that is {what_is(one)}"
             problems.append(
-                (
-                    f"reference_patterns[{at}]",
-                    f"There is no pattern {one!r}; there are {', '.join(PATTERNS)}.",
-                )
+                (f"reference_patterns[{at}]", f"There is no pattern {name}; there are {', '.join(PATTERNS)}.")
             )
     return tuple(one for one in PATTERNS if one in value)
 
@@ -207,18 +207,17 @@ def read_weights(value: Any, problems: list[tuple[str, str]]) -> dict[str, float
     if not isinstance(value, dict):
         problems.append(("scoring_weights", f"It has to be an object with {', '.join(DEFAULT_WEIGHTS)}."))
         return found
-    before = len(problems)
+    known = True
     for name, weight in value.items():
         path = f"scoring_weights.{name}"
         if name not in DEFAULT_WEIGHTS:
             problems.append((path, f"There is no weight {name!r}; there are {', '.join(DEFAULT_WEIGHTS)}."))
-        elif isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
-            problems.append((path, f"It has to be a number from 0 to 1, and is {weight!r}."))
-        elif not 0 <= weight <= 1:
-            problems.append((path, f"It has to be from 0 to 1, and is {weight:g}."))
+        elif isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+            problems.append((path, f"Expected a number from 0 to 1, and there is {what_is(weight)}."))
+            known = False
         else:
             found[name] = float(weight)
     whole = sum(found.values())
-    if len(problems) == before and whole <= 0:
+    if known and whole <= 0:
         problems.append(("scoring_weights", "All weights are 0. Give at least one of them more."))
     return {name: weight / whole for name, weight in found.items()} if whole > 0 else found

@@ -48,6 +48,13 @@ class Study:
         return tuple(sorted({task.label for task in self.net.tasks.values() if task.label is not None}))
 
     @cached_property
+    def completes(self) -> bool | None:
+        """Whether some case can be completed; None where not all states are known, and none of them is that of a complete one."""
+        if self.space.final() is not None:
+            return True
+        return None if self.space.problem is not None else False
+
+    @cached_property
     def ending(self) -> set[int]:
         """The states from which a case can be completed; empty where none can, or not all states are known."""
         final = self.space.final()

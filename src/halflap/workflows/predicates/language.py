@@ -166,7 +166,7 @@ class _Parser:
             raise _wrong(self._text, "It is empty. Leave it out where there is none.")
         found = self._either()
         if self._tokens[self._at][0] != "end":
-            raise self._unexpected("and, or, a comparison or the end")
+            raise self._unexpected("`and`, `or`, a comparison or the end")
         return found
 
     def _taken(self, *texts: str) -> str | None:
@@ -213,7 +213,7 @@ class _Parser:
         found = Comparison(sign, left, self._sum())  # type: ignore[arg-type]
         if self._taken("==", "!=", "<", "<=", ">", ">="):
             self._at -= 1
-            raise self._unexpected("and: comparisons cannot be chained, as in a < b and b < c")
+            raise self._unexpected("`and`: comparisons cannot be chained; write `a < b and b < c`")
         return found
 
     def _sum(self) -> Expression:
