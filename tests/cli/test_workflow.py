@@ -321,7 +321,7 @@ def test_or_gates_that_are_not_understood_are_told_with_the_file_and_their_place
     assert called("export", one, "-o", str(xml)).exit_code == 0
     told = called("validate", str(xml)).stderr
     assert f"{xml}: Or-gates are understood" in told
-    assert "- net 'wide': The ways of the or-split of 'a'" in told
+    assert "- net 'wide', task 'a': The ways of the or-split of 'a'" in told
     assert "tasks[" not in told
 
 

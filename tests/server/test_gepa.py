@@ -268,7 +268,9 @@ def test_every_mistake_is_told_at_once_and_where_it_is(tmp_path: Path) -> None:
     code, message = failure(score)
     assert code == "INVALID_INPUTS"
     assert "- workflow: It has to be an object, a workflow, not a list." in message
-    assert "- scoring_weights.performance: It has to be from 0 to 1, and is 2." in message
+    assert (
+        "- scoring_weights.performance: Expected a number from 0 to 1, and there is the number 2." in message
+    )
     assert "- scoring_weights.x: There is no weight 'x'" in message
     code, message = failure(nothing)
     assert "- Parameter 'workflow' is required and must not be empty" in message
@@ -279,11 +281,14 @@ def test_or_gates_that_form_no_block_are_told_with_all_else_and_where_they_are(t
     first, *rest = ORDER["tasks"]
     loose = {**ORDER, "tasks": [{**first, "split": "or"}, *rest]}
     within = {"id": "order", "root": "order", "nets": [{**chain("a"), "id": "other"}, loose]}
-    score, optimize, nested = answers_of(
+    net = read_net(loose)
+    text = write_yawl(Specification(net.id, net.id, {net.id: net}))
+    score, optimize, nested, xml = answers_of(
         tmp_path,
         ("score_workflow", {"workflow": loose, "reference_patterns": ["spiral"]}),
         ("optimize_workflow", {"workflow_spec": loose, "optimization_target": "speed"}),
         ("score_workflow", {"workflow": within, "reference_patterns": []}),
+        ("score_workflow", {"workflow": {"yawl": text}, "reference_patterns": []}),
     )
     code, message = failure(score)
     assert code == "INVALID_INPUTS"
@@ -295,6 +300,7 @@ def test_or_gates_that_form_no_block_are_told_with_all_else_and_where_they_are(t
     assert "- workflow_spec.tasks[0].split: The ways of the or-split" in message
     assert "- optimization_target: It has to be one of" in message
     assert "- workflow.nets[1].tasks[0].split: The ways of the or-split" in failure(nested)[1]
+    assert "- workflow.yawl: net 'order', task 'receive': The ways of the or-split" in failure(xml)[1]
 
 
 def test_what_is_null_is_as_if_it_were_left_out(tmp_path: Path) -> None:

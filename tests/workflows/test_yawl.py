@@ -333,6 +333,54 @@ def test_all_that_is_wrong_with_a_specification_is_told_at_once() -> None:
         read_yawl(small().replace('<join code="xor"/>', '<join code="nor"/>'))
 
 
+def refused(text: str) -> list[tuple[str, str]]:
+    with pytest.raises(WorkflowError) as caught:
+        read_yawl(text)
+    return [(one.path, one.message) for one in caught.value.problems]
+
+
+def test_an_id_that_is_there_twice_hides_nothing_else_and_each_problem_names_net_and_task() -> None:
+    again = """<task id="a"><flowsInto><nextElementRef id="yyy"/></flowsInto><join/><split code="bar"/></task>
+      <task id="b"><flowsInto><nextElementRef id="o"/></flowsInto><join code="xor"/><join code="xor"/></task>"""
+    text = small(again).replace('<join code="xor"/><split', '<join code="foo"/><split').replace("\n", " ")
+    text = text.replace('"><flowsInto><nextElementRef id="a"/>', '"><flowsInto><nextElementRef id="zzz"/>')
+    assert refused(text) == [
+        ("line 1, net 'N', task 'a'", "A task needs an id of its own, and has 'a'."),
+        ("line 1, net 'N', inputCondition 'i'", "The flow out of 'i' leads to 'zzz', which there is not."),
+        ("line 1, net 'N', task 'a'", "The join of 'a' is one of and, xor and or, and there is 'foo'."),
+        ("line 1, net 'N', task 'a'", "The join of 'a' is one of and, xor and or, and it has no code."),
+        ("line 1, net 'N', task 'a'", "The split of 'a' is one of and, xor and or, and there is 'bar'."),
+        ("line 1, net 'N', task 'a'", "The flow out of 'a' leads to 'yyy', which there is not."),
+        ("line 1, net 'N', task 'b'", "The join of 'b' is one of and, xor and or, and there are 2 of them."),
+    ]
+
+
+def test_a_net_without_an_output_is_told_with_what_is_wrong_in_it_and_not_what_follows() -> None:
+    text = small().replace('<outputCondition id="o"/>', "").replace('<join code="xor"', '<join code="nor"')
+    assert refused(text) == [
+        ("line 4, net 'N'", "The net needs one inputCondition and one outputCondition."),
+        ("line 7, net 'N', task 'a'", "The join of 'a' is one of and, xor and or, and there is 'nor'."),
+    ]
+
+
+def test_all_that_is_wrong_with_a_process_model_is_told_at_once() -> None:
+    text = """<specification><processModel>
+      <net name="N"><inputCondition name="i"/><outputCondition name="o"/>
+        <task name="a" joins="NOR"><inputConditionRef>i</inputConditionRef><outputConditionRef name="x"/></task>
+        <task name="a"><outputConditionRef name="y"/></task></net>
+      <net name="N"><inputCondition name="i"/><task name="b" splits="NOR"><outputConditionRef name="o"/></task></net>
+    </processModel></specification>"""
+    assert refused(text) == [
+        ("line 3, net 'N', task 'a'", "The joins of 'a' is one of AND, XOR and OR, and not 'NOR'."),
+        ("line 4, net 'N', task 'a'", "A task needs a name of its own, and has 'a'."),
+        ("line 3, net 'N', task 'a'", "'a' names 'x', which there is not."),
+        ("line 4, net 'N', task 'a'", "'a' names 'y', which there is not."),
+        ("line 5", "A net needs a name of its own, and has 'N'."),
+        ("line 5, net 'N'", "The net needs one inputCondition and one outputCondition."),
+        ("line 5, net 'N', task 'b'", "The splits of 'b' is one of AND, XOR and OR, and not 'NOR'."),
+    ]
+
+
 def test_a_file_that_is_too_large_is_not_read() -> None:
     with pytest.raises(WorkflowError, match="at most 10000000 are read"):
         read_yawl(b" " * 10_000_001)

@@ -145,13 +145,7 @@ def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
         parts = raw[name]
         if name == "compliance":
             yield f"    sound: {_number(parts['sound'])}"
-            for rule in parts["rules"]:
-                holds = {True: "holds", False: "does not hold", None: "not known"}[rule["holds"]]
-                yield f"    {rule['kind']} {_names(rule['tasks'])}: {holds}"
-                if rule["message"] and rule["holds"] is not True:
-                    yield f"      {shown(rule['message'], 2_000)}"
-                if rule["trace"] is not None:
-                    yield f"      shown by: {_names(rule['trace']) if rule['trace'] else 'a case that has no task'}"
+            yield from _rule_lines(parts["rules"])
             continue
         for key, one in parts.items():
             if isinstance(one, dict):
@@ -164,6 +158,16 @@ def score_lines(told: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {shown(one['change'], 2_000)}"
         yield f"    {shown(one['why'], 2_000)}"
     yield from (f"Not known: {shown(why, 2_000)}" for why in told["inconclusive_because"])
+
+
+def _rule_lines(rules: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for rule in rules:
+        holds = {True: "holds", False: "does not hold", None: "not known"}[rule["holds"]]
+        yield f"    {rule['kind']} {_names(rule['tasks'])}: {holds}"
+        if rule["message"] and rule["holds"] is not True:
+            yield f"      {shown(rule['message'], 2_000)}"
+        if rule["trace"] is not None:
+            yield f"      shown by: {_names(rule['trace']) if rule['trace'] else 'a case that has no task'}"
 
 
 def optimized_lines(told: Mapping[str, Any]) -> Iterator[str]:

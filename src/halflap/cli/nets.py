@@ -12,7 +12,7 @@ import typer
 from halflap.cli.output import harmless, note
 from halflap.errors import FileError, WorkflowError
 from halflap.workflows.form import read_specification, write_net, write_specification
-from halflap.workflows.orblocks import or_blocks
+from halflap.workflows.orblocks import in_words, or_blocks
 from halflap.workflows.source import decoded, parse_source
 from halflap.workflows.structure import structure as tree_of
 from halflap.workflows.yawl import read_yawl
@@ -71,8 +71,7 @@ def read_net(file: Path, name: str | None = None) -> tuple[Specification, Net]:
         at = list(specification.nets).index(net.id)
         prefix = {"nets": f"nets[{at}].", "net": ""}.get(form)
         problems = [
-            # XML has no numbers of tasks; the message has their names.
-            (f"net {net.id!r}" if prefix is None else f"{prefix}{one.path}", one.message)
+            (in_words(net, one.path) if prefix is None else f"{prefix}{one.path}", one.message)
             for one in error.problems
         ]
         raise WorkflowError(problems, f"{_shown(file)}: {error.what}") from None

@@ -11,7 +11,7 @@ from halflap.errors import WorkflowError
 from halflap.workflows.constraints import read_constraints
 from halflap.workflows.form import read_specification
 from halflap.workflows.optimize import TARGETS, optimize
-from halflap.workflows.orblocks import or_blocks
+from halflap.workflows.orblocks import in_words, or_blocks
 from halflap.workflows.score import read_patterns, read_weights, score
 from halflap.workflows.structure import structure
 from halflap.workflows.validate import validate_footprint
@@ -73,7 +73,7 @@ def not_made_of_blocks(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _check_or_gates(net: Net, path: str) -> None:
+def _check_or_gates(net: Net, value: Mapping[str, Any]) -> None:
     """Refuse or-gates that form no block with the rest of what is wrong, and not only when states are looked at."""
     gates = {gate for task in net.tasks.values() for gate in (task.join, task.split)}
     if "or" not in gates or structure(net).tree is not None:
@@ -81,13 +81,18 @@ def _check_or_gates(net: Net, path: str) -> None:
     try:
         or_blocks(net)
     except WorkflowError as error:
-        raise WorkflowError([(f"{path}{one.path}", one.message) for one in error.problems]) from None
+        problems = [
+            (
+                f"{_YAWL}: {in_words(net, one.path)}" if _YAWL in value else f"{_root(value)}{one.path}",
+                one.message,
+            )
+            for one in error.problems
+        ]
+        raise WorkflowError(problems) from None
 
 
 def _root(value: Mapping[str, Any]) -> str:
     """Give where in an argument the net stands that is looked at."""
-    if _YAWL in value:
-        return f"{_YAWL}: "
     nets = value.get("nets", ())
     return next((f"nets[{at}]." for at, one in enumerate(nets) if one.get("id") == value.get("root")), "")
 
@@ -125,7 +130,7 @@ class _Arguments:
             return None
         try:
             net = read_workflow(value)
-            _check_or_gates(net, _root(value))
+            _check_or_gates(net, value)
         except WorkflowError as error:
             self.problems += [(_below(name, one.path), one.message) for one in error.problems]
             return None

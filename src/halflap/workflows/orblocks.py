@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
 
     from halflap.workflows.net import Flow, Net
 
-__all__ = ["OrBlock", "or_blocks"]
+__all__ = ["OrBlock", "in_words", "or_blocks"]
+
+_TASK = re.compile(r"tasks\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,12 @@ def or_blocks(net: Net) -> Mapping[str, OrBlock]:
     if problems:
         raise WorkflowError(problems, "Or-gates are understood as matched blocks only.")
     return found
+
+
+def in_words(net: Net, path: str) -> str:
+    """Give the place of a gate of a net that came from XML, where tasks have no numbers: by the names of net and task."""
+    found = _TASK.match(path)
+    return f"net {net.id!r}" if found is None else f"net {net.id!r}, task {list(net.tasks)[int(found[1])]!r}"
 
 
 def _distances(net: Net, outgoing: Mapping[str, list[Flow]]) -> dict[str, int]:

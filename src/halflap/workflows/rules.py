@@ -192,22 +192,24 @@ def _beside(first: _Words, other: _Words) -> _Words:
     return _shortest(pairs)
 
 
-def verdict_by_states(study: Study, rule: Rule) -> Verdict:
-    """Judge a rule over all states of a workflow.
+def _without_case(study: Study, rule: Rule) -> Verdict:
+    """Judge a rule where no case can be completed, of which everything would be true; or where that is not known."""
+    if study.completes is None:
+        return Verdict(rule, None, f"Whether {rule_text(rule)} is not known: {study.space.problem}")
+    if rule.kind == "required":
+        return Verdict(rule, False, f"No case can be completed, so there is none that has '{rule.tasks[0]}'.")
+    return Verdict(
+        rule, None, f"Whether {rule_text(rule)} is not judged: no case of the workflow can be completed."
+    )
 
-    Of nothing everything is true: where no case can be completed, a rule is not judged.
-    """
+
+def verdict_by_states(study: Study, rule: Rule) -> Verdict:
+    """Judge a rule over all states of a workflow."""
     space = study.space
-    if study.completes is False:
-        if rule.kind == "required":
-            return Verdict(
-                rule, False, f"No case can be completed, so there is none that has '{rule.tasks[0]}'."
-            )
-        return Verdict(
-            rule, None, f"Whether {rule_text(rule)} is not judged: no case of the workflow can be completed."
-        )
+    if not study.completes:
+        return _without_case(study, rule)
     # Who does what is known without the states, but not that there is a case.
-    if study.completes and rule.kind == "separation_of_duties" and (found := _separated(study.net, rule)):
+    if rule.kind == "separation_of_duties" and (found := _separated(study.net, rule)):
         return found
     if space.problem is not None:
         return Verdict(rule, None, f"Whether {rule_text(rule)} is not known: {space.problem}")

@@ -133,7 +133,7 @@ def score(
     times = performance(study, layout, facts)
     measured = measures(net, layout, study.structure if layout.piece is None else None)
     # Rules say what depends on what in a case; without one they would make nothing of a workflow better.
-    counted = Facts(replace(net, rules=())) if layout.piece is None and study.completes is False else facts
+    counted = Facts(replace(net, rules=())) if layout.piece is None and not study.completes else facts
     chosen = pattern_scores(counted, layout, study, wanted)
     dimensions = {
         "performance": times.score,

@@ -61,11 +61,12 @@ def read_model(document: Document) -> Specification:
         kept = []
     kept += own.get("kept", ())
     nets: dict[str, Net] = {}
+    seen: set[str] = set()
     for one in named:
         name = one.attributes.get("name", "")
-        if not name.strip() or name in nets:
+        if not name.strip() or name in seen:
             problems.add(one, f"A net needs a name of its own, and has {name!r}.")
-            continue
+        seen.add(name)
         net = _Net(one, problems).read()
         if net is not None:
             nets[name] = net
@@ -105,40 +106,48 @@ class _Net:
 
     def __init__(self, element: Element, problems: Problems) -> None:
         self._element = element
+        self._name = element.attributes.get("name", "")
         self._problems = problems
         self._kept: list[Kept] = []
         self._tasks: dict[str, Task] = {}
         self._conditions: dict[str, Condition] = {}
         self._flows: list[Flow] = []
+        self._nameless = False
+        """What names nothing that there is may mean a node that has no name of its own."""
+
+    def _wrong(self, element: Element, message: str, node: Element | None = None) -> None:
+        own = "" if node is None else node.attributes.get("name", "")
+        of = [f"{node.name} {own!r}"] if node is not None and own.strip() else []
+        self._problems.add(element, message, f"net {self._name!r}", *of)
 
     def read(self) -> Net | None:
         before = len(self._problems)
         element = self._element
-        name = element.attributes["name"]
+        name = self._name
         self._kept += keep_rest(element, "", {"name"}, {*_NODES, "extendedAttributes"})
         ends = {kind: [one for one in element.elements if one.name == kind] for kind in _NODES[:2]}
-        if any(len(listed) != 1 for listed in ends.values()):
-            self._problems.add(element, f"The net {name!r} needs one inputCondition and one outputCondition.")
-            return None
+        if any(len(end) != 1 for end in ends.values()):
+            self._wrong(element, "The net needs one inputCondition and one outputCondition.")
+            self._nameless = not all(ends.values())
         nodes: dict[str, Element] = {}
-        for kind in ("inputCondition", "task", "condition", "outputCondition"):
-            for one in element.elements:
-                if one.name != kind:
-                    continue
-                own = one.attributes.get("name", "")
-                if not own.strip() or own in nodes:
-                    self._problems.add(one, f"A {kind} needs a name of its own, and has {own!r}.")
-                nodes[own] = one
-                self._node(own, one)
-        for own, one in nodes.items():
-            self._refs(own, one, nodes)
+        order = ("inputCondition", "task", "condition", "outputCondition")
+        listed = [one for kind in order for one in element.elements if one.name == kind]
+        for one in listed:
+            own = one.attributes.get("name", "")
+            if not own.strip() or own in nodes:
+                self._wrong(one, f"A {one.name} needs a name of its own, and has {own!r}.", one)
+                self._nameless |= not own.strip()
+            nodes[own] = one
+            self._node(own, one)
+        for one in listed:
+            self._refs(one.attributes.get("name", ""), one, nodes)
         if len(self._problems) > before:
             return None
         # By where they come from, so that it is the same whatever order the tasks stand in.
         ranks = {own: at for at, own in enumerate(nodes)}
         flows = sorted(self._flows, key=lambda flow: ranks[flow.source])
         values = self._extended(element, "", OF_NETS)
-        both = [listed[0].attributes["name"] for listed in ends.values()]
+        both = [end[0].attributes["name"] for end in ends.values()]
         return finished(
             Net(
                 name,
@@ -175,8 +184,8 @@ class _Net:
             said = element.attributes.get(f"{key}s", preset)
             code = gate(said)
             if code is None:
-                self._problems.add(
-                    element, f"The {key}s of {name!r} is one of AND, XOR and OR, and not {said!r}."
+                self._wrong(
+                    element, f"The {key}s of {name!r} is one of AND, XOR and OR, and not {said!r}.", element
                 )
             gates[key] = code or preset
             if f"{key}s" in element.attributes and said != gates[key].upper():
@@ -190,7 +199,8 @@ class _Net:
                 continue
             other = one.attributes.get("name", one.text)
             if other not in nodes:
-                self._problems.add(one, f"{name!r} names {other!r}, which there is not.")
+                if not self._nameless:
+                    self._wrong(one, f"{name!r} names {other!r}, which there is not.", element)
                 continue
             into = one.name == "inputConditionRef"
             ends = (other, name) if into else (name, other)

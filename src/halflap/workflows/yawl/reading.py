@@ -42,9 +42,9 @@ _OF_CONDITIONS = {"name", "flowsInto", "extendedAttributes"}
 class Problems(list[WorkflowProblem]):
     """What keeps a specification from being read."""
 
-    def add(self, element: Element, message: str) -> None:
-        """Note a problem at an element."""
-        self.append(WorkflowProblem(f"line {element.line}", message))
+    def add(self, element: Element, message: str, *within: str) -> None:
+        """Note a problem at an element, within the net and the task that it is of: a file may be a single line."""
+        self.append(WorkflowProblem(", ".join((f"line {element.line}", *within)), message))
 
 
 def read_set(document: Document) -> Specification:
@@ -65,12 +65,12 @@ def read_set(document: Document) -> Specification:
     kept += keep_rest(root, "", (), {"specification"}, prefix=prefix)
     kept += [Kept("", "#after", one.text) for one in document.after]
     elements: dict[str, Element] = {}
-    for child in specification.elements:
-        if _is_net(child, prefix):
-            name = child.attributes.get("id", "")
-            if not name or name in elements:
-                problems.add(child, f"A net needs an id of its own, and has {name!r}.")
-            elements[name] = child
+    listed = [child for child in specification.elements if _is_net(child, prefix)]
+    for child in listed:
+        name = child.attributes.get("id", "")
+        if not name or name in elements:
+            problems.add(child, f"A net needs an id of its own, and has {name!r}.")
+        elements[name] = child
     root_name = _root(specification, elements, prefix, problems)
     kept += _of_specification(specification, prefix, elements)
     # As it is written where nobody says anything of it; only there is the version not that of the schema.
@@ -84,11 +84,11 @@ def read_set(document: Document) -> Specification:
     if rest is not None:
         kept.append(Kept("specification", "extendedAttributes", compact(rest)))
     typed = "xmlns:xsi" in root.attributes
-    nets = {
-        name: net
-        for name, one in elements.items()
-        if (net := _Net(one, prefix, problems, set(elements)).read(root=name == root_name, typed=typed))
-    }
+    nets: dict[str, Net] = {}
+    for one in listed:
+        name = one.attributes.get("id", "")
+        net = _Net(one, prefix, problems, set(elements)).read(root=name == root_name, typed=typed)
+        nets |= {} if net is None else {name: net}
     if problems:
         raise WorkflowError(problems, "This YAWL file is not read.")
     kept += own.get("kept", ())
@@ -157,6 +157,7 @@ class _Net:
         self._tasks: dict[str, Task] = {}
         self._conditions: dict[str, Condition] = {}
         self._flows: list[Flow] = []
+        self._kinds: dict[str, str] = {}
         self._nameless = False
         """A flow to nowhere may be one to a node that has no id of its own."""
 
@@ -166,9 +167,8 @@ class _Net:
         controls = self._children(element, "processControlElements")
         names = self._children(element, "name")
         if len(controls) != 1 or len(names) > 1:
-            self._problems.add(
-                element, f"The net {self._name!r} needs one processControlElements, and one name at most."
-            )
+            self._wrong(element, "The net needs one processControlElements, and one name at most.")
+        if not controls:
             return None
         known = {"name", "processControlElements", "extendedAttributes"}
         self._kept += [Kept("", "#element", "rootNet")] if element.name == f"{prefix}rootNet" else []
@@ -182,8 +182,8 @@ class _Net:
         for one in keep_rest(control, "", set(control.attributes), _NODES, prefix=prefix):
             inner = one.name if one.name.startswith("#") else f"processControlElements/{one.name}"
             self._kept.append(Kept("", inner, one.text))
-        ends = self._nodes(control)
-        if ends is None or len(self._problems) > before:
+        ends = self._nodes(controls)
+        if len(self._problems) > before:
             return None
         values = self._extended(element, "", OF_NETS)
         net = Net(
@@ -198,6 +198,10 @@ class _Net:
             values.get("label", name),
         )
         return finished(net, self._nets, values.get("notes", ()))
+
+    def _wrong(self, element: Element, message: str, node: str = "") -> None:
+        of = [f"{self._kinds.get(node, 'task')} {node!r}"] if node.strip() else []
+        self._problems.add(element, message, f"net {self._name!r}", *of)
 
     def _children(self, element: Element, name: str) -> list[Element]:
         return [one for one in element.elements if one.name == f"{self._prefix}{name}"]
@@ -220,25 +224,29 @@ class _Net:
             self._kept.append(Kept(at, "extendedAttributes", compact(rest)))
         return found
 
-    def _nodes(self, control: Element) -> tuple[str, str] | None:
-        listed = {name: self._children(control, name) for name in _NODES}
-        if len(listed["inputCondition"]) != 1 or len(listed["outputCondition"]) != 1:
-            self._problems.add(
-                control, f"The net {self._name!r} needs one inputCondition and one outputCondition."
-            )
-            return None
+    def _nodes(self, controls: list[Element]) -> tuple[str, str]:
+        """Read the nodes, also those of a net that is refused: all that is wrong is told at once."""
+        listed = {
+            kind: [one for control in controls for one in self._children(control, kind)] for kind in _NODES
+        }
+        ends = [listed[kind] for kind in ("inputCondition", "outputCondition")]
+        if any(len(end) != 1 for end in ends):
+            self._wrong(controls[0], "The net needs one inputCondition and one outputCondition.")
+            self._nameless = not all(ends)
         nodes: dict[str, Element] = {}
         for kind in _NODES:
             for one in listed[kind]:
                 name = one.attributes.get("id", "")
+                self._kinds.setdefault(name, kind)
                 if not name.strip() or name in nodes:
-                    self._problems.add(one, f"A {kind} needs an id of its own, and has {name!r}.")
-                    self._nameless = True
+                    self._wrong(one, f"A {kind} needs an id of its own, and has {name!r}.", name)
+                    self._nameless |= not name.strip()
                 nodes[name] = one
-        for name, one in nodes.items():
-            self._node(name, one, nodes)
-        ends = [listed[kind][0].attributes.get("id", "") for kind in ("inputCondition", "outputCondition")]
-        return ends[0], ends[1]
+        for kind in _NODES:
+            for one in listed[kind]:
+                self._node(one.attributes.get("id", ""), one, nodes)
+        first, last = (end[0].attributes.get("id", "") if end else "" for end in ends)
+        return first, last
 
     def _node(self, name: str, element: Element, nodes: dict[str, Element]) -> None:
         if stem(element.name) == "task":
@@ -258,8 +266,8 @@ class _Net:
             found = self._children(element, key)
             code = gate(found[0].attributes.get("code", "")) if len(found) == 1 else None
             if found and code is None:
-                self._problems.add(
-                    found[0], f"The {key} of {name!r} is one of and, xor and or, and there is one."
+                self._wrong(
+                    found[0], f"The {key} of {name!r} is one of and, xor and or, and {_there(found)}.", name
                 )
             gates[key] = code or preset
             if found and found[0] != Element(found[0].name, {"code": gates[key]}):
@@ -275,10 +283,13 @@ class _Net:
         refs = self._children(element, "nextElementRef")
         target = refs[0].attributes.get("id", "") if len(refs) == 1 else ""
         predicates = self._children(element, "predicate")
-        if target not in nodes or len(predicates) > 1:
-            what = "has several predicates" if target in nodes else f"leads to {target!r}, which there is not"
-            if target in nodes or not target or not self._nameless:
-                self._problems.add(element, f"The flow out of {source!r} {what}.")
+        if len(predicates) > 1:
+            self._wrong(element, f"The flow out of {source!r} has several predicates.", source)
+        if target not in nodes:
+            if not target or not self._nameless:
+                self._wrong(
+                    element, f"The flow out of {source!r} leads to {target!r}, which there is not.", source
+                )
             return
         at = flow_key(source, target)
         known = {"nextElementRef", "predicate", "isDefaultFlow", "extendedAttributes"}
@@ -316,6 +327,14 @@ class _Net:
         xpath = to_xpath(parse(predicate), self._name)
         ordering = {} if order is None else {"ordering": str(order)}
         return None if xpath is None else Element(name, ordering, (xpath,))
+
+
+def _there(gates: list[Element]) -> str:
+    """Say what is there instead of one gate."""
+    if len(gates) > 1:
+        return f"there are {len(gates)} of them"
+    code = gates[0].attributes.get("code")
+    return "it has no code" if code is None else f"there is {code!r}"
 
 
 def in_listed_order(flows: Iterable[Flow], listed: Iterable[tuple[str, str]]) -> tuple[Flow, ...]:
