@@ -151,6 +151,20 @@ def test_a_matrix_stays_within_a_terminal(columns: int) -> None:
     assert sum(line.count("→") for line in drawn) == 24
 
 
+def test_names_that_do_not_fit_beside_a_matrix_stand_in_full_above_it() -> None:
+    names = [f"a rather long label number t{at}" for at in range(28)]
+    lines = list(footprint_lines(footprint(Study(read_net(chain(*names)))), 40))
+    # In the order of the matrix, which is that of the names.
+    legend = [f"{at:>2} {name}" for at, name in enumerate(sorted(names), 1)]
+    assert lines[2:30] == legend
+    first = lines[31:60]
+    assert first[0].split()[:3] == ["1", "2", "3"]
+    # By name, t10 is the third and t11 the fourth.
+    assert first[3].split()[:5] == ["3", "#", "#", "#", "→"]
+    short = list(footprint_lines(footprint(Study(read_net(chain("one", "two")))), 40))
+    assert "1 one  #   →" in short
+
+
 def test_where_a_matrix_would_not_be_readable_it_is_a_list() -> None:
     narrow = list(footprint_lines(footprint(Study(read_net(chain("a", "b", "c")))), 30))
     assert narrow[1:] == [
@@ -269,6 +283,18 @@ def test_a_workflow_is_drawn_as_the_name_of_the_file_says(tmp_path: Path, order:
     assert picture.read_text().startswith("<svg")
     nowhere = called("render", order, "-o", str(tmp_path / "none" / "x.svg"))
     assert (nowhere.exit_code, "cannot be written" in nowhere.stderr) == (2, True)
+
+
+def test_no_picture_is_written_into_a_file_that_promises_another(tmp_path: Path, order: str) -> None:
+    png = tmp_path / "x.png"
+    found = called("render", order, "-o", str(png))
+    assert (found.exit_code, png.exists()) == (2, False)
+    assert "nothing is drawn as .png. Name it .svg, or .mmd or .mermaid for Mermaid" in found.stderr
+    for name in ("x.mmd", "x.mermaid", "x"):
+        assert called("render", order, "-o", str(tmp_path / name)).exit_code == 0
+        assert (tmp_path / name).read_text().startswith("flowchart LR")
+    assert called("render", order, "-f", "svg", "-o", str(tmp_path / "x.html")).exit_code == 0
+    assert (tmp_path / "x.html").read_text().startswith("<svg")
 
 
 def test_what_is_exported_is_imported_as_the_same(tmp_path: Path, order: str) -> None:

@@ -139,8 +139,10 @@ def test_true_is_told_as_json_has_it() -> None:
 def test_no_rule_makes_a_workflow_better_that_cannot_be_completed(rule: Rule) -> None:
     gates = {"x": "xor/and", "y": "xor/and", "a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}
     stuck = net(gates, "i>x x>y y>a a>b a>c b>d c>d d>o")
-    said = {"reads": frozenset[str](), "writes": frozenset[str]()}
-    tasks = {name: replace(task, resource=name, **said) for name, task in stuck.tasks.items()}
+    tasks = {
+        name: replace(task, resource=name, reads=frozenset(), writes=frozenset())
+        for name, task in stuck.tasks.items()
+    }
     one = replace(stuck, tasks=tasks)
     assert score(replace(one, rules=(rule,)), ALL).total <= score(one, ALL).total
     assert score(replace(one, rules=(rule,)), []).dimensions["compliance"] == 0

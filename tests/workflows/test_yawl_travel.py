@@ -7,10 +7,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.workflows.form import read_net, read_specification, write_specification
+from halflap.errors import WorkflowError
+from halflap.workflows.form import read_net, read_specification, write_net, write_specification
 from halflap.workflows.net import Kept
 from halflap.workflows.specification import Specification
 from halflap.workflows.yawl import read_yawl, write_yawl
@@ -145,3 +147,60 @@ def test_extended_attributes_of_a_specification_that_say_what_its_elements_say_a
     assert "Kept, and not part of the model: extended attributes of others." in first.notes
     assert 'key="root"' in write_yawl(first)
     assert read_yawl(write_yawl(first)) == first
+
+
+@pytest.mark.parametrize("dialect", ["specificationSet", "processModel"])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        Kept("a", "timer", "<foo/>"),
+        Kept("a", "timer", "<timer/><timer/>"),
+        Kept("a", "timer", "<!-- no timer -->"),
+        Kept("a", "timer", "<x:timer/>"),
+        Kept("", "processControlElements/foo", "<bar/>"),
+    ],
+)
+def test_what_was_kept_by_another_name_than_it_has_comes_back_as_it_was(kept: Kept, dialect: Any) -> None:
+    net = read_yawl(small(task="<name>A</name>")).net
+    value = write_net(replace(net, kept=(kept,), notes=()))
+    assert read_yawl(write_yawl(specification(read_net(value), dialect))).net.kept == (kept,)
+
+
+@pytest.mark.parametrize("dialect", ["specificationSet", "processModel"])
+def test_bad_values_of_a_specification_are_named_with_what_was_expected(dialect: Any) -> None:
+    inside = """<extendedAttributes><attribute key="notes" value="3"/><attribute key="kept" value="[5]"/></extendedAttributes>"""
+    net = read_yawl(small(task="<name>A</name>")).net
+    text = write_yawl(specification(replace(net, kept=()), dialect))
+    first = read_yawl(text.replace("</specification>", f"{inside}</specification>"))
+    of = "the extended attribute {} of the specification, {}."
+    assert list(first.notes) == [
+        f"Kept, and not read: {of.format(key, value)} {why}"
+        for key, value, why in [
+            ("'notes'", "'3'", "Expected a list, and there is the number 3."),
+            ("'kept'", "'[5]'", "kept[0]: Expected an object, and there is the number 5."),
+        ]
+    ]
+    assert read_yawl(write_yawl(first)) == first
+
+
+def test_an_id_that_could_be_a_flow_is_refused_where_it_could() -> None:
+    pairs = [("i", "a"), ("a", "b"), ("b", "a -> b"), ("a -> b", "o")]
+    net = {
+        "id": "N",
+        "input": "i",
+        "output": "o",
+        "tasks": [{"id": "a"}, {"id": "b"}, {"id": "a -> b"}],
+        "flows": [{"from": one, "to": two} for one, two in pairs],
+    }
+    with pytest.raises(WorkflowError) as caught:
+        read_specification(net, structure=False)
+    says = "'a' to 'b' goes by the name 'a -> b', and so does a task or condition. Take an id without ' -> '."
+    assert [(one.path, one.message) for one in caught.value.problems] == [("flows[1]", says)]
+    again = '<task id="i -> a"><flowsInto><nextElementRef id="o"/></flowsInto></task>'
+    with pytest.raises(WorkflowError, match=r"line 3, net 'N': 'i' to 'a' goes by the name 'i -> a'"):
+        read_yawl(small(again))
+    tasks = [{"id": "a"}, {"id": "a -> b"}, {"id": "b -> c"}, {"id": "c"}]
+    pairs = [("i", "a"), ("a", "b -> c"), ("b -> c", "a -> b"), ("a -> b", "c"), ("c", "o")]
+    flows = [{"from": one, "to": two} for one, two in pairs]
+    with pytest.raises(WorkflowError, match=r"and so does the flow from 'a' to 'b -> c'"):
+        read_net({**net, "tasks": tasks, "flows": flows})

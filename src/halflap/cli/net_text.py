@@ -29,6 +29,8 @@ __all__ = [
 _MOST = 30
 """So many activities are shown as a matrix; of more, each with those that it has to do with."""
 _LONGEST = 28
+_LONGEST_ID = 5_000
+"""No label is longer, even if all of it is escaped."""
 _MOST_NAMED = 100
 """So many others are listed after each sign."""
 _NARROW = 40
@@ -75,9 +77,14 @@ def footprint_lines(found: Footprint | Unknown, wide: int) -> Iterator[str]:
 def _matrix(found: Footprint, wide: int) -> Iterator[str]:
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 -- only drawn output needs it
 
-    names = [shown(name, _LONGEST) for name in found.activities]
+    names = [shown(name, _LONGEST_ID) for name in found.activities]
     digits = len(str(len(names)))
-    label = min(max(map(cell_len, names)), max(wide // 3, 8))
+    label = max(map(cell_len, names))
+    if label > min(_LONGEST, max(wide // 3, 8)):
+        # Names that are cut may all look the same: they stand in full above, and the rows have their numbers.
+        yield ""
+        yield from (f"{at:>{digits}} {name}" for at, name in enumerate(names, 1))
+        names, label = [""] * len(names), 0
     cell = max(2, digits)
     lead = digits + 1 + label
     fit = max(1, (wide - lead) // (cell + _GAP)) if wide < sys.maxsize else len(names)
@@ -96,10 +103,12 @@ def _matrix(found: Footprint, wide: int) -> Iterator[str]:
 def _list(found: Footprint) -> Iterator[str]:
     for name, forth, back in zip(found.activities, found.follows, found.precedes(), strict=True):
         yield ""
-        yield shown(name, _LONGEST * 3)
+        yield shown(name, _LONGEST_ID)
         for sign, bits in zip(_SIGNS, (forth & ~back, back & ~forth, forth & back), strict=True):
             if bits:
-                first = ", ".join(shown(other) for other in islice(found.named(bits), _MOST_NAMED))
+                first = ", ".join(
+                    shown(other, _LONGEST_ID) for other in islice(found.named(bits), _MOST_NAMED)
+                )
                 more = bits.bit_count() - _MOST_NAMED
                 yield f"  {sign} {first}{f' and {more} more' if more > 0 else ''}"
     yield ""

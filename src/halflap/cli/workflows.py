@@ -183,18 +183,31 @@ def render(
         typer.Option(
             "--format",
             "-f",
-            help="How it is drawn: mermaid or svg; by default as the file's name says, else mermaid.",
+            help="How it is drawn: mermaid or svg; by default as the ending of the output says (.svg, .mmd, .mermaid), and mermaid without one.",
         ),
     ] = None,
     net: NetOption = None,
     output: OutputOption = None,
 ) -> None:
     """Draw a workflow, as Mermaid or as SVG."""
+    form = form or _form_of(output)
     specification = read(file, structure=False)
-    if form is None:
-        form = Picture.SVG if output is not None and output.suffix.lower() == ".svg" else Picture.MERMAID
     one = chosen(specification, net)
     write(net_svg(one) if form is Picture.SVG else net_mermaid(one), output)
+
+
+_ENDINGS = {".svg": Picture.SVG, ".mmd": Picture.MERMAID, ".mermaid": Picture.MERMAID, "": Picture.MERMAID}
+
+
+def _form_of(output: Path | None) -> Picture:
+    """Tell by the name of a file how it is drawn; one that promises something else is refused."""
+    ending = "" if output is None else output.suffix.lower()
+    if ending not in _ENDINGS:
+        raise UsageError(
+            f"{output} is not written: nothing is drawn as {ending}. Name it .svg, or .mmd or .mermaid for Mermaid, or say "
+            "with --format what goes into it."
+        )
+    return _ENDINGS[ending]
 
 
 @workflow.command(name="import")

@@ -13,11 +13,11 @@ from halflap.workflows.predicates import parse
 from halflap.workflows.predicates.language import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from halflap.workflows.net import Flow, Net
 
-__all__ = ["Doubts", "check_net", "graph_problems", "remarks", "structure_problems"]
+__all__ = ["Doubts", "ambiguous", "check_net", "graph_problems", "remarks", "structure_problems"]
 
 _CLOSE = 1e-6
 
@@ -71,6 +71,24 @@ def structure_problems(
         *_rules(net, doubts or _NONE),
     ]
     return [WorkflowProblem(path, message) for path, message in found]
+
+
+def ambiguous(flows: Iterable[Flow], nodes: Container[str]) -> Iterator[tuple[int, str]]:
+    """Find flows that go by the name of something else, with their numbers: what is kept is found by `source -> target`."""
+    seen: dict[str, tuple[str, str]] = {}
+    for at, flow in enumerate(flows):
+        ends = (flow.source, flow.target)
+        name = " -> ".join(ends)
+        other = seen.setdefault(name, ends)
+        if all(ends) and (name in nodes or other != ends):
+            what = "a task or condition" if name in nodes else f"the flow from {other[0]!r} to {other[1]!r}"
+            yield (
+                at,
+                (
+                    f"{flow.source!r} to {flow.target!r} goes by the name {name!r}, and so does {what}. "
+                    "Take an id without ' -> '."
+                ),
+            )
 
 
 def graph_problems(net: Net) -> bool:

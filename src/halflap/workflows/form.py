@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError
-from halflap.workflows.checking import Doubts, graph_problems, structure_problems
+from halflap.workflows.checking import Doubts, ambiguous, graph_problems, structure_problems
 from halflap.workflows.fields import CONDITION, FLOW, KEPT, NET, TASK, Reader, meant
 from halflap.workflows.net import Condition, Flow, Kept, Net, Task
 from halflap.workflows.orblocks import or_blocks
@@ -110,6 +110,8 @@ def _net(reader: Reader, value: Any, path: str, *, structure: bool) -> Net | Non
     nodes = {*tasks, *conditions}
     known = None if lost.nameless else nodes | lost.names
     flows, doubted = _flows(reader, fields, path, known)
+    for at, message in ambiguous(flows, nodes):
+        reader.add(_joined(path, f"flows[{at}]"), message)
     rules = list(placed_rules(reader, fields, path, known, tasks))
     net = Net(
         reader.text(fields, "id", path) or "",

@@ -26,6 +26,7 @@ __all__ = [
     "OF_TASKS",
     "extended",
     "not_read",
+    "of_set",
     "read_extended",
 ]
 
@@ -47,6 +48,11 @@ OF_CONDITIONS = ("label",)
 OF_NETS = ("label", "rules", "flows", "kept", "notes")
 OF_SPECIFICATIONS = ("id", "root", "version", "kept", "notes")
 _PAIR = 2
+
+
+def of_set(*, plain: bool) -> tuple[str, ...]:
+    """Give what can be said of a `specificationSet`: its version only where nobody else has written one."""
+    return ("version", "kept", "notes") if plain else ("kept", "notes")
 
 
 def read_extended(

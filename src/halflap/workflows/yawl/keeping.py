@@ -183,14 +183,27 @@ def _plain(one: Kept) -> bool:
     return not one.name.startswith(("@", "#")) and not one.text.lstrip().startswith("<")
 
 
+def _agrees(one: Kept, prefix: str) -> bool:
+    """Tell whether the text is the element that the name says, so that it is read as the same; what is broken is told later."""
+    if one.name.startswith(("@", "#")):
+        return True
+    try:
+        found = nodes_of(one.text)
+    except WorkflowError:
+        return True
+    name = one.name.removeprefix("processControlElements/")
+    return len(found) == 1 and isinstance(found[0], Element) and found[0].name in {name, f"{prefix}{name}"}
+
+
 def parted(
-    kept: Iterable[Kept], places: Collection[str], marks: Collection[str]
+    kept: Iterable[Kept], places: Collection[str], marks: Collection[str], prefix: str = ""
 ) -> tuple[list[Kept], list[Kept]]:
-    """Part what can be put back where it was from what can only be carried along: of no place there, or no XML."""
+    """Part what can be put back where it was from what can only be carried along: of no place there, no XML, or another name."""
     back: list[Kept] = []
     along: list[Kept] = []
     for one in kept:
-        fits = one.at in places and not _plain(one) and (not one.name.startswith("#") or one.name in marks)
+        known = not one.name.startswith("#") or one.name in marks
+        fits = one.at in places and known and not _plain(one) and _agrees(one, prefix)
         (back if fits else along).append(one)
     return back, along
 

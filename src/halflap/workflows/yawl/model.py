@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError
+from halflap.workflows.checking import ambiguous
 from halflap.workflows.net import Condition, Flow, Kept, Net, Task
 from halflap.workflows.rule_form import write_rule
 from halflap.workflows.specification import Specification
@@ -17,8 +18,8 @@ from halflap.workflows.yawl.extended import (
     extended,
     read_extended,
 )
-from halflap.workflows.yawl.keeping import Store, flow_key, keep_rest, noted, parted
-from halflap.workflows.yawl.noting import finished, merged_notes, notes_of, unlike
+from halflap.workflows.yawl.keeping import Store, flow_key, keep_rest, parted
+from halflap.workflows.yawl.noting import finished, merged_notes, notes_of, specification_notes, unlike
 from halflap.workflows.yawl.reading import Problems, gate, in_listed_order, read_task_values
 from halflap.workflows.yawl.writing import along_with, listed_order, places_of, task_values
 from halflap.workflows.yawl.xml import Document, Element, compact
@@ -92,7 +93,7 @@ def _identity(kept: Iterable[Kept], nets: Iterable[str]) -> str:
 
 
 def _notes(kept: Iterable[Kept], nets: Collection[str], root: str | None) -> list[str]:
-    notes = noted(kept)
+    notes = specification_notes(kept)
     if len(nets) > 1 and root is None:
         first = next(iter(nets))
         notes.append(
@@ -141,6 +142,8 @@ class _Net:
             self._node(own, one)
         for one in listed:
             self._refs(one.attributes.get("name", ""), one, nodes)
+        for _, message in ambiguous(self._flows, nodes):
+            self._wrong(element, message)
         if len(self._problems) > before:
             return None
         # By where they come from, so that it is the same whatever order the tasks stand in.

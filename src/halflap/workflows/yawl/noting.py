@@ -9,16 +9,24 @@ from halflap.errors import WorkflowError
 from halflap.workflows.checking import remarks, structure_problems
 from halflap.workflows.predicates import BeyondError, from_xpath, write
 from halflap.workflows.specification import made_of
-from halflap.workflows.yawl.extended import OF_CONDITIONS, OF_FLOWS, OF_NETS, OF_TASKS, not_read
+from halflap.workflows.yawl.extended import (
+    OF_CONDITIONS,
+    OF_FLOWS,
+    OF_NETS,
+    OF_SPECIFICATIONS,
+    OF_TASKS,
+    not_read,
+    of_set,
+)
 from halflap.workflows.yawl.keeping import flow_key, noted
 from halflap.workflows.yawl.xml import Element, nodes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from halflap.workflows.net import Kept, Net
 
-__all__ = ["finished", "merged_notes", "notes_of", "told", "unlike"]
+__all__ = ["finished", "merged_notes", "notes_of", "specification_notes", "told", "unlike"]
 
 _MOST_SHOWN = 80
 
@@ -51,10 +59,13 @@ def unlike(notes: Sequence[str], found: Sequence[str]) -> list[str]:
 
 def notes_of(net: Net, nets: Collection[str]) -> list[str]:
     """Say what was kept of a net, what it means, and what is not as it has to be; `nets` are those of the specification."""
-    broken, others = _extended(net)
-    notes = noted(
-        [one for one in net.kept if one.name != "extendedAttributes" or one in others], made_of(net, nets)
+    broken, rest = _extended(
+        net.kept,
+        lambda at: _known(net, at),
+        lambda at: repr(at) if at else f"the net {net.id!r}",
+        {*net.tasks, *net.conditions},
     )
+    notes = noted(rest, made_of(net, nets))
     notes += broken
     flows = {flow_key(flow.source, flow.target): flow for flow in net.flows}
     for one in net.kept:
@@ -67,6 +78,13 @@ def notes_of(net: Net, nets: Collection[str]) -> list[str]:
     notes += remarks(net)
     notes += [f"Not as it has to be: {problem}" for problem in structure_problems(net)]
     return notes
+
+
+def specification_notes(kept: Iterable[Kept], *, plain: bool | None = None) -> list[str]:
+    """Say what was kept of a specification beside its nets; `plain` is of a `specificationSet`, whether nobody else has written it."""
+    known = OF_SPECIFICATIONS if plain is None else of_set(plain=plain)
+    broken, rest = _extended(kept, lambda _: known, lambda _: "the specification")
+    return [*noted(rest), *broken]
 
 
 def _why(text: str, root: str) -> str:
@@ -86,21 +104,28 @@ def _elements(text: str) -> list[Element]:
         return []
 
 
-def _extended(net: Net) -> tuple[list[str], list[Kept]]:
-    """Say which extended attributes look like ours and are not; and give those that have others in them."""
+def _extended(
+    kept: Iterable[Kept],
+    known: Callable[[str], Collection[str]],
+    called: Callable[[str], str],
+    nodes: Collection[str] = (),
+) -> tuple[list[str], list[Kept]]:
+    """Say which extended attributes look like ours and are not; and give all that was kept but those."""
     notes: list[str] = []
-    others: list[Kept] = []
-    for one in net.kept:
+    rest: list[Kept] = []
+    for one in kept:
         if one.name != "extendedAttributes":
+            rest.append(one)
             continue
         for element in _elements(one.text):
-            found, more = not_read(element, _known(net, one.at), {*net.tasks, *net.conditions})
-            of = f"{one.at!r}" if one.at else f"the net {net.id!r}"
+            found, more = not_read(element, known(one.at), nodes)
             for key, value, why in found:
                 shown = value if len(value) <= _MOST_SHOWN else f"{value[:_MOST_SHOWN]}…"
-                notes.append(f"Kept, and not read: the extended attribute {key!r} of {of}, {shown!r}. {why}")
-            others += [one] if more else []
-    return notes, others
+                notes.append(
+                    f"Kept, and not read: the extended attribute {key!r} of {called(one.at)}, {shown!r}. {why}"
+                )
+            rest += [one] if more else []
+    return notes, rest
 
 
 def _known(net: Net, at: str) -> tuple[str, ...]:

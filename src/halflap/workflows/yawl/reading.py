@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError, WorkflowProblem
+from halflap.workflows.checking import ambiguous
 from halflap.workflows.net import Condition, Flow, Kept, Net, Task
 from halflap.workflows.predicates import parse, to_xpath
 from halflap.workflows.specification import Specification
@@ -13,6 +14,7 @@ from halflap.workflows.yawl.extended import (
     OF_FLOWS,
     OF_NETS,
     OF_TASKS,
+    of_set,
     read_extended,
 )
 from halflap.workflows.yawl.keeping import (
@@ -22,10 +24,9 @@ from halflap.workflows.yawl.keeping import (
     flow_key,
     keep_rest,
     net_attributes,
-    noted,
     set_attributes,
 )
-from halflap.workflows.yawl.noting import finished, merged_notes, told
+from halflap.workflows.yawl.noting import finished, merged_notes, specification_notes, told
 from halflap.workflows.yawl.xml import Element, compact, stem
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def read_set(document: Document) -> Specification:
     plain = kept == _plain(elements)
     own, rest = read_extended(
         [one for one in specification.elements if one.name == f"{prefix}extendedAttributes"],
-        ("version", "kept", "notes") if plain else ("kept", "notes"),
+        of_set(plain=plain),
     )
     version = own.get("version") if plain else root.attributes.get("version")
     kept = [] if plain else kept
@@ -99,7 +100,7 @@ def read_set(document: Document) -> Specification:
         version,
         "specificationSet",
         tuple(kept),
-        merged_notes(own.get("notes", ()), noted(kept)),
+        merged_notes(own.get("notes", ()), specification_notes(kept, plain=plain)),
     )
 
 
@@ -183,6 +184,8 @@ class _Net:
             inner = one.name if one.name.startswith("#") else f"processControlElements/{one.name}"
             self._kept.append(Kept("", inner, one.text))
         ends = self._nodes(controls)
+        for _, message in ambiguous(self._flows, self._kinds):
+            self._wrong(element, message)
         if len(self._problems) > before:
             return None
         values = self._extended(element, "", OF_NETS)

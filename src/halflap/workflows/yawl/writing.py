@@ -16,11 +16,10 @@ from halflap.workflows.yawl.keeping import (
     flow_key,
     in_order,
     net_attributes,
-    noted,
     parted,
     set_attributes,
 )
-from halflap.workflows.yawl.noting import notes_of, told, unlike
+from halflap.workflows.yawl.noting import notes_of, specification_notes, told, unlike
 from halflap.workflows.yawl.xml import Document, Element
 
 if TYPE_CHECKING:
@@ -37,14 +36,13 @@ _MARKS = {"#comment", "#text"}
 
 def write_set(specification: Specification) -> Document:
     """Write a specification as a `specificationSet`."""
-    back, along = parted(
-        specification.kept, {"", "specification"}, {*_MARKS, "#before", "#after", "#prefix", "#net"}
-    )
+    prefix = Store(specification.kept).text("", "#prefix") or ""
+    marks = {*_MARKS, "#before", "#after", "#prefix", "#net"}
+    back, along = parted(specification.kept, {"", "specification"}, marks, prefix)
     store = Store(back)
     version = specification.version
     attributes = store.attributes("") or set_attributes(version or "4.0")
     attributes |= {} if version is None else {"version": version}
-    prefix = store.text("", "#prefix") or ""
     nets = {
         name: _Writer(net, prefix, specification, typed="xmlns:xsi" in attributes).net()
         for name, net in specification.nets.items()
@@ -65,7 +63,9 @@ def write_set(specification: Specification) -> Document:
     # Where nothing is kept, that it is the usual version has to be said.
     usual = all(one.name == "extendedAttributes" for one in back)
     said: dict[str, Any] = {"version": version} if version == "4.0" and usual else {}
-    said |= along_with(along, unlike(specification.notes, noted(specification.kept)))
+    said |= along_with(
+        along, unlike(specification.notes, specification_notes(specification.kept, plain=usual))
+    )
     inner += extended(said, store.foreign("specification"), prefix)
     own = Element(
         f"{prefix}specification",
@@ -140,7 +140,7 @@ class _Writer:
         self._prefix = prefix
         self._root = net.id == specification.root
         self._nets = specification.nets
-        back, self._along = parted(net.kept, places_of(net), {*_MARKS, "#element", "#control"})
+        back, self._along = parted(net.kept, places_of(net), {*_MARKS, "#element", "#control"}, prefix)
         self._store = Store(back)
         self._out = net.outgoing()
 
