@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import WorkflowError
+from halflap.workflows.fields import what_is
 from halflap.workflows.footprint import Unknown
 from halflap.workflows.order import first_order
 from halflap.workflows.pieces.facts import Facts
@@ -68,7 +69,7 @@ def _cost(value: Any, problems: list[tuple[str, str]]) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        problems.append(("constraints.max_cost", f"It has to be a number of 0 or more, and is {value!r}."))
+        problems.append(("constraints.max_cost", f"It has to be a number of 0 or more, and is {what_is(value)}."))
         return None
     return float(value)
 
@@ -78,7 +79,7 @@ def _parallel(value: Any, problems: list[tuple[str, str]]) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         problems.append(
-            ("constraints.max_parallel", f"It has to be a whole number of 1 or more, and is {value!r}.")
+            ("constraints.max_parallel", f"It has to be a whole number of 1 or more, and is {what_is(value)}.")
         )
         return None
     return value
