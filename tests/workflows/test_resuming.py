@@ -102,6 +102,9 @@ def test_killed_twice_amid_branches_what_was_done_is_not_done_again(runs: Runs, 
     assert "is under way" in json.loads(busy.stdout)["message"]
     journal = home / "data" / "workflow_runs" / f"{run}.jsonl"
     assert sorted(runs.log) == ["say q", "wait a", "wait b", "wait c"]
+    # Nobody runs it any more, and what it called is on the record.
+    (told,) = json.loads(CliRunner().invoke(app, ["runs", "--json", "-c", str(runs.config)]).stdout)
+    assert (told["outcome"], told["callCount"]) == ("interrupted", 4)
     # As if it had crashed while it wrote.
     with journal.open("a") as stream:
         stream.write('0123 {"ended": "tor')
