@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -231,9 +230,9 @@ def test_a_run_is_interrupted_only_if_nobody_runs_it_any_more(run: Run, tmp_path
             kept = await store.run(one.id)
             assert kept is not None
             found.append((kept.outcome, kept.calls))
-        assert os.listdir(running) == [begun.id]
+        assert [one.name for one in running.iterdir()] == [begun.id]
         await recorder.end_run(replace(begun, outcome="ok"))
-        assert os.listdir(running) == []
+        assert not list(running.iterdir())
         await recorder.close()
         await store.close()
         return found

@@ -28,9 +28,9 @@ from workflows.timed import busy, line, lines, small_nets, task, timed
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Net
-    from workflows.nets import Tree
     from halflap.workflows.optimize import Engine
     from halflap.workflows.optimizing.evaluation import Evaluation, Target
+    from workflows.nets import Tree
 
 ENGINES: list[Engine] = ["beam", "gepa"] if genetic.is_there() else ["beam"]
 MEASURES = ("expected_makespan", "expected_cost", "size", "total_score")

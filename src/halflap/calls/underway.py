@@ -5,11 +5,11 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 __all__ = ["Underway"]
 
@@ -60,9 +60,10 @@ class Underway:
     def left(self) -> list[str]:
         """Give the runs whose process is gone, and hold them, so that nobody else tells of them meanwhile."""
         found = []
-        for name in sorted(os.listdir(self._folder)) if self._folder.is_dir() else ():
+        for file in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
+            name = file.name
             try:
-                descriptor = os.open(self._folder / name, os.O_RDWR | os.O_NOFOLLOW)
+                descriptor = os.open(file, os.O_RDWR | os.O_NOFOLLOW)
             except OSError:
                 # It came to its end meanwhile, or is somebody else's.
                 continue
