@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -210,6 +211,33 @@ def test_a_run_is_on_disk_when_it_has_ended(run: Run, tmp_path: Path) -> None:
             assert await store.run("00000001") == run_of(1)
 
     run(scenario())
+
+
+def test_a_run_is_interrupted_only_if_nobody_runs_it_any_more(run: Run, tmp_path: Path) -> None:
+    running = tmp_path / "running"
+
+    async def scenario() -> list[tuple[str, int]]:
+        store, found = await open_store(tmp_path / "store.db"), []
+        recorder, other = (Recorder(store, underway=running) for _ in range(2))
+        begun, lost = (run_of(at, outcome="running") for at in (11, 12))
+        await recorder.commit_run(begun)
+        # What a process leaves that is killed: the run as it began, a call, and a file that nobody holds.
+        await store.record(calls=[call(1, run=lost.id)], runs=[lost])
+        (running / lost.id).touch()
+        (running / begun.id[:4]).touch()
+        await other.tell_interrupted()
+        for one in (begun, lost):
+            kept = await store.run(one.id)
+            assert kept is not None
+            found.append((kept.outcome, kept.calls))
+        assert [one.name for one in running.iterdir()] == [begun.id]
+        await recorder.end_run(replace(begun, outcome="ok"))
+        assert not list(running.iterdir())
+        await recorder.close()
+        await store.close()
+        return found
+
+    assert run(scenario()) == [("running", 0), ("interrupted", 1)]
 
 
 def test_a_run_is_redacted(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is shown of a program that the person ends with Ctrl-C."""
+"""What is shown of a program that the person ends with Ctrl-C, or the system with SIGTERM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def main():
 """
 
 
-def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
+def interrupted(home: Path, *words: str, by: int = signal.SIGINT) -> tuple[int, str, str]:
     """Run the program in a group of its own, and have all of the group interrupted, as a terminal does."""
     notes = home / "notes"
     config = configure(home, python_server("s", ODD, "ok", str(notes), protocol="legacy"))
@@ -41,7 +41,7 @@ def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
     ) as process:
         try:
             assert eventually(lambda: notes.exists() and len(notes.read_text().split()) == 2)
-            os.killpg(process.pid, signal.SIGINT)
+            os.killpg(process.pid, by)
             out, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
@@ -61,10 +61,11 @@ def test_ctrl_c_shows_what_was_printed_and_which_calls_were_made(tmp_path: Path,
     assert "Traceback" not in err
 
 
-def test_ctrl_c_shows_the_same_as_json_and_keeps_it(tmp_path: Path) -> None:
-    code, out, _ = interrupted(tmp_path, "it.py", "--json")
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_both_show_the_same_as_json_and_keep_it(tmp_path: Path, by: int) -> None:
+    code, out, _ = interrupted(tmp_path, "it.py", "--json", by=by)
     told = json.loads(out)
-    assert (code, told["outcome"], told["output"]) == (130, "cancelled", "so far\n")
+    assert (code, told["outcome"], told["output"]) == (128 + by, "cancelled", "so far\n")
     assert [call["tool"] for call in told["calls"]] == ["mcp__s__t"] * 2
     kept = halflap("runs", "show", told["run"], "--json", home=tmp_path).json
     assert (kept["outcome"], kept["callCount"], len(kept["calls"])) == ("cancelled", 2, 2)

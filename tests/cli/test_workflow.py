@@ -242,6 +242,8 @@ def test_a_better_workflow_is_written_and_what_was_done_is_told_beside(tmp_path:
     found = called("optimize", slow, "--target", "performance", "--output", str(fast))
     assert (found.exit_code, found.stdout) == (0, "")
     assert "expected_makespan: 20 → 10\n" in found.stderr
+    # The fastest was taken, so that the other is better in something else.
+    assert "1 more is better in size; --json has it.\n" in found.stderr
     assert found.stderr.startswith("1. ")
     assert called("validate", str(fast)).exit_code == 0
     to_stdout = called("optimize", slow, "--target", "performance")

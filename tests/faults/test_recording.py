@@ -57,12 +57,12 @@ def test_a_call_whose_gateway_is_killed_before_the_answer_is_there_as_sent(tmp_p
         assert eventually((tmp_path / "notes").exists)
         gateway.send_signal(signal.SIGKILL)
     shown = halflap("runs", "show", RUN, "--json", home=tmp_path).json
-    assert shown["outcome"] == "running"
+    assert (shown["outcome"], shown["callCount"]) == ("interrupted", 1)
     assert [(one["outcome"], one["durationMs"], one["arguments"]) for one in shown["calls"]] == [
         ("sent", None, {"text": "important"})
     ]
     text = halflap("runs", "show", RUN, home=tmp_path).out
-    assert "running, or ended with its gateway" in text
+    assert "The process that ran it ended before it did" in text
     assert "1. s: t, sent, outcome unknown" in text
 
 

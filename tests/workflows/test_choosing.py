@@ -17,6 +17,7 @@ from halflap.workflows.form import read_net
 from halflap.workflows.optimize import optimize
 from halflap.workflows.optimizing import genetic
 from halflap.workflows.optimizing.evaluation import Evaluator
+from halflap.workflows.pieces.racing import raced
 from halflap.workflows.pieces.taking import layout_of
 from halflap.workflows.score import score
 from halflap.workflows.study import Study
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from halflap.workflows.net import Net
     from halflap.workflows.optimize import Engine
     from halflap.workflows.optimizing.evaluation import Evaluation, Target
+    from workflows.nets import Tree
 
 ENGINES: list[Engine] = ["beam", "gepa"] if genetic.is_there() else ["beam"]
 MEASURES = ("expected_makespan", "expected_cost", "size", "total_score")
@@ -274,3 +276,34 @@ def test_what_one_beside_them_races_with_keeps_its_order() -> None:
         for name, one in tasks.items()
     }
     assert optimize(replace(net, tasks=calm), "performance", engine="beam").after.times.makespan == 5
+
+
+def _beside(**reads_of: str) -> Net:
+    """Give `write_y` before `read_z`, beside `write_z` before `look`, with what the last of them reads; in it, `deep` beside both."""
+    inner: Tree = ("seq", [("task", "write_y"), ("task", "read_z")])
+    if "deep" in reads_of:
+        inner = ("and", [inner, ("task", "deep")])
+    net = block_net(("and", [inner, ("seq", [("task", "write_z"), ("task", "look")])]))
+    writes = {"write_y": "y", "write_z": "z"}
+    reads = {"read_z": "z", **reads_of}
+    tasks = {
+        name: replace(
+            one,
+            duration=5,
+            reads=frozenset(reads.get(one.label or "", "")),
+            writes=frozenset(writes.get(one.label or "", "")),
+        )
+        for name, one in net.tasks.items()
+    }
+    return replace(net, tasks=tasks)
+
+
+def test_two_that_race_each_with_another_keep_their_order() -> None:
+    # Else `look` could miss what was written before `read_z`, which missed what was written before `look`.
+    assert optimize(_beside(look="y"), "performance", engine="beam").after.times.makespan == 10
+    # Nobody looks at y beside it, so nobody can tell.
+    assert optimize(_beside(look=""), "performance", engine="beam").after.times.makespan == 5
+    # One of the two races within the branch, the other with what is beside that.
+    net = _beside(look="", deep="yz")
+    labels = {frozenset(net.tasks[one].label for one in pair) for pair in raced(net)}
+    assert labels == {frozenset(("read_z", "write_y"))}

@@ -224,11 +224,12 @@ def test_the_file_is_only_for_its_owner_and_one_at_a_time(tmp_path: Path) -> Non
 def test_a_run_that_there_is_not_or_several_are_told(tmp_path: Path) -> None:
     begun(tmp_path, (f"{SAY}1", returning("1")), run="0123abcd")
     begun(tmp_path, (f"{SAY}1", returning("1")), run="0123ffff")
-    for name in ("9999", "012", "../0123abcd"):
+    for name in ("9999", "", "../0123abcd"):
         with pytest.raises(RunNotFoundError):
             Journal.resume(tmp_path, name)
-    with pytest.raises(UsageError, match="the beginning of several runs"):
-        Journal.resume(tmp_path, "0123")
+    for name in ("0123", "0"):
+        with pytest.raises(UsageError, match=f"write more than '{name}':\n  0123ffff\n  0123abcd"):
+            Journal.resume(tmp_path, name)
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", "nothing\n", '{"workflow": {}, "arguments": {}}\n'])

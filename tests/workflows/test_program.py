@@ -64,7 +64,8 @@ def test_what_a_predicate_speaks_of_and_is_not_there_is_an_error() -> None:
         look_b={"default": True},
     )
     assert (
-        Played(workflow).error == "The predicate of the flow from 'look' to 'a': there is no 'look.size' yet."
+        Played(workflow).error
+        == "The predicate of the flow from 'look' to 'a': 'look' has no 'size'. It is an object with what, times."
     )
 
 
@@ -87,7 +88,9 @@ def test_of_many_no_more_is_begun_once_one_has_failed() -> None:
         task("a", "fail", what={"from": "each"}, each=[str(one) for one in range(30)]), flows="i>a a>o"
     )
     found = Played(workflow)
-    assert (found.error, len(found.log)) == ("The task 'a' failed: it does not work", 10)
+    first, others = found.error.split("\n")
+    assert (first, len(found.log)) == ("The task 'a' failed for item 0 of 30: it does not work", 10)
+    assert others == "It failed for items 1, 2, 3, 4, 5, 6, 7, 8, 9 as well."
 
 
 def test_what_is_no_list_cannot_be_gone_through() -> None:
@@ -179,3 +182,16 @@ def test_what_is_nested_deeper_than_a_program_can_say_is_refused(levels: int) ->
             check_runnable(read_net(workflow), {})
     else:
         assert Played(workflow).results["a"]["what"] == value
+
+
+def test_of_names_with_dots_the_longest_that_there_is_is_meant() -> None:
+    workflow = net(
+        task("a.b", what="x", writes=["d.e"]),
+        task("a", what="y"),
+        task("c", what={"from": "a.b.what"}, split="xor"),
+        task("d", what={"from": "a.what"}),
+        flows="i>a.b a.b>a a>c c>d c>o d>o",
+        c_d={"predicate": "d.e.what == 'x'"},
+        c_o={"default": True},
+    )
+    assert Played(workflow).log == ["say x", "say y", "say x", "say y"]

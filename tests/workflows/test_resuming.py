@@ -54,6 +54,9 @@ def killed(
             yield run
         finally:
             os.kill(process.pid, by)
+            if by != signal.SIGKILL:
+                (runs.folder / "exit").write_text(str(process.wait(PATIENCE)))
+                (runs.folder / "stderr").write_text(process.stderr.read())
 
 
 def test_tasks_that_call_the_same_tool_alike_keep_each_its_own_result(runs: Runs) -> None:
@@ -102,6 +105,9 @@ def test_killed_twice_amid_branches_what_was_done_is_not_done_again(runs: Runs, 
     assert "is under way" in json.loads(busy.stdout)["message"]
     journal = home / "data" / "workflow_runs" / f"{run}.jsonl"
     assert sorted(runs.log) == ["say q", "wait a", "wait b", "wait c"]
+    # Nobody runs it any more, and what it called is on the record.
+    (told,) = json.loads(CliRunner().invoke(app, ["runs", "--json", "-c", str(runs.config)]).stdout)
+    assert (told["outcome"], told["callCount"]) == ("interrupted", 4)
     # As if it had crashed while it wrote.
     with journal.open("a") as stream:
         stream.write('0123 {"ended": "tor')
@@ -119,7 +125,8 @@ def test_killed_twice_amid_branches_what_was_done_is_not_done_again(runs: Runs, 
     assert [(one["id"], one["outcome"]) for one in listed] == [(run, "ok")]
 
 
-def test_interrupted_amid_a_loop_it_goes_on_with_the_time_that_it_was_at(runs: Runs, home: Path) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_ended_amid_a_loop_it_goes_on_with_the_time_that_it_was_at(runs: Runs, home: Path, by: int) -> None:
     (runs.folder / "closed").touch()
     workflow = net(
         task("a", split="xor"),
@@ -130,8 +137,10 @@ def test_interrupted_amid_a_loop_it_goes_on_with_the_time_that_it_was_at(runs: R
         a_b={"default": True},
     )
     file = runs.save(workflow)
-    with killed(runs, home, file, "--json", when="wait x", by=signal.SIGINT) as run:
+    with killed(runs, home, file, "--json", when="wait x", by=by) as run:
         pass
+    assert (runs.folder / "exit").read_text() == str(128 + by)
+    assert f"halflap workflow run --resume {run}" in (runs.folder / "stderr").read_text()
     told = json.loads((runs.folder / "stdout").read_text())
     assert (told["outcome"], told["trace"], told["under_way"]) == ("cancelled", ["a", "a", "a"], ["b"])
     assert (told["resume"], told["results"]["a"]["times"]) == (run, 3)
@@ -156,6 +165,73 @@ def test_of_many_those_that_were_done_are_not_done_again(runs: Runs) -> None:
     assert again["results"]["a"] == found["results"]["a"]
     assert [one["what"] for one in again["results"]["b"]] == ["x", "y", "x"]
     assert sorted(one for one in runs.log if one.startswith("say")) == ["say x", "say x", "say y"]
+
+
+def test_of_many_it_is_told_which_failed_and_what_the_others_returned(runs: Runs) -> None:
+    (runs.folder / "closed").touch()
+    # Of the two that are the same, the second that comes fails.
+    workflow = net(
+        task("a", "known", what={"from": "each"}, each=["x", "y", "x"], idempotent=False), flows="i>a a>o"
+    )
+    found = runs.run(runs.save(workflow))
+    told = json.loads(found.stdout)
+    (failed,) = told["items"]["a"]["failed"]
+    (other,) = {0, 2} - {failed}
+    assert f"The task 'a' failed for item {failed} of 3: it does not work now" in told["error"]
+    assert {at: one["what"] for at, one in told["items"]["a"]["returned"].items()} == {
+        str(other): "x",
+        "1": "y",
+    }
+    assert (told["items"]["a"]["of"], told["items"]["a"]["did_not_end"]) == (3, [])
+    assert f"'a' was begun and failed for item {failed} of 3, and nothing says" in found.stderr
+    assert "Only that is done again." in found.stderr
+    (runs.folder / "closed").unlink()
+    again = json.loads(runs.run("--resume", told["run"], "--again", "a").stdout)
+    assert (again["outcome"], again["recalled"], again["items"], len(runs.log)) == ("ok", 2, {}, 4)
+
+
+def test_lines_that_are_missing_from_the_file_are_told_by_the_record(runs: Runs, home: Path) -> None:
+    (runs.folder / "closed").touch()
+
+    def pay(name: str) -> dict[str, Any]:
+        given = {"what": name, "number": 1}
+        return {"id": name, "tool": "mcp__counting__pay", "arguments": given}
+
+    workflow = net(pay("p"), pay("q"), task("f", "fail", idempotent=True), flows="i>p p>q q>f f>o")
+    run = runs.answer(workflow)["run"]
+    file = home / "data" / "workflow_runs" / f"{run}.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    # All that is there is as it was written, but `q` was paid after it.
+    file.write_text("".join(lines[:3]))
+    refused = json.loads(runs.run("--resume", run).stdout)
+    assert [one["path"] for one in refused["problems"]] == ["tasks[0].tool", "tasks[1].tool"]
+    assert "The record has a call of mcp__counting__pay that the run's file has not" in refused["message"]
+    assert runs.log == ["pay p 1", "pay q 1", "fail f"]
+    # That it may be done again is kept, and nobody is asked twice.
+    agreed = json.loads(runs.run("--resume", run, "--again", "p", "--again", "q").stdout)
+    assert (agreed["failed"], runs.log.count("pay p 1"), runs.log.count("pay q 1")) == ("f", 1, 2)
+    (runs.folder / "closed").unlink()
+    kept = file.read_text()
+    assert json.loads(runs.run("--resume", run).stdout)["outcome"] == "ok"
+    file.write_text(kept)
+    over = json.loads(runs.run("--resume", run).stdout)
+    assert "came to its end" in over["message"]
+    # Nobody can tell any more once the record is gone, and that is said.
+    CliRunner().invoke(app, ["runs", "purge", "--all", "--yes", "-c", str(runs.config)])
+    alone = runs.run("--resume", run)
+    assert (alone.exit_code, "The run is not on the record any more." in alone.stderr) == (0, True)
+
+
+def test_where_going_on_would_fail_in_the_same_way_a_new_run_is_asked_for(runs: Runs) -> None:
+    lacking = net(task("a"), task("b", what={"from": "a.nope"}), flows="i>a a>b b>o")
+    unfit = net(task("a"), task("b", what={"from": "a.times"}), flows="i>a a>b b>o")
+    for workflow, why in ((lacking, "'a' has no 'nope'. It is an object with what"), (unfit, "do not fit")):
+        found = runs.run(runs.save(workflow))
+        told = json.loads(found.stdout)
+        assert why in told["error"]
+        assert (told["resume"], told["fails_again"], told["results"]["a"]["what"]) == (None, True, "a")
+        assert "Mend the workflow, and run it from the start." in found.stderr
+        assert "--resume" not in found.stderr
 
 
 def test_a_run_that_failed_tells_what_was_done_and_what_was_not(runs: Runs) -> None:

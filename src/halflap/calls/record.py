@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from halflap.calls.keep import Raw, keep_call, keep_run, weight
 from halflap.calls.redact import Redactor
+from halflap.calls.underway import Underway
 from halflap.catalog import matches, namespaced
 from halflap.config import TracesConfig
-from halflap.errors import StoreError
-from halflap.store import CallRecord, RunRecord
+from halflap.errors import StoreError, UsageError
+from halflap.store import INTERRUPTED, RUNNING, CallRecord, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from halflap.config import Record
     from halflap.store import Store
@@ -37,6 +39,7 @@ _LARGE_RUN = 262_144
 _LONGEST_REDACTION_SECONDS = 1.0
 _LONGEST_COMMIT_SECONDS = 5.0
 _COMMIT_SECONDS_WHILE_FAILING = 0.25
+_GONE = "The process that ran it ended before it did: it was killed, or the machine went down."
 _BYTES_PER_SECOND = 500_000
 """At least so fast is redaction, which is waited for in addition."""
 
@@ -67,9 +70,15 @@ class Recorder:
     """
 
     def __init__(
-        self, store: Store, redactor: Redactor | None = None, traces: TracesConfig | None = None
+        self,
+        store: Store,
+        redactor: Redactor | None = None,
+        traces: TracesConfig | None = None,
+        underway: Path | None = None,
     ) -> None:
+        """Begin; `underway` is the folder in which it is said which runs are under way."""
         self._store = store
+        self._underway = None if underway is None else Underway(underway)
         self._redactor = Redactor() if redactor is None else redactor
         self._traces = TracesConfig() if traces is None else traces
         self._waiting: list[_Waiting] = []
@@ -247,7 +256,41 @@ class Recorder:
         records = [waiting.record for waiting in batch if waiting.ready]
         calls = {record.id: record for record in records if isinstance(record, CallRecord)}
         runs = {record.id: record for record in records if isinstance(record, RunRecord)}
-        await self._store.record(calls=list(calls.values()), runs=list(runs.values()))
+        if self._underway is None or not runs:
+            await self._store.record(calls=list(calls.values()), runs=list(runs.values()))
+            return
+        begun = [run.id for run in runs.values() if run.outcome == RUNNING]
+        if begun:
+            await asyncio.to_thread(self._underway.hold, begun)
+        is_written = False
+        try:
+            await self._store.record(calls=list(calls.values()), runs=list(runs.values()))
+            is_written = True
+        finally:
+            # Of what ended and could not be written, whoever looks next finds that it is over.
+            await asyncio.to_thread(self._underway.let_go, runs.keys() - begun, forget=is_written)
+
+    async def tell_interrupted(self) -> None:
+        """Write down of the runs whose process is gone that they were interrupted, with the calls that they made."""
+        if self._underway is None:
+            return
+        for run in await asyncio.to_thread(self._underway.left):
+            is_told = False
+            try:
+                found = await self._store.run(run)
+                if found is not None and found.id == run and found.outcome == RUNNING:
+                    calls = await self._store.calls_of_run(run)
+                    await self._store.record_runs(
+                        [replace(found, outcome=INTERRUPTED, calls=len(calls), error=_GONE)]
+                    )
+                is_told = True
+            except UsageError:
+                # It begins several, so it is none.
+                is_told = True
+            except StoreError as error:
+                logger.debug("that %s was interrupted cannot be recorded: %s", run, error)
+            finally:
+                await asyncio.to_thread(self._underway.let_go, [run], forget=is_told)
 
     def _make_ready(self, batch: Sequence[_Waiting]) -> None:
         """Redact what is not redacted yet. What cannot be is written without it."""

@@ -15,27 +15,46 @@ if TYPE_CHECKING:
     from halflap.execution import Execution
     from halflap.workflows.running.journal import Journal
 
-__all__ = ["tell_run"]
+__all__ = ["fails_again", "tell_run"]
 
 _RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DOTALL)
 
 
-def tell_run(execution: Execution, journal: Journal, results: Mapping[str, Any], *, as_json: bool) -> None:
-    """Say what the tasks returned; of a run that failed, what those did that were done, and which was not."""
+def fails_again(execution: Execution, journal: Journal) -> bool:
+    """Say whether to go on with it would only fail in the same way: by what is known, and not by what a tool said."""
+    done = _said(execution)
+    return not execution.ok and (journal.fails_again or (done is not None and bool(done["fails_again"])))
+
+
+def tell_run(
+    execution: Execution,
+    journal: Journal,
+    results: Mapping[str, Any],
+    items: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Say what the tasks returned; of a run that failed, what those did that were done, and which was not.
+
+    `items` is what became of each, of tasks that are done for many and were not for all.
+    """
     done = _said(execution)
     if done is None:
         # It was ended before it could say anything.
         done = {"failed": None, "trace": journal.ended, "results": results}
+    lasting = fails_again(execution, journal)
     if as_json:
         print_json(
             {
                 "run": execution.run,
-                "resume": execution.run if journal.can_go_on and not execution.ok else None,
+                "resume": execution.run if journal.can_go_on and not execution.ok and not lasting else None,
                 "outcome": execution.outcome,
                 "code": execution.code,
                 "error": _reason(execution.error) or None,
                 **done,
+                "fails_again": lasting,
                 "under_way": journal.under_way,
+                "items": items,
                 "recalled": journal.recalled,
                 "changed": journal.changed,
                 "duration_ms": round(execution.duration_ms, 1),
@@ -57,7 +76,8 @@ def tell_run(execution: Execution, journal: Journal, results: Mapping[str, Any],
 def _tell_of_before(journal: Journal) -> None:
     count = journal.recalled
     if count:
-        note(f"{count} call{' was' if count == 1 else 's were'} not made again: what they returned is known.")
+        calls, they = ("call was", "it") if count == 1 else ("calls were", "they")
+        note(f"{count} {calls} not made again: what {they} returned is known.")
     for task in journal.changed:
         note(f"'{one_line(task)}' was done again: its arguments are others than before.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.calls import new_id
+from halflap.catalog import namespaced
 from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
-from halflap.cli.net_run_text import tell_run
+from halflap.cli.ending import run_in_order
+from halflap.cli.net_run_text import fails_again, tell_run
 from halflap.cli.nets import read
 from halflap.cli.output import (
     ConfigOption,
@@ -27,7 +30,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.running import confirmed
 from halflap.cli.setting import opened, read_config
-from halflap.errors import RunNotFoundError, UsageError
+from halflap.errors import RunNotFoundError, StoreError, UsageError
 from halflap.schema import Reading, read_result, reading_of
 from halflap.workflows.running.journal import Journal
 from halflap.workflows.running.pages import forget_old
@@ -36,13 +39,13 @@ from halflap.workflows.running.runnable import check_runnable
 from halflap.workflows.running.tools import check_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from halflap.config import Config
     from halflap.execution import Execution
     from halflap.gateway import Gateway
     from halflap.store import RunRecord
-    from halflap.values import CallContext, Tool
+    from halflap.values import CallContext, Result, Tool
     from halflap.workflows.net import Net
 
 __all__ = ["run_workflow"]
@@ -105,15 +108,15 @@ def run_workflow(
         journal = _opened(settings, resume)
         work = _Run(settings, journal.net, journal.arguments, yes=yes, journal=journal, again=again or ())
     try:
-        execution = asyncio.run(work.done())
+        execution = run_in_order(work.done())
     except BaseException:
         if work.interrupted is not None and work.journal is not None:
-            tell_run(work.interrupted, work.journal, work.results, as_json=as_json)
+            tell_run(work.interrupted, work.journal, work.results, work.items, as_json=as_json)
         work.leave(is_over=False)
         raise
     assert work.journal is not None
-    tell_run(execution, work.journal, work.results, as_json=as_json)
-    work.leave(is_over=execution.ok)
+    tell_run(execution, work.journal, work.results, work.items, as_json=as_json)
+    work.leave(is_over=execution.ok, fails_again=fails_again(execution, work.journal))
     if not execution.ok:
         raise typer.Exit(1)
 
@@ -123,13 +126,17 @@ def _opened(config: Config, run: str) -> Journal:
     try:
         journal = Journal.resume(config.data_dir / _FOLDER, run)
     except RunNotFoundError:
-        found = asyncio.run(_recorded(config, run))
+        try:
+            found = asyncio.run(_recorded(config, run))
+        except UsageError:
+            # Several have that on the record, and none of them can be gone on with.
+            raise UsageError(
+                f"No run that begins with {run!r} can be gone on with. `halflap runs` lists them; write the identifier of the one that you mean."
+            ) from None
         if found.kind != _KIND:
             raise UsageError(f"The run {found.id} is not that of a workflow: it is a {found.kind}.") from None
         if found.outcome == "ok":
-            raise UsageError(
-                f"The run {found.id} came to its end: there is nothing to go on with. `halflap runs show {found.id}` tells of it."
-            ) from None
+            raise _over(found.id) from None
         raise UsageError(
             f"Of the run {found.id} nothing is written down to go on with: it called nothing, `traces.record` was not full, "
             "or it is older than `traces.keep_days`. Run the workflow from the start."
@@ -141,6 +148,31 @@ def _opened(config: Config, run: str) -> Journal:
         journal.close(is_over=False)
         raise
     return journal
+
+
+def _over(run: str) -> UsageError:
+    return UsageError(
+        f"The run {run} came to its end: there is nothing to go on with. `halflap runs show {run}` tells of it."
+    )
+
+
+async def _calls_on_record(gateway: Gateway, run: str) -> Sequence[tuple[str, str]]:
+    """Give the server and the tool of each call that the record has of a run; it is no run that came to its end."""
+    alone = "So nobody can tell whether lines are missing from the run's file: it alone says what was done."
+    if gateway.store_trouble is not None:
+        note(f"Note: The record cannot be read. {alone}")
+        return ()
+    try:
+        found, calls = await gateway.run(run)
+    except RunNotFoundError:
+        note(f"Note: The run is not on the record any more. {alone}")
+        return ()
+    except StoreError as error:
+        note(f"Note: {error} {alone}")
+        return ()
+    if found.outcome == "ok":
+        raise _over(run)
+    return [(call.server, call.tool) for call in calls]
 
 
 async def _recorded(config: Config, run: str) -> RunRecord:
@@ -182,6 +214,8 @@ class _Run:
         """None until it is begun."""
         self.results: dict[str, Any] = {}
         """What tasks returned, if the program could not say so any more."""
+        self.items: dict[str, Any] = {}
+        """Of tasks that are done for each of many and were not for all, what became of each."""
         self.interrupted: Execution | None = None
         """What there was of it when the person ended it."""
         self._is_begun = False
@@ -212,22 +246,34 @@ class _Run:
             return execution
 
     def _read_results(self, journal: Journal, tools: Mapping[str, Tool]) -> None:
-        for task, result in journal.results.items():
+        def read(task: str, result: Result) -> Any:
             tool = tools.get(self._net.tasks[task].tool or "")
-            reading = Reading() if tool is None else reading_of(tool)
+            return read_result(result, Reading() if tool is None else reading_of(tool), _in_words)
+
+        for task, result in journal.results.items():
             if isinstance(result, list):
-                self.results[task] = [read_result(one, reading, _in_words) for one in result]
+                self.results[task] = [read(task, one) for one in result]
             else:
-                self.results[task] = read_result(result, reading, _in_words)
+                self.results[task] = read(task, result)
+        for task, items in journal.partial.items():
+            self.items[task] = {
+                "of": items.of,
+                "returned": {str(at): read(task, one) for at, one in sorted(items.returned.items())},
+                "failed": sorted(items.failed),
+                "did_not_end": sorted(items.unended),
+            }
 
     async def _begun(self, gateway: Gateway) -> tuple[Journal, CallContext]:
         """Look whether all is there that it needs, and begin it, or go on with it."""
         done = () if self.journal is None else self.journal.done
+        calls = () if self.journal is None else await _calls_on_record(gateway, self.journal.run)
         strict = self._config.execution.check == "on"
         look_up = gateway.callable_schema
         repeatable = await check_tools(self._net, self._given, look_up, done, strict=strict)
         if self.journal is not None:
-            await asyncio.to_thread(self.journal.go_on, self._again, repeatable)
+            names = {(one.server, one.original_name): one.name for one in gateway.snapshot.tools.values()}
+            recorded = Counter(names.get(call, namespaced(*call)) for call in calls)
+            await asyncio.to_thread(self.journal.go_on, self._again, repeatable, recorded)
         named = " ".join(task.tool for task in self._net.tasks.values() if task.tool is not None)
         asked = await (await gateway.programs()).destructive_within(named)
         context = confirmed(asked, named, yes=self._yes)
@@ -238,7 +284,7 @@ class _Run:
             )
         return self.journal, context
 
-    def leave(self, *, is_over: bool) -> None:
+    def leave(self, *, is_over: bool, fails_again: bool = False) -> None:
         """Let go of what is written down, and say how to go on."""
         journal = self.journal
         if journal is None:
@@ -248,9 +294,17 @@ class _Run:
             return
         doubtful = journal.doubtful()
         for task, what in doubtful.items():
+            only = not fails_again and self._net.tasks[task].each is not None
             note(
                 f"'{one_line(task)}' {what}, and nothing says that it can be done twice. Look whether it was done."
+                + (" Only that is done again." if only else "")
             )
+        if fails_again:
+            note(
+                "To go on with it would fail in the same way: that comes from the workflow and from what is known, and not from a tool. "
+                "Mend the workflow, and run it from the start."
+            )
+            return
         again = "".join(f" --again {quote(task)}" for task in doubtful)
         note(f"What was done is kept. Go on with it: halflap workflow run --resume {journal.run}{again}")
 

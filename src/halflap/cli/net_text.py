@@ -37,6 +37,7 @@ _NARROW = 40
 _MOST_CELLS = 20
 _GAP = 2
 _SIGNS = ("→", "←", "||")
+_PARETO = {"expected_makespan": "time", "expected_cost": "cost", "size": "size"}
 
 
 def width() -> int:
@@ -200,11 +201,17 @@ def optimized_lines(told: Mapping[str, Any]) -> Iterator[str]:
     same = {True: "the same traces", False: "other traces", None: "traces that could not be compared"}
     shared = "" if agree is None else f", {agree:.3f} of the footprint agrees"
     yield f"It has {same[verdict['behavioral_equivalence']]}{shared}."
-    others = sum(not one["chosen"] for one in told["pareto_front"])
-    if others:
-        yield f"{others} more {'is' if others == 1 else 'are'} better in time, cost or size; --json has them."
+    others = [one for one in told["pareto_front"] if not one["chosen"]]
+    better = [word for key, word in _PARETO.items() if any(_less(one[key], after[key]) for one in others)]
+    if better:
+        are = "1 more is" if len(others) == 1 else f"{len(others)} more are"
+        yield f"{are} better in {' or '.join(better)}; --json has {'it' if len(others) == 1 else 'them'}."
     yield f"Looked for by {told['engine']}, seed {told['seed']}, {told['evaluations']} measured."
     yield from (f"Note: {shown(one, 2_000)}" for one in told["notes"])
+
+
+def _less(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and one < other
 
 
 def shown(text: str, longest: int = 200) -> str:

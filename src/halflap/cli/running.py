@@ -14,6 +14,7 @@ import typer
 from halflap.cli.arguments import ArgumentsOption, JsonArgumentsOption, arguments_of, json_object
 from halflap.cli.checking import check_only
 from halflap.cli.complete import script_names
+from halflap.cli.ending import run_in_order
 from halflap.cli.output import (
     ConfigOption,
     JsonOption,
@@ -81,7 +82,7 @@ def run(
         if not check_only(read_config(config), what, code, as_json=as_json):
             raise typer.Exit(1)
         return
-    execution = asyncio.run(
+    execution = run_in_order(
         _run(read_config(config), what, code, arguments or [], given, yes=yes, as_json=as_json)
     )
     if not execution.ok:

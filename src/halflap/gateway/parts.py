@@ -113,7 +113,8 @@ class Parts:
             own[DSPY] = self._look_at_dspy
         self._listings = Listings(self._catalog, enabled, self._connections, own)
         redactor = self._redactor = Redactor(configured_secrets(self.config))
-        self._recorder = Recorder(self._store, redactor, self.config.traces)
+        underway = None if self.store_trouble is not None else self.config.data_dir / "running"
+        self._recorder = Recorder(self._store, redactor, self.config.traces, underway)
         self._breaches = Breaches(self._store)
         await self._breaches.load()
         if not self.config.learning.values:
@@ -368,6 +369,7 @@ class Parts:
         assert self._recorder is not None
         assert self._store is not None
         await self._recorder.flush()
+        await self._recorder.tell_interrupted()
         return self._store
 
     async def _absorb_own(self, listing: Listing) -> None:

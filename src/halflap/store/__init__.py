@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from halflap.store.base import (
+    INTERRUPTED,
     LIVE,
     MISTAKEN,
     RUNNING,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "INTERRUPTED",
     "LIVE",
     "MISTAKEN",
     "RUNNING",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from halflap.learn import Learned
 
 __all__ = [
+    "INTERRUPTED",
     "LIVE",
     "MISTAKEN",
     "RUNNING",
@@ -36,10 +37,12 @@ __all__ = [
     "ToolKey",
 ]
 
+INTERRUPTED = "interrupted"
+"""The outcome of a run whose process ended before it did: it was killed, or the machine went down."""
 MISTAKEN = "mistaken"
 """The outcome of a run that never began: the check before it found a mistake in the program."""
 RUNNING = "running"
-"""The outcome of a run that has not ended, or whose gateway died in the middle of it."""
+"""The outcome of a run that has not ended, or of which nobody has found yet that its gateway died in the middle of it."""
 SENT = "sent"
 """The outcome of a call that has no answer yet, or whose gateway died before it came."""
 TOOL_ERROR = "tool_error"
@@ -143,7 +146,7 @@ class RunRecord:
     duration_ms: float | None = None
     """None while it runs."""
     outcome: str = RUNNING
-    """`running`, `ok`, `mistaken` if the check kept it from running, or why it ended: `failed`, `timeout`, `cpu`, …"""
+    """`running`, `ok`, `mistaken` if the check kept it from running, `interrupted` if its process was gone, or why it ended: `failed`, `timeout`, `cpu`, …"""
     error: str | None = None
     output: str | None = None
     """The whole of it, however little of it went back to the model."""

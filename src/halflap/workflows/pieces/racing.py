@@ -1,7 +1,9 @@
-"""What has to stay in order because of others beside it: two tasks that do not need each other, but both of which race with a third.
+"""What has to stay in order because of others beside it: two tasks that do not need each other, but both of which race.
 
 Who reads twice, one after the other, while somebody else writes may see the old and then the new, and never the new and then the
-old. Side by side it could. So where a workflow lets tasks race, those that one of the others races with keep their order.
+old. Side by side it could. It takes no third that races with both: if a comes before b here and c before d there, and a races with
+d and b with c, then not both c and a can see what the other side did last. So of the tasks of one branch, those that race with
+anything beside them keep their order.
 """
 
 from __future__ import annotations
@@ -22,19 +24,22 @@ if TYPE_CHECKING:
 
 __all__ = ["raced"]
 
+_TWO = 2
+"""It takes two for an order."""
+
 
 def raced(net: Net) -> frozenset[tuple[str, str]]:
-    """Give the pairs of tasks that keep their order because a third races with both."""
+    """Give the pairs of tasks that keep their order because both race with something beside them."""
     layout, facts = layout_of(net), Facts(net)
     pieces = [link.way.piece for link in layout.links]
-    found: set[tuple[str, str]] = set()
-    for piece in pieces:
-        for one in _blocks(piece):
-            _between(facts, [way.piece for way in one.ways], found)
+    groups = [[way.piece for way in one.ways] for piece in pieces for one in _blocks(piece)]
     # Where gates are in no block, whatever is between two of them may go on beside all others.
     if layout.piece is None and any(corner.kind != "xor" for corner in layout.corners):
-        _between(facts, pieces, found)
-    return frozenset(found)
+        groups.append(pieces)
+    racing = frozenset(name for group in groups for name in _racing(facts, group))
+    if len(racing) < _TWO:
+        return frozenset()
+    return frozenset(pair for group in groups for piece in group for pair in _ordered(facts, piece, racing))
 
 
 def _inside(piece: Piece) -> list[Piece]:
@@ -70,19 +75,26 @@ def _looks(facts: Facts, piece: Piece) -> Iterator[tuple[str, Data]]:
         yield from _looks(facts, part)
 
 
-def _between(facts: Facts, pieces: Sequence[Piece], found: set[tuple[str, str]]) -> None:
+def _racing(facts: Facts, pieces: Sequence[Piece]) -> Iterator[str]:
+    """Give what depends on something in another of these pieces, which go on beside each other."""
     looks = [list(_looks(facts, piece)) for piece in pieces]
-    for at, piece in enumerate(pieces):
-        others = {data for other, listed in enumerate(looks) if other != at for _, data in listed}
-        touched = {frozenset(name for name, mine in looks[at] if depend(mine, data)) for data in others}
-        if all(len(names) < 2 for names in touched):  # noqa: PLR2004 (an order is of two)
-            continue
-        beside = {
-            frozenset((one, other))
-            for block in _blocks(piece)
-            for mine, yours in combinations(block.ways, 2)
-            for one in facts.steps(mine.piece)
-            for other in facts.steps(yours.piece)
-        }
-        for names in touched:
-            found.update(pair for pair in combinations(sorted(names), 2) if frozenset(pair) not in beside)
+    known = [{data for _, data in listed} for listed in looks]
+    for at, listed in enumerate(looks):
+        others = set().union(*(data for other, data in enumerate(known) if other != at))
+        touched = {mine for mine in known[at] if any(depend(mine, data) for data in others)}
+        yield from (name for name, mine in listed if mine in touched)
+
+
+def _ordered(facts: Facts, piece: Piece, racing: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Give the pairs of those that race, in one branch, which are not beside each other in it."""
+    names = sorted({name for name, _ in _looks(facts, piece)} & racing)
+    if len(names) < _TWO:
+        return
+    beside = {
+        frozenset((one, other))
+        for block in _blocks(piece)
+        for mine, yours in combinations(block.ways, 2)
+        for one in facts.steps(mine.piece)
+        for other in facts.steps(yours.piece)
+    }
+    yield from (pair for pair in combinations(names, 2) if frozenset(pair) not in beside)

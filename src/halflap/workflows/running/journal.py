@@ -6,9 +6,10 @@ import asyncio
 import json
 import re
 import time
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from halflap.errors import (
     HalflapError,
@@ -22,10 +23,11 @@ from halflap.errors import (
 )
 from halflap.values import Result
 from halflap.workflows.form import read_net, write_net
+from halflap.workflows.running.occurrence import Items, Occurrence
 from halflap.workflows.running.pages import Pages
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from halflap.workflows.net import Net, Task
@@ -44,23 +46,6 @@ _UNSENT = (
 _MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})(?:\.([0-9]{1,9})\.([0-9]{1,9}))?", re.ASCII)
 _QUIET_SECONDS = 30.0
 """If a program that is played again asks for nothing for so long, it will not ask for what it did before."""
-
-
-class Occurrence(NamedTuple):
-    """A task, the how-manieth time it is done, and if that is for each of many, for which of how many."""
-
-    task: str
-    time: int
-    item: int | None = None
-    items: int | None = None
-
-    def __str__(self) -> str:
-        name = f"'{self.task}'" if self.time == 1 else f"'{self.task}', the {self.time}. time,"
-        return name if self.item is None else f"{name} for item {self.item}"
-
-    @property
-    def written(self) -> list[Any]:
-        return list(self) if self.item is not None else list(self[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +73,8 @@ class Journal:
         """The tasks that called a tool, in the order in which they were done."""
         self.changed: list[str] = []
         """Those that were done again because their arguments are others than before."""
+        self.fails_again = False
+        """Whether a call failed in a way in which it will fail again: its arguments do not fit, and come from what is known."""
         self._pages = pages
         self._tasks = list(net.tasks.values())
         self._repeatable: frozenset[str] = frozenset()
@@ -97,7 +84,11 @@ class Journal:
         self._open: dict[Occurrence, bool] = {}
         """What was begun and did not end well; whether it failed, as far as one knows."""
         self._done: set[str] = set()
-        self._parts: dict[tuple[str, int], dict[int, Result]] = {}
+        self._begun: Counter[str] = Counter()
+        """How often each tool was called, by what is written down."""
+        self._admitted: Counter[str] = Counter()
+        """How many calls were on the record and not here when somebody said that they may be made again."""
+        self._parts: dict[tuple[str, int], Items] = {}
         """Of tasks that are done for each of many, what there is so far."""
         self._is_resumed = False
         self._asked: set[Occurrence] = set()
@@ -150,14 +141,16 @@ class Journal:
             # Whoever said that these may be done again knew of what was open then.
             again = said["again"]
             self._open = {one: failed for one, failed in self._open.items() if one.task not in again}
+            self._admitted = Counter({tool: int(count) for tool, count in said.get("lacking", {}).items()})
             return
         found = Occurrence(*said[kind])
         task = self.net.tasks[found.task]
         wrong = task.tool != said["tool"] or any(type(one) is not int for one in said[kind][1:])
-        if wrong or found.time < 1 or not _fits(task, found):
+        if wrong or found.time < 1 or not found.fits(task):
             raise ValueError(f"{task.id!r} has no such call")
         if kind == "began":
             self._open[found] = False
+            self._begun[said["tool"]] += 1
             self._returned.pop(found, None)
         elif kind == "ended":
             del self._open[found]
@@ -170,10 +163,13 @@ class Journal:
         else:
             raise ValueError(f"nothing is called {kind!r}")
 
-    def go_on(self, again: Collection[str], repeatable: Collection[str]) -> None:
+    def go_on(
+        self, again: Collection[str], repeatable: Collection[str], recorded: Mapping[str, int] | None = None
+    ) -> None:
         """Go on, or raise a `WorkflowError` with the tasks that were begun and did not end, and may not be done twice.
 
-        Those of `again` may, and so may those whose tool is `repeatable`, unless the workflow says otherwise.
+        Those of `again` may, and so may those whose tool is `repeatable`, unless the workflow says otherwise. `recorded` says how
+        often each tool was called by what others wrote down: if that is more often than is written here, something is missing.
         """
         self._again, self._repeatable = frozenset(again), frozenset(repeatable)
         problems = [
@@ -183,24 +179,44 @@ class Journal:
         ]
         places = {task.id: at for at, task in enumerate(self._tasks)}
         for one, what in self.doubtful(again).items():
+            only = ", and only that is" if self.net.tasks[one].each is not None else ""
             message = (
                 f"'{one}' {what}, and may not be done twice: nothing says that it is idempotent. "
-                f"Look whether it was done; if it can be done again, --again {one}."
+                f"Look whether it was done; if it can be done again{only}, --again {one}."
             )
             problems.append((f"tasks[{places[one]}].idempotent", message))
+        lacking = Counter(recorded or {}) - self._begun
+        problems += self._missing(lacking - self._admitted)
         if problems:
             raise WorkflowError(problems, f"The run {self.run} cannot be gone on with.")
         if self._pages is not None:
-            self._pages.write({"resumed": time.time(), "again": sorted(again)})
+            more = {"lacking": dict(lacking)} if lacking else {}
+            self._pages.write({"resumed": time.time(), "again": sorted(again), **more})
         self._open = {one: failed for one, failed in self._open.items() if one.task not in self._again}
+
+    def _missing(self, lacking: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+        """Tell of the tasks that may have been done, though nothing is written of that."""
+        for at, task in enumerate(self._tasks):
+            count = lacking.get(task.tool or "", 0)
+            if count and task.id not in self._again and not self._is_repeatable(task):
+                calls = "a call" if count == 1 else f"{count} calls"
+                message = (
+                    f"The record has {calls} of {task.tool} that the run's file has not: lines are missing from it. So '{task.id}' may "
+                    f"have been done, and may not be done twice. Look at `halflap runs show {self.run}`; if it can be done again, "
+                    f"--again {task.id}."
+                )
+                yield f"tasks[{at}].tool", message
 
     def doubtful(self, again: Collection[str] = ()) -> dict[str, str]:
         """Give the tasks that were begun and did not end well, and may not be done twice; and what became of each.
 
         That one of them may be done `again` holds for what was begun before that was said, and not since.
         """
+        parts = self.partial
         return {
-            one.task: "was begun and failed" if failed else "was begun and did not end"
+            one.task: parts[one.task].in_words
+            if one.item is not None
+            else f"was begun and {'failed' if failed else 'did not end'}"
             for one, failed in self._open.items()
             if one.task not in again and not self._is_repeatable(self.net.tasks[one.task])
         }
@@ -217,6 +233,22 @@ class Journal:
     def under_way(self) -> list[str]:
         """The tasks that were begun and did not end well."""
         return list(dict.fromkeys(one.task for one in self._open))
+
+    @property
+    def partial(self) -> Mapping[str, Items]:
+        """The tasks that were begun for each of many, and are not done for all; what became of each item."""
+        found = {
+            key: replace(part, returned=dict(part.returned), failed=[], unended=[])
+            for key, part in self._parts.items()
+        }
+        for one, known in self._returned.items():
+            if one.item is not None and one.items is not None:
+                found.setdefault(one[:2], Items(one.items)).returned[one.item] = known.result
+        for one, failed in self._open.items():
+            if one.item is not None and one.items is not None:
+                part = found.setdefault(one[:2], Items(one.items))
+                (part.failed if failed else part.unended).append(one.item)
+        return {task: part for (task, _), part in sorted(found.items()) if len(part.returned) < part.of}
 
     @property
     def can_go_on(self) -> bool:
@@ -237,7 +269,7 @@ class Journal:
             return None
         item, items = (None if text is None else int(text) for text in found.group(4, 5))
         one = Occurrence(self._tasks[at].id, int(found[3]), item, items)
-        return one if _fits(self._tasks[at], one) else None
+        return one if one.fits(self._tasks[at]) else None
 
     async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
         """Give what the call returned before; None if it is to be made now."""
@@ -271,7 +303,8 @@ class Journal:
         self._open[one] = False
         try:
             result = await call()
-        except _UNSENT:
+        except _UNSENT as error:
+            self.fails_again |= isinstance(error, InvalidArgumentsError)
             await self._note("unsent", one)
             del self._open[one]
             raise
@@ -298,7 +331,8 @@ class Journal:
         if one.item is None:
             self.results[one.task] = result
         else:
-            part = self._parts.setdefault((one.task, one.time), {})
+            assert one.items is not None
+            part = self._parts.setdefault((one.task, one.time), Items(one.items)).returned
             part[one.item] = result
             if len(part) != one.items:
                 return
@@ -338,13 +372,6 @@ class Journal:
         """End; of a run that is over, or in which nothing was done, the file is deleted."""
         if self._pages is not None:
             self._pages.close(forget=is_over or not self.can_go_on)
-
-
-def _fits(task: Task, one: Occurrence) -> bool:
-    """Say whether it is done for each item if the task is, and for one that there is."""
-    if one.item is None or one.items is None:
-        return task.each is None and one.item is one.items
-    return task.each is not None and 0 <= one.item < one.items
 
 
 def _digest(arguments: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ __all__ = ["Pages", "forget_old"]
 
 _SUFFIX = ".jsonl"
 _SHORTEST = 4
+_MOST_SUGGESTED = 5
 _BEGIN = ""
 """What the sum of the first line goes on from."""
 
@@ -55,12 +56,19 @@ class Pages:
         """Open the file of a run, by its identifier or the beginning of it."""
         found = sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else []
         near = [one for one in found if one.stem == run] or [
-            one for one in found if len(run) >= _SHORTEST and one.stem.startswith(run)
+            one for one in found if run and one.stem.startswith(run)
         ]
-        if len(near) > 1:
-            raise UsageError(f"{run!r} is the beginning of several runs. Write more of it.")
         if not near:
             raise RunNotFoundError(run)
+        if len(near) > 1 or len(run) < _SHORTEST:
+            lines = [one.stem for one in near[-_MOST_SUGGESTED:][::-1]]
+            lines += ["… and more"] if len(near) > _MOST_SUGGESTED else []
+            what = (
+                "Of these runs that can be gone on with, write more than"
+                if len(near) > 1
+                else "Write more than"
+            )
+            raise UsageError("\n  ".join([f"{what} {run!r}:", *lines]))
         try:
             # No link: whoever put one there would have another file cut.
             descriptor = os.open(near[0], os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)

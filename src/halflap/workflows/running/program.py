@@ -15,7 +15,7 @@ from halflap.schema import visible
 from halflap.workflows.net import ITEM
 from halflap.workflows.orblocks import or_blocks
 from halflap.workflows.predicates import PRELUDE, parse, to_python
-from halflap.workflows.running.values import reference, wrapped
+from halflap.workflows.running.values import reference, resolved, sources, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,9 +36,21 @@ def _look(path, said, value=None):
             value = value[step]
         elif isinstance(value, list) and step.isdigit() and int(step) < len(value):
             value = value[int(step)]
+        elif at == 0 and value is _data:
+            raise ValueError(f"{said}: there is no {step!r} yet.")
         else:
-            raise ValueError(f"{said}: there is no {'.'.join(path[: at + 1])!r} yet.")
+            raise ValueError(f"{said}: {'.'.join(path[:at]) or 'each'!r} has no {step!r}. It is {_sort(value)}.")
     return value
+
+
+def _sort(value):
+    if isinstance(value, dict):
+        names = [str(name) for name in value]
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        return f"an object with {', '.join(names[:10])}{more}" if names else "an object with no keys"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return "text" if isinstance(value, str) else json.dumps(value)
 
 
 def _keep(task, value):
@@ -53,14 +65,21 @@ def _keep(task, value):
             raise ValueError(f"The task {task!r} writes {name!r}, and what it returned has no such key.")
 
 
-async def _every(items, call, time, said):
+async def _every(items, call, time, task):
     # So many at a time, and no more once one has failed.
     if not isinstance(items, list):
-        raise ValueError(f"{said} needs a list.")
+        raise ValueError(f"`each` of the task {task!r} needs a list.")
     values, errors, left = [None] * len(items), [], list(range(len(items)))
     await asyncio.gather(*[_some(items, call, time, values, errors, left) for _ in left[:10]])
     if errors:
-        raise errors[0]
+        at, why, by_tool = errors[0]
+        text = f"The task {task!r} failed for item {at} of {len(items)}: {why}"
+        if len(errors) > 1:
+            others = ", ".join([str(one[0]) for one in errors[1:]])
+            text += f"\\nIt failed for {'items' if len(errors) > 2 else 'item'} {others} as well."
+        if by_tool:
+            raise RuntimeError(text)
+        raise ValueError(text)
     return values
 
 
@@ -69,8 +88,10 @@ async def _some(items, call, time, values, errors, left):
         at = left.pop(0)
         try:
             values[at] = await call(f"{time}.{at}.{len(items)}", {"each": items[at]})
+        except ToolError as error:
+            errors.append((at, str(error), True))
         except Exception as error:
-            errors.append(error)
+            errors.append((at, str(error), False))
 
 
 def _ready():
@@ -137,6 +158,9 @@ async def _go(task):
         # What is under way is done to its end; nothing more is begun.
         _failed.append(error)
         _where.append(task)
+        # What no tool said comes from what is known, and would come again.
+        if not isinstance(error, RuntimeError):
+            _lasting.append(task)
     if not _failed:
         await asyncio.gather(*[_go(one) for one in _ready()])
 """.strip()
@@ -145,7 +169,7 @@ _PLAY = """
 await asyncio.gather(*[_go(one) for one in _ready()])
 _finished = {task: True for task in _trace}
 _results = {task: _plain(_data[task]) for task in _calls if task in _finished}
-print(json.dumps({'failed': _where[0] if _where else None, 'trace': _trace, 'results': _results}, ensure_ascii=False))
+print(json.dumps({'failed': _where[0] if _where else None, 'fails_again': bool(_lasting), 'trace': _trace, 'results': _results}, ensure_ascii=False))
 if _failed:
     raise _failed[0]
 if [place for place, count in _marked.items() if count] != [_output]:
@@ -169,6 +193,7 @@ class _Program:
         self._net = net
         self._marked = marked
         self._given = arguments
+        self._names = sources(net).keys() | arguments.keys()
         self._incoming, self._outgoing = net.incoming(), net.outgoing()
         self._joined = {split: block.join for split, block in or_blocks(net).items()}
         self._called = {
@@ -204,7 +229,7 @@ class _Program:
             assign("_writes", literal(writes)),
             assign("_limits", literal(limits)),
             *(assign(name, ast.Dict([], [])) for name in ("_chosen", "_done")),
-            *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_where", "_trace")),
+            *(assign(name, ast.List([], ast.Load())) for name in ("_failed", "_where", "_lasting", "_trace")),
             *ast.parse(_PLAY).body,
         ]
         return ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
@@ -227,9 +252,8 @@ class _Program:
             single = f"{name}_each" if one.each is not None else name
             yield ast.AsyncFunctionDef(single, taken, [ast.Return(ast.Await(called))], [])
             if one.each is not None:
-                said = constant(f"`each` of the task {one.id!r}")
                 items = self._value(one, "each", one.each, is_item=False)
-                every = call("_every", items, load(single), load(_TIME), said)
+                every = call("_every", items, load(single), load(_TIME), constant(one.id))
                 yield ast.AsyncFunctionDef(name, taken, [ast.Return(ast.Await(every))], [])
 
     def _value(self, task: Task, key: str, value: Any, *, is_item: bool = True) -> ast.expr:
@@ -237,8 +261,9 @@ class _Program:
         path = reference(value)
         if path is not None:
             said = f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}"
-            within = [load(_ITEM)] if is_item and task.each is not None and path[0] == ITEM else []
-            return _looked_up(path, said, *within)
+            if is_item and task.each is not None and path[0] == ITEM:
+                return _looked_up(path, said, load(_ITEM))
+            return _looked_up(resolved(path, self._names), said)
         if wrapped(value):
             return literal(value["value"])
         if isinstance(value, dict):
@@ -257,10 +282,18 @@ class _Program:
         if kind != "and":
             flows = [one for _, one in sorted(enumerate(flows), key=lambda one: _turn(*one))]
         ways = [
-            ast.Tuple([constant(_place(self._net, flow)), _holds(flow, kind)], ast.Load()) for flow in flows
+            ast.Tuple([constant(_place(self._net, flow)), self._holds(flow, kind)], ast.Load())
+            for flow in flows
         ]
         join = self._joined.get(task.id)
         return ast.Tuple([constant(kind), ast.List(list(ways), ast.Load()), constant(join)], ast.Load())
+
+    def _holds(self, flow: Flow, kind: str) -> ast.expr:
+        if kind == "and" or flow.predicate is None:
+            return constant(None)
+        said = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
+        decided = to_python(parse(flow.predicate), lambda path: _looked_up(resolved(path, self._names), said))
+        return ast.Lambda(_no_arguments(), decided)
 
 
 def _place(net: Net, flow: Flow) -> str:
@@ -272,13 +305,6 @@ def _place(net: Net, flow: Flow) -> str:
 
 def _turn(at: int, flow: Flow) -> tuple[bool, int, int]:
     return (flow.order is None, flow.order or 0, at)
-
-
-def _holds(flow: Flow, kind: str) -> ast.expr:
-    if kind == "and" or flow.predicate is None:
-        return constant(None)
-    said = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
-    return ast.Lambda(_no_arguments(), to_python(parse(flow.predicate), lambda path: _looked_up(path, said)))
 
 
 def _looked_up(path: tuple[str, ...], said: str, *within: ast.expr) -> ast.expr:

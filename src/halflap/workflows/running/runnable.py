@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.errors import WorkflowError
 from halflap.workflows.net import ITEM
 from halflap.workflows.predicates import names, parse
-from halflap.workflows.running.values import DEEPEST, references, sources, too_deep
+from halflap.workflows.running.values import DEEPEST, references, resolved, sources, too_deep
 from halflap.workflows.soundness import soundness
 from halflap.workflows.study import Study
 from halflap.workflows.suggested import EACH, PAGES, SOME
@@ -126,7 +126,9 @@ def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Look whether all that is spoken of is there: given, or made by some task."""
     made = sources(net)
     used: set[str] = set()
-    for path, (first, *_) in _spoken_of(net):
+    known = made.keys() | arguments.keys()
+    for path, spoken in _spoken_of(net):
+        first = resolved(spoken, known)[0]
         used.add(first)
         if first not in made and first not in arguments:
             yield path, f"There is no {first!r}. Give it with --arg {first}=…, or let a task write it."

@@ -9,7 +9,7 @@ from halflap.errors import ArgumentProblem, HalflapError, ToolNotFoundError, Wor
 from halflap.schema.place import path_of
 from halflap.schema.stub import make_stub
 from halflap.workflows.net import ITEM
-from halflap.workflows.running.values import reference, sources, wrapped
+from halflap.workflows.running.values import reference, resolved, sources, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -117,7 +117,7 @@ def _filled(value: Any, place: Place, fixed: Mapping[str, Any], open_: list[Plac
     path = reference(value)
     if path is not None:
         try:
-            return _followed(fixed, path)
+            return _followed(fixed, resolved(path, fixed))
         except LookupError:
             open_.append(place)
             return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from halflap.workflows.net import Net
 
-__all__ = ["DEEPEST", "reference", "references", "sources", "too_deep", "wrapped"]
+__all__ = ["DEEPEST", "reference", "references", "resolved", "sources", "too_deep", "wrapped"]
 
 DEEPEST = 50
 """How many levels an argument may have."""
@@ -21,6 +21,15 @@ def reference(value: Any) -> tuple[str, ...] | None:
     if isinstance(value, dict) and set(value) == {_FROM} and isinstance(value[_FROM], str):
         return tuple(value[_FROM].split("."))
     return None
+
+
+def resolved(path: tuple[str, ...], names: Container[str]) -> tuple[str, ...]:
+    """Give a path with the name that it begins with as one step: the longest that there is, since a name may have dots."""
+    for length in range(len(path), 1, -1):
+        name = ".".join(path[:length])
+        if name in names:
+            return (name, *path[length:])
+    return path
 
 
 def wrapped(value: Any) -> bool:
