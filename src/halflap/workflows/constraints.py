@@ -69,7 +69,9 @@ def _cost(value: Any, problems: list[tuple[str, str]]) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        problems.append(("constraints.max_cost", f"It has to be a number of 0 or more, and is {what_is(value)}."))
+        problems.append(
+            ("constraints.max_cost", f"It has to be a number of 0 or more, and is {what_is(value)}.")
+        )
         return None
     return float(value)
 
@@ -79,7 +81,10 @@ def _parallel(value: Any, problems: list[tuple[str, str]]) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         problems.append(
-            ("constraints.max_parallel", f"It has to be a whole number of 1 or more, and is {what_is(value)}.")
+            (
+                "constraints.max_parallel",
+                f"It has to be a whole number of 1 or more, and is {what_is(value)}.",
+            )
         )
         return None
     return value
