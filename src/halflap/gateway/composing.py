@@ -297,7 +297,7 @@ def _means_all(said: Said, graph: Graph, tool: str) -> bool:
 
 def _is_told_to_destroy(way: Asked) -> bool:
     """Say whether a goal plainly tells to do what a tool does, which is not planned only because it destroys."""
-    return way.destroys and not way.doubt
+    return bool(way.danger) and not way.doubt
 
 
 def _counted(edges: Sequence[Edge]) -> dict[str, Any]:

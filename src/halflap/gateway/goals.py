@@ -19,7 +19,7 @@ from halflap.graph.effects import seems_to_change, seems_to_destroy, verbs_of
 from halflap.graph.lack import Lack
 from halflap.graph.plan import Planned, plan
 from halflap.graph.terms import Shared
-from halflap.graph.verbs import ORDINARY
+from halflap.graph.verbs import CHANGING, ORDINARY
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Target
 
@@ -49,6 +49,9 @@ _MISSING = 1_000.0
 _MOST_TOLD = 3
 _MOST_LOOKED_AT = 60
 """So many tools are looked at for all that may be meant together, so that the answer comes as soon as for one that is named."""
+_DESTROYS = "It may destroy something, which no goal in words leads to"
+_UNKNOWN = "It is not known whether it changes something, and what ({!r}), so no goal in words leads to it"
+_NOT_EVERYDAY = "It changes something that may not be had back, which no goal in words leads to"
 _IS_NAMED = "it is named, which is no command"
 _NOT_AT_HAND = "of the goal is not at hand, so no step takes it: if a parameter does, say it in `have`"
 _UNDONE_BY_ALL = "of the goal is done by no step"
@@ -83,7 +86,17 @@ def _way(said: Said, ports: Ports, named: Collection[str]) -> Asked:
         way = Asked(is_meant=False, doubt=ports.original_name or ports.tool, why=_IS_NAMED)
     if not seems_to_destroy(ports) and verbs_of(ports) <= ORDINARY:
         return way
-    return Asked(is_meant=False, destroys=True) if way.is_meant else replace(way, destroys=bool(way.doubt))
+    danger = _danger(ports)
+    return Asked(is_meant=False, danger=danger) if way.is_meant else replace(way, danger=way.doubt and danger)
+
+
+def _danger(ports: Ports) -> str:
+    """Say why no words lead to a tool, however plain they are."""
+    if seems_to_destroy(ports):
+        return _DESTROYS
+    unknown = sorted(verbs_of(ports) - CHANGING)
+    # What its server says is known, whatever it is called.
+    return _UNKNOWN.format(unknown[0]) if unknown and ports.changes is None else _NOT_EVERYDAY
 
 
 def plans_for(
@@ -123,7 +136,7 @@ def _with_doubt(lack: Lack, changing: Mapping[str, Asked]) -> Lack:
 
 def told(asking: Mapping[str, Asked], near: Sequence[str]) -> tuple[Lack, ...]:
     """Say which tools that change something come near to a goal, and why they are not planned."""
-    found = [name for name in near if asking[name].doubt or asking[name].destroys]
+    found = [name for name in near if asking[name].doubt or asking[name].danger]
     # What is plainly told comes first.
     found = sorted(
         (name for name in found if not asking[name].is_meant), key=lambda name: asking[name].doubt != ""
@@ -132,11 +145,7 @@ def told(asking: Mapping[str, Asked], near: Sequence[str]) -> tuple[Lack, ...]:
 
 
 def _why_not(name: str, way: Asked) -> str:
-    does = (
-        "It may destroy something, which no goal in words leads to"
-        if way.destroys
-        else "It seems to change something"
-    )
+    does = way.danger or "It seems to change something"
     why = f", and the goal does not plainly tell to do that: {way.doubt!r}: {way.why}" if way.doubt else ""
     return f'{does}{why}. If it is what you mean, `want="{name}"` plans it, with the values in `have`.'
 

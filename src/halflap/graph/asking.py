@@ -68,8 +68,8 @@ class Asked:
     doubt: str = ""
     """The word of the goal because of which it is not meant, or not done to what other tools say."""
     why: str = ""
-    destroys: bool = False
-    """Whether it comes near and destroys something, so that words alone do not lead to it."""
+    danger: str = ""
+    """Where it comes near, why words alone do not lead to it: that it destroys something, or may."""
 
 
 def asked(said: Said, ports: Ports) -> Asked:
