@@ -37,6 +37,17 @@ get_guest | guest_id | Find a guest. Evict them.
 show_plant | plant_id | Returns the plant, which repots it.
 get_tree | tree_id | Get the tree and fell it.
 resend_letter | letter_id | Get the letter out again.
+get_note | note_id | Get a note (and marks it as read).
+get_note | note_id | Get a note, marking the note as read.
+get_note | note_id | Get a note & mark it as read
+get_note | note_id | Get a note - marks it as read
+get_note | note_id | Get a note. Side effect: nudges the author.
+get_note | note_id | Get a note. It will nudge the author.
+get_note | note_id | Get a note. The author is notified.
+get_note | note_id | Get a note as well as nudging its author
+get_note | note_id | Retrieve and nudge a note.
+get_tree | tree_id | Look up a tree and chop down the branches.
+get_coil | coil_id | Reads a coil and de-energizes it.
 """
 
 READING = """

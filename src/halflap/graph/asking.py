@@ -17,7 +17,7 @@ from halflap.graph.described import is_form
 from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.hearing import Hearing, gathered
 from halflap.graph.objects import object_of
-from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, QUANTIFIERS, RELATIVES
+from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, FILLERS, QUANTIFIERS, RELATIVES
 from halflap.graph.verbs import AT_TIMES_THINGS, DESTROYING, MAKING
 from halflap.graph.words import is_plural, words_of
 
@@ -237,7 +237,7 @@ def _several(clause: Clause, deed: Deed) -> str:
     """Give the word by which something is to be done to several that are not named: `restart servers`."""
     if any(one.names for one in clause.phrase):
         return ""
-    plain = [one for one in clause.phrase if one.is_plain]
+    plain = [one for one in clause.phrase if one.is_plain and one.said not in FILLERS]
     is_its = any(not deed.heads.isdisjoint(words_of(one.text)[-1:]) for one in plain[-1:])
     return plain[-1].text if is_its and is_plural(plain[-1].text) else ""
 

@@ -107,11 +107,10 @@ def described(description: str) -> Described:
     if not words or not words[0].isascii():
         return Described("", None, is_sure=False, reads=False)
     first, then = words[0], words[1] if len(words) > 1 else ""
-    if is_measured(words) or (first in _REPORTED and then == "on"):
-        return Described(first, None, is_sure=False, reads=True, is_measured=True)
     change = None if _says_what_like(words) else _change(first, then)
-    if _is_harmless(_CHANGES.get(first, ""), words[1:]):
-        return Described(first, None, is_sure=False, reads=True)
+    measured = is_measured(words) or (first in _REPORTED and then == "on")
+    if measured or _is_harmless(_CHANGES.get(first, ""), words[1:]):
+        return Described(first, None, is_sure=False, reads=True, is_measured=measured)
     if change is not None:
         return Described(first, change, is_sure=_is_sure(change, words), reads=False)
     if first in _READS and first not in _BEGINS_THINGS:
