@@ -17,6 +17,7 @@ from halflap.graph.described import is_form
 from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.hearing import Hearing, gathered
 from halflap.graph.objects import object_of
+from halflap.graph.seconds import SECOND, second_of
 from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, FILLERS, QUANTIFIERS, RELATIVES
 from halflap.graph.verbs import AT_TIMES_THINGS, DESTROYING, MAKING
 from halflap.graph.words import is_plural, words_of
@@ -140,6 +141,9 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
         return _refused(clause.verb, _NO_COMMAND)
     if deed.particle != clause.particle and (deed.particle or clause.particle not in own_words(ports)):
         return _refused(clause.particle or clause.verb)
+    second = second_of(said, hearing)
+    if second:
+        return _refused(second, SECOND)
     told = object_of(said, at, deed, ports)
     behind = [
         _behind(tail, clause, hearing)
