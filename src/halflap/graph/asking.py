@@ -141,9 +141,6 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
         return _refused(clause.verb, _NO_COMMAND)
     if deed.particle != clause.particle and (deed.particle or clause.particle not in own_words(ports)):
         return _refused(clause.particle or clause.verb)
-    second = second_of(said, hearing)
-    if second:
-        return _refused(second, SECOND)
     told = object_of(said, at, deed, ports)
     behind = [
         _behind(tail, clause, hearing)
@@ -152,8 +149,9 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
         if tail.words or number == len(told.tails)
     ]
     refused = told.refused or _put_off(clause) or next((one.refused for one in behind if one.refused), "")
-    if refused:
-        return _refused(refused)
+    second = second_of(said, hearing)
+    if second or refused:
+        return _refused(second, SECOND) if second else _refused(refused)
     every = told.every or any(_is_of_each(one, deed, ports) for one in told.tails)
     several = "" if every else _several(clause, deed)
     if _is_to_everybody(told, deed, said) or ((every or several) and hearing.names_one(deed.heads)):
