@@ -47,6 +47,8 @@ get_note | note_id | Get a note. The author is notified.
 get_note | note_id | Get a note as well as nudging its author
 get_note | note_id | Retrieve and nudge a note.
 get_tree | tree_id | Look up a tree and chop down the branches.
+check_bin | bin_id | Check a bin off the list.
+get_bin_collected | bin_id | Get a bin collected by a lorry.
 get_coil | coil_id | Reads a coil and de-energizes it.
 """
 

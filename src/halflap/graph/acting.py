@@ -123,6 +123,8 @@ def _base(word: str) -> str:
 def _in_sentence(words: list[str], *, is_first: bool) -> str | None:
     leads = is_first and words[0] in _STATED
     third = _is_third(words[0])
+    if is_first and words[0] in {"check", "checks", "tick", "ticks"} and "off" in words:
+        return "complete"
     for at, word in enumerate(words):
         if not _may_be_verb(word):
             continue

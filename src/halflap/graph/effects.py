@@ -154,7 +154,7 @@ def _verbs(name: str, server: str, required: frozenset[str], description: str) -
             found.add(verb)
     reads = bool(found & READING)
     found -= READING
-    found |= _at_the_end(words, said) | _with_what_is_found(words)
+    found |= _at_the_end(words, said) | _with_what_is_found(words) | _had_done(words, own)
     if found or not words:
         return frozenset(found)
     told = said.told
@@ -190,6 +190,12 @@ def _at_the_end(words: list[str], said: _Said) -> set[str]:
     )
     # `list_delete` deletes lists for all that is known; `search_archive` searches.
     return set() if is_thing_here else {last}
+
+
+def _had_done(words: list[str], own: frozenset[str]) -> set[str]:
+    """Give what somebody gets done to one: `get_bin_collected` with a `bin_id`; but `get_deleted_items`."""
+    is_done = len(words) > 2 and words[0] in {"get", "have"} and words[-2] in own and words[-1].endswith("ed")  # noqa: PLR2004
+    return {words[-1].removesuffix("ed")} if is_done else set()
 
 
 def _with_what_is_found(words: list[str]) -> set[str]:
