@@ -53,7 +53,11 @@ def test_all_is_understood_wherever_it_stands(goal: str, want: str, have: dict[s
 def test_of_all_those_are_chosen_that_have_what_is_at_hand() -> None:
     have = {"barn_id": "B1"}
     found = plan_for_want(
-        read_goal("vaccinate all cows of barn B1", have), GRAPH, Target("tool", "mcp__shop__vaccinate_cow"), have, 1
+        read_goal("vaccinate all cows of barn B1", have),
+        GRAPH,
+        Target("tool", "mcp__shop__vaccinate_cow"),
+        have,
+        1,
     )
     (step, _) = found.to_json()["suggestions"][0]["steps"]
     assert [one["name"] for one in step["only_where"]] == ["barn_id"]

@@ -114,7 +114,7 @@ def test_what_plainly_reads_or_is_told_reads(name: str, takes: str, description:
 @pytest.mark.parametrize(
     ("goal", "name", "description", "begins"),
     [
-        ("frobnicate cow c1", "frobnicate_cow", "", "It is not known whether it changes something"),
+        ("frobnicate cow c1", "frobnicate_cow", "", "It is not known whether 'frobnicate' changes something"),
         ("vaccinate cow c1", "vaccinate_cow", "Vaccinate a cow.", "It changes something that may not be had"),
         ("delete cow c1", "delete_cow", "Delete a cow.", "It may destroy something"),
     ],

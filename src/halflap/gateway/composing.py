@@ -82,6 +82,7 @@ class Composing(Knowing):
             raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}, not {limit}.")
         graph = await self.graph(behind=behind)
         from halflap.gateway.goals import best, plans_for, told  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.nearest import nearest  # noqa: PLC0415 -- as above
         from halflap.gateway.wanted import plan_for_want  # noqa: PLC0415 -- as above
         from halflap.graph.clauses import read_goal  # noqa: PLC0415 -- as above
         from halflap.graph.plan import Planned  # noqa: PLC0415 -- as above
@@ -102,7 +103,8 @@ class Composing(Knowing):
         targets, asking, near = await self._meant(goal, said, graph)
 
         def planned_for_goal(tools: Graph | _Allowed) -> dict[str, Any]:
-            found = best(said, goal, plans_for(targets, tools, at_hand, limit, asking), limit)
+            planned = plans_for(targets, tools, at_hand, limit, asking)
+            found = best(said, goal, planned, limit, () if planned else nearest(goal, tools.tools, asking))
             named = told(asking, near)
             # Where nothing fits, what is near and is not planned is what there is to say.
             missing = (*(found.missing if found.suggestions or not named else ()), *named)

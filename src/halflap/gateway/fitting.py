@@ -82,7 +82,7 @@ def subject_said(said: Said, goal: str) -> Subject:
         for word in tail.words
     ]
     for verb, word in _content(said):
-        if word.said in asked:
+        if word.said in asked or word.said in _HOW_MUCH:
             continue
         is_verb = word is verb or (word.said in CHANGING - AT_TIMES_THINGS)
         if word.said in _WEAK_VERBS and (is_verb or word.text not in heads):
@@ -103,6 +103,8 @@ def subject_said(said: Said, goal: str) -> Subject:
                 (little if leads or word.said in _SAYS_LITTLE else nouns)[term] = None
                 words[term] = max(words.get(term, 0.0), _HEAD if word.text in heads else _NOUN)
     attributes = frozenset(term for one in asked.values() for term in spoken_terms(one))
+    # It is asked for by another word.
+    told |= {term: word for word, one in asked.items() for term in spoken_terms(one)}
     words |= dict.fromkeys(attributes, _HEAD)
     kinds = [] if nouns else [term for one in kinds_in(goal) for term in spoken_terms(one)]
     words |= dict.fromkeys(kinds, _NOUN)
@@ -142,6 +144,7 @@ def _words_at_hand(said: Said) -> set[str]:
     return {word for one in values if one in spoken for word in one.split()}
 
 
+_HOW_MUCH = frozenset({"much", "many"})
 _SMALL = FILLERS | DETERMINERS | PRONOUNS
 _ARTICLES = frozenset(
     {"the", "a", "an", "this", "that", "my", "our", "your", "all", "every", "each", "it", "them"}
@@ -232,7 +235,8 @@ def unspoken(subject: Subject, workflow: Workflow) -> list[str]:
     if any(seems_to_change(workflow.order[one.step].ports) for one in workflow.wanted):
         return []
     spoken, told = _spoken(workflow), subject.told or {}
-    return [told.get(word, word) for word in subject.words if not _said_of(word, spoken, subject)]
+    silent = [told[word] for word in subject.words if word in told and not _said_of(word, spoken, subject)]
+    return list(dict.fromkeys(silent))
 
 
 def undone(said: Said, workflow: Workflow) -> list[str]:

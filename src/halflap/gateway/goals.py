@@ -50,13 +50,14 @@ _MOST_TOLD = 3
 _MOST_LOOKED_AT = 60
 """So many tools are looked at for all that may be meant together, so that the answer comes as soon as for one that is named."""
 _DESTROYS = "It may destroy something, which no goal in words leads to"
-_UNKNOWN = "It is not known whether it changes something, and what ({!r}), so no goal in words leads to it"
+_UNKNOWN = "It is not known whether {!r} changes something, so no goal in words leads to it"
 _NOT_EVERYDAY = "It changes something that may not be had back, which no goal in words leads to"
 _IS_NAMED = "it is named, which is no command"
 _NOT_AT_HAND = "of the goal is not at hand, so no step takes it: if a parameter does, say it in `have`"
 _UNDONE_BY_ALL = "of the goal is done by no step"
 _NOT_SPOKEN_OF = "of the goal is nothing that these tools speak of: it is left out"
 _NOTHING_FITS = "No tool was found that does what the goal says. `near` has those that come nearest; search_tools finds others."
+_HAS_WORDS = "it has words of the goal, or such as are spelt like them, but it is not what the goal asks for"
 _NOBODY = "No tool fits these words. Other words may; search_tools finds tools by what they do."
 
 
@@ -94,9 +95,10 @@ def _danger(ports: Ports) -> str:
     """Say why no words lead to a tool, however plain they are."""
     if seems_to_destroy(ports):
         return _DESTROYS
-    unknown = sorted(verbs_of(ports) - CHANGING)
+    verbs = verbs_of(ports)
     # What its server says is known, whatever it is called.
-    return _UNKNOWN.format(unknown[0]) if unknown and ports.changes is None else _NOT_EVERYDAY
+    is_known = ports.changes is not None or not verbs or not verbs.isdisjoint(CHANGING)
+    return _NOT_EVERYDAY if is_known else _UNKNOWN.format(min(verbs))
 
 
 def plans_for(
@@ -150,14 +152,17 @@ def _why_not(name: str, way: Asked) -> str:
     return f'{does}{why}. If it is what you mean, `want="{name}"` plans it, with the values in `have`.'
 
 
-def best(said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int) -> Planned:
-    """Put together what was found for each tool that may be meant.
+def best(
+    said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit: int, near: Sequence[str] = ()
+) -> Planned:
+    """Put together what was found for each tool that may be meant; `near` are those that come nearest if none is.
 
     What counts is how well the tool fits, whether what is called on the way says the goal's other words (`the orders of
     the top customers` are two tools), and how much it takes.
     """
     if not planned:
-        return Planned((), (Lack("", goal, note=_NOBODY),))
+        told = tuple({"tool": one, "why": _HAS_WORDS} for one in near[:_MOST_TOLD])
+        return Planned((), (Lack("", goal, near=told, note=_NOTHING_FITS if told else _NOBODY),))
     asked = asked_words(said, goal)
     does = any(_changes(one) for _, found in planned for one in found.suggestions)
     spoken = [[said_by(one) for one in found.suggestions] for _, found in planned]
@@ -196,8 +201,8 @@ def best(said: Said, goal: str, planned: Sequence[tuple[Meant, Planned]], limit:
 def _unfit(goal: str, subject: Subject, near: Sequence[str]) -> Lack:
     """Say that no tool is about what a goal is about, with those that come nearest."""
     told = subject.told or {}
-    things = sorted({told.get(one, one) for one in subject.things})
-    said = " or ".join(repr(one) for one in things[:_MOST_TOLD])
+    things = sorted({told[one] for one in subject.things if one in told})
+    said = " or ".join(repr(one) for one in things[:_MOST_TOLD]) or "what the goal asks for"
     why = f"it has words of the goal, but does not speak of {said}"
     return Lack(
         "", goal, near=tuple({"tool": one, "why": why} for one in near[:_MOST_TOLD]), note=_NOTHING_FITS

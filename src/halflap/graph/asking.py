@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from halflap.graph.clauses import acted
 from halflap.graph.deeds import alike, deeds_of, own_words
 from halflap.graph.described import is_form
-from halflap.graph.effects import seems_to_change
+from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.every import SAYS_ALL, does_all, doubt_of_which, is_of_each, names_it, quantifier
 from halflap.graph.hearing import IDLE, Hearing, content_of, gathered
 from halflap.graph.objects import object_of
@@ -93,7 +93,7 @@ def asked(said: Said, ports: Ports) -> Asked:
     meant = [one for one in found if one.is_meant]
     if not meant:
         near = next(iter(found), None)
-        if near is None and (verb := _is_near(said, verbs)):
+        if near is None and (verb := _is_near(said, verbs) or _called(said, ports)):
             near = Asked(is_meant=False, doubt=verb, why=_NO_COMMAND)
         return near or Asked(is_meant=False)
     first = next((one for one in meant if one.doubt), meant[0])
@@ -129,6 +129,13 @@ def _is_near(said: Said, verbs: Iterable[str]) -> str:
         if any(word == verb or (word.endswith("ing") and is_form(word, verb)) for verb in sure):
             return word
     return next((one.verb for one in said.clauses if one.verb in verbs), "")
+
+
+def _called(said: Said, ports: Ports) -> str:
+    """Give the last word of a tool's name where a goal has all of them, though it tells nothing: `exhibit schedule`."""
+    spoken = {words_of(one): one for one in said.words}
+    named = [words_of(one) for one in name_words(ports)]
+    return spoken[named[-1]] if len(named) > 1 and all(one in spoken for one in named) else ""
 
 
 def _refused(word: str, why: str = _NOT_ITS_OBJECT) -> Asked:
