@@ -140,7 +140,7 @@ def test_notes_have_the_goals_own_words(told: dict[str, dict[str, Any]]) -> None
 def test_where_nothing_fits_what_comes_nearest_is_named(told: dict[str, dict[str, Any]]) -> None:
     assert told["barjes"]["suggestions"] == []
     (lack,) = told["barjes"]["missing"]
-    assert "mcp__port__list_barges" in [one["tool"] for one in lack["near"]]
+    assert any("barge" in one["tool"] for one in lack["near"])
     (lack,) = told["which doctor is on duty"]["missing"]
     assert lack["note"].startswith("No tool fits") is (lack["near"] == [])
 

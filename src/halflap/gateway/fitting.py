@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.gateway.wording import spoken_terms
+from halflap.gateway.wording import head_of, spoken_terms
 from halflap.graph.clauses import acted
 from halflap.graph.deeds import alike, deeds_of
 from halflap.graph.effects import name_words, seems_to_change
@@ -18,14 +18,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from halflap.graph.clauses import Clause, Said, Word
+    from halflap.graph.edge import Ports
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Subject", "fit_of", "shares", "subject_said", "undone", "unheard", "unspoken"]
+__all__ = [
+    "Subject",
+    "adds_nothing",
+    "fit_of",
+    "shares",
+    "subject_said",
+    "tells",
+    "undone",
+    "unheard",
+    "unspoken",
+]
 
 _HEAD, _NOUN, _LIKE, _VERB = 2.0, 1.0, 0.5, 2.0
 _NAMED, _TAKEN, _SAID, _SERVER, _PASSING = 1.0, 0.9, 0.8, 0.8, 0.3
 _ATTRIBUTE_PASSING = 0.7
 _KIN = 0.8
+_IDS = frozenset({(), ("id",), ("ids",)})
+"""What may stand behind a thing in the name of a field that has it."""
 _TOLD = "told "
 """Before a word, that it is not only one of a parameter."""
 _SHARED = 0.45
@@ -62,6 +75,8 @@ class Subject:
     """The verbs by which it asks to be told something."""
     told: Mapping[str, str] | None = None
     """The words as they were written."""
+    heads: frozenset[str] = frozenset()
+    """What is asked for, where it is not what can be said of anything."""
 
 
 def subject_said(said: Said, goal: str) -> Subject:
@@ -111,7 +126,10 @@ def subject_said(said: Said, goal: str) -> Subject:
     asking = frozenset(one.verb for one in said.clauses if one.verb in READING)
     found = next((one for one in ([*nouns, *kinds], [*attributes], [*little]) if one), None)
     is_bare = found is None
-    return Subject(words, frozenset(verbs if found is None else found), attributes, is_bare, asking, told)
+    asked_for = spoken_terms(head_of(said)) & nouns.keys()
+    return Subject(
+        words, frozenset(verbs if found is None else found), attributes, is_bare, asking, told, asked_for
+    )
 
 
 def _head(clause: Clause) -> str:
@@ -185,6 +203,28 @@ def shares(subject: Subject, workflow: Workflow) -> bool:
     return any(_said_of(word, spoken, subject) >= least for word in subject.things)
 
 
+def adds_nothing(subject: Subject, workflow: Workflow, less: Workflow) -> bool:
+    """Say whether a workflow does more than another that speaks of all that is asked already, and uses as much."""
+    if len(less.unused) > len(workflow.unused) or len(less.missing) > len(workflow.missing):
+        return False
+    tools, fewer = ({one.ports.tool: one.ports for one in made.tasks} for made in (workflow, less))
+    more = {word for name, one in tools.items() if name not in fewer for word in name_words(one)}
+    if not fewer.keys() < tools.keys() or not subject.words or not subject.verbs.isdisjoint(more):
+        # `find the files and read them`
+        return False
+    spoken = _spoken(less)
+    has = {words_of(one) for made in fewer.values() for one in _keys(made)}
+    named = {term for made in fewer.values() for term in spoken_terms(made.original_name or made.tool)}
+    exact = named | {term for one in has if one[1:] in _IDS for term in spoken_terms(one[0])}
+    return subject.heads <= exact and all(_said_of(one, spoken, subject) >= _SHARED for one in subject.words)
+
+
+def tells(subject: Subject, workflow: Workflow) -> bool:
+    """Say whether a workflow speaks of what is asked for: `phone` of `phone of the engineer`."""
+    spoken = _spoken(workflow)
+    return any(_said_of(one, spoken, subject) >= _SHARED for one in subject.heads)
+
+
 def _said_of(word: str, spoken: Mapping[str, float], subject: Subject) -> float:
     """Say how much a workflow speaks of a word, or of one that begins alike."""
     most = spoken.get(word, 0.0)
@@ -223,11 +263,15 @@ def _spoken(workflow: Workflow) -> Mapping[str, float]:
         tell(first[_LONGEST_SENTENCE:] + rest, _PASSING)
         for slot in ports.slots:
             tell(" ".join(words_of(slot.parameter)), _TAKEN, is_told=False)
-        keys = {step.key for place in ports.places for step in place.path if step.kind == "key"}
+        keys = _keys(ports)
         values = {one for place in ports.places for one in place.type.values if isinstance(one, str)}
         for one in keys | values:
             tell(" ".join(words_of(one)), _TAKEN)
     return found
+
+
+def _keys(ports: Ports) -> set[str]:
+    return {step.key for place in ports.places for step in place.path if step.kind == "key"}
 
 
 def unspoken(subject: Subject, workflow: Workflow) -> list[str]:

@@ -6,7 +6,16 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.gateway.fitting import fit_of, shares, subject_said, undone, unheard, unspoken
+from halflap.gateway.fitting import (
+    adds_nothing,
+    fit_of,
+    shares,
+    subject_said,
+    tells,
+    undone,
+    unheard,
+    unspoken,
+)
 from halflap.gateway.wording import (
     asked_words,
     finds_nothing,
@@ -40,6 +49,9 @@ _ELSE = 3.0
 """What it costs that the tool that it ends with fits the goal not at all."""
 _UNDONE = 9.0
 """What it costs only to read, where the goal tells to change something."""
+_UNASKED = 5.0
+"""What it costs to speak of nothing that is asked for, where something else does."""
+_MORE = 0.01
 _LACK = 2.0
 _UNUSED = 6.0
 """What it costs that nothing of what is at hand is used: whoever says it means that."""
@@ -171,16 +183,18 @@ def best(
         word: weight for word, weight in asked.items() if any(word in one for made in spoken for one in made)
     }
     subject = subject_said(said, goal)
-    ranked = []
+    made = [one for _, found in planned for one in found.suggestions]
+    is_told = [tells(subject, one) for one in made]
+    ranked: list[tuple[float, int, Workflow]] = []
     for at, (meant, found) in enumerate(planned):
         for workflow, words in zip(found.suggestions, spoken[at], strict=True):
             cost = _ELSE * (1 - meant.fit) + _UNSAID * _unsaid(known, words) + _takes(workflow)
             cost += _UNUSED * _unused(workflow) + _ELSE * (1 - fit_of(subject, workflow))
             cost += _UNDONE if does and not _changes(workflow) else 0.0
-            cost += (
-                _ELSE if gives_only_what_is_around(said, workflow) or finds_nothing(said, workflow) else 0.0
-            )
+            cost += _ELSE if _is_beside(said, workflow) else 0.0
+            cost += _UNASKED if any(is_told) and not is_told[len(ranked)] else 0.0
             ranked.append((cost, at, workflow))
+    ranked = _needed_first(said, subject, ranked)
     ranked.sort(key=lambda one: one[:2])
     if not ranked:
         return Planned((), planned[0][1].missing)
@@ -196,6 +210,28 @@ def best(
             notes += [f"{one!r} {_NOT_SPOKEN_OF}" for one in unspoken(subject, workflow)[:_MOST_TOLD]]
             chosen.append(replace(workflow, fit=fit_of(subject, workflow), notes=tuple(notes)))
     return Planned(tuple(chosen), planned[ranked[0][1]][1].missing)
+
+
+def _is_beside(said: Said, workflow: Workflow) -> bool:
+    return gives_only_what_is_around(said, workflow) or finds_nothing(said, workflow)
+
+
+def _needed_first(
+    said: Said, subject: Subject, ranked: Sequence[tuple[float, int, Workflow]]
+) -> list[tuple[float, int, Workflow]]:
+    """Let a workflow cost more than one that does less and leaves nothing out that is asked for."""
+    found = []
+    for cost, at, workflow in ranked:
+        enough = [
+            other
+            for other, _, less in ranked
+            if len(less.tasks) < len(workflow.tasks)
+            and not _changes(workflow)
+            and not _is_beside(said, less)
+            and adds_nothing(subject, workflow, less)
+        ]
+        found.append((max([cost, *(one + _MORE for one in enough)]), at, workflow))
+    return found
 
 
 def _unfit(goal: str, subject: Subject, near: Sequence[str]) -> Lack:
