@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from halflap.gateway.wording import head_of, spoken_terms
@@ -247,6 +248,27 @@ def _is_kin(asked: str, other: str) -> bool:
 
 
 def _spoken(workflow: Workflow) -> Mapping[str, float]:
+    """Give the words that the steps of a workflow speak of, each with how plainly."""
+    found: dict[str, float] = {}
+    for task in workflow.tasks:
+        ports = task.ports
+        fields = frozenset(slot.parameter for slot in ports.slots)
+        for word, weight in _spoken_by(
+            ports.original_name or ports.tool, ports.server, ports.description, fields, _told_by(ports)
+        ).items():
+            found[word] = max(found.get(word, 0.0), weight)
+    return found
+
+
+def _told_by(ports: Ports) -> frozenset[str]:
+    values = {one for place in ports.places for one in place.type.values if isinstance(one, str)}
+    return frozenset(_keys(ports) | values)
+
+
+@lru_cache(maxsize=1 << 11)
+def _spoken_by(
+    name: str, server: str, description: str, takes: frozenset[str], returns: frozenset[str]
+) -> Mapping[str, float]:
     found: dict[str, float] = {}
 
     def tell(text: str, weight: float, *, is_told: bool = True) -> None:
@@ -254,19 +276,15 @@ def _spoken(workflow: Workflow) -> Mapping[str, float]:
             for one in (term, f"{_TOLD}{term}") if is_told else (term,):
                 found[one] = max(found.get(one, 0.0), weight)
 
-    for task in workflow.tasks:
-        ports = task.ports
-        first, _, rest = ports.description.strip().partition(". ")
-        tell(ports.original_name or ports.tool, _NAMED)
-        tell(ports.server, _SERVER)
-        tell(first[:_LONGEST_SENTENCE], _SAID)
-        tell(first[_LONGEST_SENTENCE:] + rest, _PASSING)
-        for slot in ports.slots:
-            tell(" ".join(words_of(slot.parameter)), _TAKEN, is_told=False)
-        keys = _keys(ports)
-        values = {one for place in ports.places for one in place.type.values if isinstance(one, str)}
-        for one in keys | values:
-            tell(" ".join(words_of(one)), _TAKEN)
+    first, _, rest = description.strip().partition(". ")
+    tell(name, _NAMED)
+    tell(server, _SERVER)
+    tell(first[:_LONGEST_SENTENCE], _SAID)
+    tell(first[_LONGEST_SENTENCE:] + rest, _PASSING)
+    for one in takes:
+        tell(" ".join(words_of(one)), _TAKEN, is_told=False)
+    for one in returns:
+        tell(" ".join(words_of(one)), _TAKEN)
     return found
 
 

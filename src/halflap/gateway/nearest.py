@@ -30,11 +30,8 @@ def nearest(goal: str, tools: Mapping[str, Ports], found: Iterable[str]) -> list
     asked = [one for one in sorted(words_in(goal) - STOP_WORDS) if len(one) >= _SHORTEST][:_MOST_WORDS]
     if not asked:
         return []
-    words = {
-        name: frozenset(one for word in name_words(ports) for one in words_of(word))
-        for name, ports in tools.items()
-    }
-    alike = {word: _likeness(word, asked) for word in frozenset().union(*words.values())}
+    words = {name: name_words(ports) for name, ports in tools.items()}
+    alike = {word: _likeness(word, asked) for word in {one for said in words.values() for one in said}}
     scores = {name: max((alike[one] for one in said), default=0.0) for name, said in words.items()}
     return sorted(
         (name for name, score in scores.items() if score >= _ALIKE), key=lambda name: (-scores[name], name)
@@ -43,5 +40,6 @@ def nearest(goal: str, tools: Mapping[str, Ports], found: Iterable[str]) -> list
 
 def _likeness(word: str, asked: list[str]) -> float:
     """Say how alike a word is spelt to one of those that are asked for; what begins otherwise is not looked at."""
+    word = "_".join(words_of(word))
     near = (one for one in asked if one[0] == word[:1] and abs(len(one) - len(word)) <= _MOST_LETTERS_MORE)
     return max((SequenceMatcher(None, word, one).ratio() for one in near), default=0.0)
