@@ -226,7 +226,7 @@ def test_what_is_wanted_is_done_to_one_where_the_goal_does_not_plainly_say_all(
 def test_a_verb_that_may_destroy_is_led_to_by_its_name_alone(verb: str) -> None:
     tool = replace(ports(f"{verb}_disk", "disk!"), description=f"{verb.capitalize()} a disk.")
     way = asked_for(read_goal(f"{verb} disk sda", {"disk": "sda"}), [tool])[tool.tool]
-    assert (way.is_meant, way.destroys) == (False, True)
+    assert (way.is_meant, bool(way.danger)) == (False, True)
 
 
 @pytest.mark.parametrize("verb", ["rename", "restart", "send", "update", "approve"])

@@ -43,6 +43,7 @@ TOOLS = (
     ),
     _tool("read_record", "path", "text", "Read the words of a paper."),
     _tool("open_lock", "lock_id", "done", "Open a lock."),
+    _tool("pilot_schedule", "pilot_id", "done", "Schedules a pilot."),
     _tool("whois_vessel", "vessel", "registrant", "Looks up whose vessel it is."),
 )
 LOCK = {"lock_id": "L1"}
@@ -64,6 +65,11 @@ MORE: dict[str, dict[str, Any]] = {
     "open lock L1": LOCK,
     "barges": {},
     "barges and their cargo": {},
+    "how warm are the barges": {},
+    "barge schedule": {},
+    "schedules of the pilots": {},
+    "opening": {},
+    "barjes": {},
 }
 
 
@@ -124,3 +130,24 @@ def test_a_command_that_no_step_does_is_said_in_a_note(told: dict[str, dict[str,
     assert [one.rpartition("__")[2] for one in best["tools"]] == ["open_lock"]
     assert best["notes"] == ["'notify' of the goal is done by no step"]
     assert told["open lock L1"]["suggestions"][0]["notes"] == []
+
+
+def test_notes_have_the_goals_own_words(told: dict[str, dict[str, Any]]) -> None:
+    notes = [note for one in told["how warm are the barges"]["suggestions"] for note in one["notes"]]
+    assert set(notes) == {"'warm' of the goal is nothing that these tools speak of: it is left out"}
+
+
+def test_where_nothing_fits_what_comes_nearest_is_named(told: dict[str, dict[str, Any]]) -> None:
+    assert told["barjes"]["suggestions"] == []
+    (lack,) = told["barjes"]["missing"]
+    assert any("barge" in one["tool"] for one in lack["near"])
+    (lack,) = told["which doctor is on duty"]["missing"]
+    assert lack["note"].startswith("No tool fits") is (lack["near"] == [])
+
+
+def test_a_tool_that_changes_something_and_is_named_by_the_goals_words_is_told(
+    told: dict[str, dict[str, Any]],
+) -> None:
+    named = [one["parameter"] for one in told["schedules of the pilots"]["missing"]]
+    assert named == ["mcp__port__pilot_schedule"]
+    assert "mcp__port__pilot_schedule" not in [one["parameter"] for one in told["barge schedule"]["missing"]]

@@ -100,7 +100,7 @@ def test_all_that_are_looked_at_are_not_all_that_are_changed(goal: str, every: b
 def test_what_destroys_is_never_led_to_by_words_and_is_told_apart_from_what_is_not_meant() -> None:
     found = asked_for(read_goal("cancel all orders and archive the file"), TOOLS)
     assert [one for one in found if found[one].is_meant] == ["mcp__shop__list_orders"]
-    told = {name.rpartition("__")[2] for name, one in found.items() if one.destroys and not one.doubt}
+    told = {name.rpartition("__")[2] for name, one in found.items() if one.danger and not one.doubt}
     assert told == {"cancel_order", "cancel_orders", "cancel_all_orders", "archive_file"}
 
 

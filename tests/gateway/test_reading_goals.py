@@ -52,6 +52,11 @@ TOOLS = (
         "content",
         "Recursively search for files and directories matching a pattern.",
     ),
+    _tool("list_kilns", "", "kilns:kiln_id potter_id street", "List the kilns."),
+    _tool("kiln_photo", "kiln_id", "content", "A photo of a kiln, from the street."),
+    _tool("list_potters", "", "potters:potter_id phone", "List the potters."),
+    _tool("get_loom", "loom_id", "loom_id spool_ids", "Get a loom."),
+    _tool("spool_colour", "spool_ids", "colour", "Colour of spools."),
     _tool("list_allowed_directories", "", "content", "Returns the directories that this server may access."),
 )
 GOALS: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -64,8 +69,13 @@ GOALS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("what would it cost to purchase SK-002", {"sku": "SK-002"}, ["search_items"]),
     ("rename a.txt to c.txt", {"source": "/a.txt", "destination": "/c.txt"}, ["move_file"]),
     ("which directories may I read", {}, ["list_allowed_directories"]),
+    ("all kilns of the street", {}, ["list_kilns"]),
+    ("photos of all kilns", {}, ["list_kilns", "kiln_photo"]),
+    ("which spools does loom L1 have", {"loom_id": "L1"}, ["get_loom"]),
+    ("colour of the spools of loom L1", {"loom_id": "L1"}, ["get_loom", "spool_colour"]),
     ("find all json files and read them", {"path": "/"}, ["search_files"]),
 ]  # fmt: skip
+PHONE = "phone of the potter of kiln K1"
 PLATFORM = "which platform does train 101 leave from"
 
 
@@ -80,7 +90,11 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[str]]]
     async def main() -> dict[str, list[list[str]]]:
         found = {}
         async with Gateway.open(config) as gateway:
-            for goal, have, _ in [*GOALS, (PLATFORM, {"train_no": "101"}, [])]:
+            for goal, have, _ in [
+                *GOALS,
+                (PLATFORM, {"train_no": "101"}, []),
+                (PHONE, {"kiln_id": "K1"}, []),
+            ]:
                 made = await gateway.suggest_workflow(goal=goal, have=have)
                 found[goal] = [
                     [tool.rpartition("__")[2] for tool in one["tools"]] for one in made["suggestions"]
@@ -99,3 +113,9 @@ def test_the_first_suggestion_speaks_of_all_that_is_asked(
 
 def test_what_only_the_name_of_a_field_says_is_offered(told: dict[str, list[list[str]]]) -> None:
     assert ["list_stations", "list_departures"] in told[PLATFORM]
+
+
+def test_what_alone_returns_what_is_asked_for_is_offered_though_it_takes_nothing_of_what_is_at_hand(
+    told: dict[str, list[list[str]]],
+) -> None:
+    assert ["list_potters"] in told[PHONE]

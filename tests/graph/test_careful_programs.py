@@ -118,6 +118,11 @@ class TestEnvelopes:
                 with pytest.raises(ValueError, match="mcp__x__find failed: no such thing"):
                     played(found, lambda failed=failed: failed)
 
+    def test_one_that_says_no_more_is_told_to_be_without_a_reason(self) -> None:
+        for found in self.envelopes():
+            with pytest.raises(ValueError, match="mcp__x__find failed: without a reason"):
+                played(found, lambda: {"success": False, "data": {"gizmo_id": "a"}})
+
     @pytest.mark.parametrize(
         "more", [{"error": "too late"}, {"message": "too late"}, {"error": {"why": "too late"}}]
     )

@@ -82,8 +82,10 @@ class Composing(Knowing):
             raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}, not {limit}.")
         graph = await self.graph(behind=behind)
         from halflap.gateway.goals import best, plans_for, told  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.nearest import nearest  # noqa: PLC0415 -- as above
+        from halflap.gateway.wanted import plan_for_want  # noqa: PLC0415 -- as above
         from halflap.graph.clauses import read_goal  # noqa: PLC0415 -- as above
-        from halflap.graph.plan import Planned, plan  # noqa: PLC0415 -- as above
+        from halflap.graph.plan import Planned  # noqa: PLC0415 -- as above
 
         flows = _Allowed(graph, self._may_run)
         at_hand = dict(have or {})
@@ -91,11 +93,9 @@ class Composing(Knowing):
 
         if want:
             target = self._target(graph, want)
-            every = _means_all(said, graph, target.name)
 
             def planned_for(tools: Graph | _Allowed) -> dict[str, Any]:
-                found = plan(tools, want=[target], have=at_hand, limit=limit, every=every)
-                return _json(found, nets=nets)
+                return _json(plan_for_want(said, tools, target, at_hand, limit), nets=nets)
 
             return await asyncio.to_thread(
                 lambda: self._with_kept_out(planned_for(flows), flows, lambda: planned_for(graph))
@@ -103,7 +103,8 @@ class Composing(Knowing):
         targets, asking, near = await self._meant(goal, said, graph)
 
         def planned_for_goal(tools: Graph | _Allowed) -> dict[str, Any]:
-            found = best(said, goal, plans_for(targets, tools, at_hand, limit, asking), limit)
+            planned = plans_for(targets, tools, at_hand, limit, asking)
+            found = best(said, goal, planned, limit, () if planned else nearest(goal, tools.tools, asking))
             named = told(asking, near)
             # Where nothing fits, what is near and is not planned is what there is to say.
             missing = (*(found.missing if found.suggestions or not named else ()), *named)
@@ -284,20 +285,9 @@ def _json(planned: Planned, *, nets: bool) -> dict[str, Any]:
     return found
 
 
-def _means_all(said: Said, graph: Graph, tool: str) -> bool:
-    """Say whether a goal says that what is wanted is to be done to all that are found, and nothing of which."""
-    from halflap.graph.asking import asked  # noqa: PLC0415 -- see the top of `parts`
-
-    ports = graph.tools.get(tool)
-    if ports is None:
-        return False
-    way = asked(said, ports)
-    return way.is_meant and way.every
-
-
 def _is_told_to_destroy(way: Asked) -> bool:
     """Say whether a goal plainly tells to do what a tool does, which is not planned only because it destroys."""
-    return way.destroys and not way.doubt
+    return bool(way.danger) and not way.doubt
 
 
 def _counted(edges: Sequence[Edge]) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from halflap.gateway.wording import spoken_terms
+from halflap.gateway.wording import head_of, spoken_terms
 from halflap.graph.clauses import acted
 from halflap.graph.deeds import alike, deeds_of
 from halflap.graph.effects import name_words, seems_to_change
@@ -18,14 +19,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from halflap.graph.clauses import Clause, Said, Word
+    from halflap.graph.edge import Ports
     from halflap.graph.workflow import Workflow
 
-__all__ = ["Subject", "fit_of", "shares", "subject_said", "undone", "unheard", "unspoken"]
+__all__ = [
+    "Subject",
+    "adds_nothing",
+    "fit_of",
+    "shares",
+    "subject_said",
+    "tells",
+    "undone",
+    "unheard",
+    "unspoken",
+]
 
 _HEAD, _NOUN, _LIKE, _VERB = 2.0, 1.0, 0.5, 2.0
 _NAMED, _TAKEN, _SAID, _SERVER, _PASSING = 1.0, 0.9, 0.8, 0.8, 0.3
 _ATTRIBUTE_PASSING = 0.7
 _KIN = 0.8
+_IDS = frozenset({(), ("id",), ("ids",)})
+"""What may stand behind a thing in the name of a field that has it."""
 _TOLD = "told "
 """Before a word, that it is not only one of a parameter."""
 _SHARED = 0.45
@@ -62,6 +76,8 @@ class Subject:
     """The verbs by which it asks to be told something."""
     told: Mapping[str, str] | None = None
     """The words as they were written."""
+    heads: frozenset[str] = frozenset()
+    """What is asked for, where it is not what can be said of anything."""
 
 
 def subject_said(said: Said, goal: str) -> Subject:
@@ -82,7 +98,7 @@ def subject_said(said: Said, goal: str) -> Subject:
         for word in tail.words
     ]
     for verb, word in _content(said):
-        if word.said in asked:
+        if word.said in asked or word.said in _HOW_MUCH:
             continue
         is_verb = word is verb or (word.said in CHANGING - AT_TIMES_THINGS)
         if word.said in _WEAK_VERBS and (is_verb or word.text not in heads):
@@ -103,13 +119,18 @@ def subject_said(said: Said, goal: str) -> Subject:
                 (little if leads or word.said in _SAYS_LITTLE else nouns)[term] = None
                 words[term] = max(words.get(term, 0.0), _HEAD if word.text in heads else _NOUN)
     attributes = frozenset(term for one in asked.values() for term in spoken_terms(one))
+    # It is asked for by another word.
+    told |= {term: word for word, one in asked.items() for term in spoken_terms(one)}
     words |= dict.fromkeys(attributes, _HEAD)
     kinds = [] if nouns else [term for one in kinds_in(goal) for term in spoken_terms(one)]
     words |= dict.fromkeys(kinds, _NOUN)
     asking = frozenset(one.verb for one in said.clauses if one.verb in READING)
     found = next((one for one in ([*nouns, *kinds], [*attributes], [*little]) if one), None)
     is_bare = found is None
-    return Subject(words, frozenset(verbs if found is None else found), attributes, is_bare, asking, told)
+    asked_for = spoken_terms(head_of(said)) & nouns.keys()
+    return Subject(
+        words, frozenset(verbs if found is None else found), attributes, is_bare, asking, told, asked_for
+    )
 
 
 def _head(clause: Clause) -> str:
@@ -142,6 +163,7 @@ def _words_at_hand(said: Said) -> set[str]:
     return {word for one in values if one in spoken for word in one.split()}
 
 
+_HOW_MUCH = frozenset({"much", "many"})
 _SMALL = FILLERS | DETERMINERS | PRONOUNS
 _ARTICLES = frozenset(
     {"the", "a", "an", "this", "that", "my", "our", "your", "all", "every", "each", "it", "them"}
@@ -182,6 +204,28 @@ def shares(subject: Subject, workflow: Workflow) -> bool:
     return any(_said_of(word, spoken, subject) >= least for word in subject.things)
 
 
+def adds_nothing(subject: Subject, workflow: Workflow, less: Workflow) -> bool:
+    """Say whether a workflow does more than another that speaks of all that is asked already, and uses as much."""
+    if len(less.unused) > len(workflow.unused) or len(less.missing) > len(workflow.missing):
+        return False
+    tools, fewer = ({one.ports.tool: one.ports for one in made.tasks} for made in (workflow, less))
+    more = {word for name, one in tools.items() if name not in fewer for word in name_words(one)}
+    if not fewer.keys() < tools.keys() or not subject.words or not subject.verbs.isdisjoint(more):
+        # `find the files and read them`
+        return False
+    spoken = _spoken(less)
+    has = {words_of(one) for made in fewer.values() for one in _keys(made)}
+    named = {term for made in fewer.values() for term in spoken_terms(made.original_name or made.tool)}
+    exact = named | {term for one in has if one[1:] in _IDS for term in spoken_terms(one[0])}
+    return subject.heads <= exact and all(_said_of(one, spoken, subject) >= _SHARED for one in subject.words)
+
+
+def tells(subject: Subject, workflow: Workflow) -> bool:
+    """Say whether a workflow speaks of what is asked for: `phone` of `phone of the engineer`."""
+    spoken = _spoken(workflow)
+    return any(_said_of(one, spoken, subject) >= _SHARED for one in subject.heads)
+
+
 def _said_of(word: str, spoken: Mapping[str, float], subject: Subject) -> float:
     """Say how much a workflow speaks of a word, or of one that begins alike."""
     most = spoken.get(word, 0.0)
@@ -204,6 +248,27 @@ def _is_kin(asked: str, other: str) -> bool:
 
 
 def _spoken(workflow: Workflow) -> Mapping[str, float]:
+    """Give the words that the steps of a workflow speak of, each with how plainly."""
+    found: dict[str, float] = {}
+    for task in workflow.tasks:
+        ports = task.ports
+        fields = frozenset(slot.parameter for slot in ports.slots)
+        for word, weight in _spoken_by(
+            ports.original_name or ports.tool, ports.server, ports.description, fields, _told_by(ports)
+        ).items():
+            found[word] = max(found.get(word, 0.0), weight)
+    return found
+
+
+def _told_by(ports: Ports) -> frozenset[str]:
+    values = {one for place in ports.places for one in place.type.values if isinstance(one, str)}
+    return frozenset(_keys(ports) | values)
+
+
+@lru_cache(maxsize=1 << 11)
+def _spoken_by(
+    name: str, server: str, description: str, takes: frozenset[str], returns: frozenset[str]
+) -> Mapping[str, float]:
     found: dict[str, float] = {}
 
     def tell(text: str, weight: float, *, is_told: bool = True) -> None:
@@ -211,20 +276,20 @@ def _spoken(workflow: Workflow) -> Mapping[str, float]:
             for one in (term, f"{_TOLD}{term}") if is_told else (term,):
                 found[one] = max(found.get(one, 0.0), weight)
 
-    for task in workflow.tasks:
-        ports = task.ports
-        first, _, rest = ports.description.strip().partition(". ")
-        tell(ports.original_name or ports.tool, _NAMED)
-        tell(ports.server, _SERVER)
-        tell(first[:_LONGEST_SENTENCE], _SAID)
-        tell(first[_LONGEST_SENTENCE:] + rest, _PASSING)
-        for slot in ports.slots:
-            tell(" ".join(words_of(slot.parameter)), _TAKEN, is_told=False)
-        keys = {step.key for place in ports.places for step in place.path if step.kind == "key"}
-        values = {one for place in ports.places for one in place.type.values if isinstance(one, str)}
-        for one in keys | values:
-            tell(" ".join(words_of(one)), _TAKEN)
+    first, _, rest = description.strip().partition(". ")
+    tell(name, _NAMED)
+    tell(server, _SERVER)
+    tell(first[:_LONGEST_SENTENCE], _SAID)
+    tell(first[_LONGEST_SENTENCE:] + rest, _PASSING)
+    for one in takes:
+        tell(" ".join(words_of(one)), _TAKEN, is_told=False)
+    for one in returns:
+        tell(" ".join(words_of(one)), _TAKEN)
     return found
+
+
+def _keys(ports: Ports) -> set[str]:
+    return {step.key for place in ports.places for step in place.path if step.kind == "key"}
 
 
 def unspoken(subject: Subject, workflow: Workflow) -> list[str]:
@@ -232,7 +297,8 @@ def unspoken(subject: Subject, workflow: Workflow) -> list[str]:
     if any(seems_to_change(workflow.order[one.step].ports) for one in workflow.wanted):
         return []
     spoken, told = _spoken(workflow), subject.told or {}
-    return [told.get(word, word) for word in subject.words if not _said_of(word, spoken, subject)]
+    silent = [told[word] for word in subject.words if word in told and not _said_of(word, spoken, subject)]
+    return list(dict.fromkeys(silent))
 
 
 def undone(said: Said, workflow: Workflow) -> list[str]:

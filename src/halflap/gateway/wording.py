@@ -28,6 +28,7 @@ __all__ = [
     "candidates",
     "finds_nothing",
     "gives_only_what_is_around",
+    "head_of",
     "named_in",
     "returned",
     "said_by",
@@ -74,13 +75,13 @@ def asked_words(said: Said, goal: str) -> dict[str, float]:
         for term in spoken_terms(word):
             found.pop(term, None)
         found |= dict.fromkeys(spoken_terms(attribute), _HEAD)
-    for head in spoken_terms(_head(said)):
+    for head in spoken_terms(head_of(said)):
         if head in found:
             found[head] = _HEAD
     return found
 
 
-def _head(said: Said) -> str:
+def head_of(said: Said) -> str:
     """Give what is asked for, in a word: the noun that a question, or a goal that is none, begins with."""
     first = next(iter(said.clauses), None)
     if first is None:
@@ -160,7 +161,7 @@ def candidates(said: Said, goal: str, graph: Graph) -> Iterator[tuple[str, float
     """
     given = {words_of(name) for name in said.have}
     asked = {one for one in asked_words(said, goal) if not one.isdigit()}
-    head = spoken_terms(_head(said))
+    head = spoken_terms(head_of(said))
     kinds = set(kinds_in(goal))
     for name, ports in graph.tools.items():
         takes = {words_of(one) for one in ports.required}
@@ -170,7 +171,7 @@ def candidates(said: Said, goal: str, graph: Graph) -> Iterator[tuple[str, float
             yield name, _BY_NAME
         elif takes and takes <= given and not seems_to_change(ports):
             yield name, _BY_HAVE
-    asked_for = _returning(_head(said), graph)
+    asked_for = _returning(head_of(said), graph)
     yield from ((name, _BY_HAVE) for name in asked_for[:_MOST_BY_FIELD])
     yield from ((name, _BY_FIELD) for name in _returning(goal, graph)[:_MOST_BY_FIELD])
 

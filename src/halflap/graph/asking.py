@@ -6,32 +6,32 @@ What changes something is meant only if a clause of the goal begins with its ver
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from halflap.graph.clauses import acted
-from halflap.graph.deeds import alike, deeds_of, own_words, parameters_of
+from halflap.graph.deeds import alike, deeds_of, own_words
 from halflap.graph.described import is_form
 from halflap.graph.effects import name_words, seems_to_change
-from halflap.graph.hearing import Hearing, gathered
+from halflap.graph.every import SAYS_ALL, does_all, doubt_of_which, is_of_each, names_it, quantifier
+from halflap.graph.hearing import IDLE, Hearing, content_of, gathered
 from halflap.graph.objects import object_of
-from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, QUANTIFIERS, RELATIVES
+from halflap.graph.seconds import SECOND, second_of
+from halflap.graph.speech import AUXILIARIES, CONDITIONS, DETERMINERS, FILLERS, QUANTIFIERS, RELATIVES
 from halflap.graph.verbs import AT_TIMES_THINGS, DESTROYING, MAKING
 from halflap.graph.words import is_plural, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from halflap.graph.clauses import Clause, Said, Tail, Word
+    from halflap.graph.clauses import Clause, Said, Tail
     from halflap.graph.deeds import Deed
     from halflap.graph.edge import Ports
     from halflap.graph.hearing import Object
 
 __all__ = ["Asked", "asked"]
 
-_SAYS_ALL = frozenset({"all", "every", "everything", "everyone", "everybody"})
 _TOGETHER = frozenset({"to", "into", "onto", "in", "on"})
 _ADDING = alike("add") | {"append", "attach", "assign", "put"}
 _SETTING = alike("set")
@@ -41,7 +41,6 @@ _INSIDE = frozenset({"in", "on"})
 _SOURCES = frozenset({"from", "source", "src", "origin", "sender"})
 _ADDRESSES = frozenset({"to", "recipient", "receiver", "address", "email", "phone"})
 _ENDS = frozenset({"to", "destination", "dest", "target", "recipient", "receiver"})
-_FIRST_SENTENCE = re.compile(r"[.\n]")
 _UNSURE = "it may turn that round, set a bound, or say that it is not to be done"
 _NO_COMMAND = "it is not what the goal tells to do"
 _NOT_ITS_OBJECT = "that is not what it does it to"
@@ -63,13 +62,17 @@ class Asked:
     is_meant: bool
     every: bool = False
     """Whether it says all, and nothing of which: that counts only for a tool that is wanted by its name."""
+    by: tuple[str, ...] = ()
+    """The names of what is at hand and says to which of all, where nothing else does: it has to be what chooses."""
+    but: str = ""
+    """The word that says to which of all, where nothing at hand does."""
     is_open: bool = True
     """Whether other tools may say to which one: not where the goal says which, or all."""
     doubt: str = ""
     """The word of the goal because of which it is not meant, or not done to what other tools say."""
     why: str = ""
-    destroys: bool = False
-    """Whether it comes near and destroys something, so that words alone do not lead to it."""
+    danger: str = ""
+    """Where it comes near, why words alone do not lead to it: that it destroys something, or may."""
 
 
 def asked(said: Said, ports: Ports) -> Asked:
@@ -90,7 +93,7 @@ def asked(said: Said, ports: Ports) -> Asked:
     meant = [one for one in found if one.is_meant]
     if not meant:
         near = next(iter(found), None)
-        if near is None and (verb := _is_near(said, verbs)):
+        if near is None and (verb := _is_near(said, verbs) or _called(said, ports)):
             near = Asked(is_meant=False, doubt=verb, why=_NO_COMMAND)
         return near or Asked(is_meant=False)
     first = next((one for one in meant if one.doubt), meant[0])
@@ -128,6 +131,13 @@ def _is_near(said: Said, verbs: Iterable[str]) -> str:
     return next((one.verb for one in said.clauses if one.verb in verbs), "")
 
 
+def _called(said: Said, ports: Ports) -> str:
+    """Give the last word of a tool's name where a goal has all of them, though it tells nothing: `exhibit schedule`."""
+    spoken = {words_of(one): one for one in said.words}
+    named = [words_of(one) for one in name_words(ports)]
+    return spoken[named[-1]] if len(named) > 1 and all(one in spoken for one in named) else ""
+
+
 def _refused(word: str, why: str = _NOT_ITS_OBJECT) -> Asked:
     return Asked(is_meant=False, doubt=word, why=why)
 
@@ -148,13 +158,16 @@ def _in_clause(said: Said, at: int, deed: Deed, ports: Ports) -> Asked:
         if tail.words or number == len(told.tails)
     ]
     refused = told.refused or _put_off(clause) or next((one.refused for one in behind if one.refused), "")
-    if refused:
-        return _refused(refused)
-    every = told.every or any(_is_of_each(one, deed, ports) for one in told.tails)
+    second = second_of(said, hearing)
+    if second or refused:
+        return _refused(second, SECOND) if second else _refused(refused)
+    every = told.every or any(is_of_each(one, deed, ports, said) for one in told.tails)
+    # `assign engineer E1 to all stations`: those are all.
+    is_its = told.every or (every and not deed.verbs.isdisjoint(MAKING))
     several = "" if every else _several(clause, deed)
-    if _is_to_everybody(told, deed, said) or ((every or several) and hearing.names_one(deed.heads)):
+    if _is_to_everybody(told, deed, said) or ((is_its or several) and hearing.names_one(deed.heads)):
         # `close all tickets`, with one at hand: that is not what is said.
-        return _refused(several or _quantifier(said), _AT_HAND_IS_ONE)
+        return _refused(several or quantifier(said), _AT_HAND_IS_ONE)
     left = "" if every else _left_over(said, clause, told, hearing, deed)
     if left:
         return _refused(left, _NOT_TAKEN)
@@ -165,10 +178,19 @@ def _allowed(said: Said, clause: Clause, whole: Object, ports: Ports) -> Asked:
     """Say to what a tool may be applied that a clause tells to apply."""
     doubts = [*whole.restricted, *whole.unheld, *whole.which, *_rest(said, clause)]
     which = [*doubts, *whole.some]
-    if _does_all(ports) and (which or not (whole.every or _names_it(clause, ports))):
-        return _refused((which or [clause.verb])[0], _ALL_OF_THEM)
+    if does_all(ports) and (which or whole.by or not (whole.every or names_it(clause, ports))):
+        return _refused((*which, *whole.by, clause.verb)[0], _ALL_OF_THEM)
     if whole.every:
-        return Asked(is_meant=True, every=not which, is_open=False, doubt=_quantifier(said), why=_TO_ONE)
+        but = next(iter(which), "") or doubt_of_which(whole, clause, ports, said)
+        return Asked(
+            is_meant=True,
+            every=not (but or whole.by),
+            by=() if but else whole.by,
+            but=but,
+            is_open=False,
+            doubt=quantifier(said),
+            why=_TO_ONE,
+        )
     return Asked(
         is_meant=True,
         is_open=not doubts,
@@ -212,7 +234,7 @@ def _left_over(said: Said, clause: Clause, told: Object, hearing: Hearing, deed:
 
 def _unheard(tail: Tail, hearing: Hearing) -> list[str]:
     """Give what is said behind a phrase and tells the tool nothing that it takes."""
-    heard = [hearing.hear(one) for one in _content(tail)]
+    heard = [hearing.hear(one) for one in content_of(tail)]
     return [
         one.word.text
         for one in heard
@@ -227,7 +249,7 @@ def _is_to_everybody(told: Object, deed: Deed, said: Said) -> bool:
         for name, value in said.have.items()
     )
     goes = any(
-        tail.lead in {"to", "for"} and tail.words and tail.words[0].said in QUANTIFIERS | _SAYS_ALL
+        tail.lead in {"to", "for"} and tail.words and tail.words[0].said in QUANTIFIERS | SAYS_ALL
         for tail in told.tails
     )
     return one and (goes or told.every) and not deed.verbs.isdisjoint(MAKING)
@@ -237,14 +259,9 @@ def _several(clause: Clause, deed: Deed) -> str:
     """Give the word by which something is to be done to several that are not named: `restart servers`."""
     if any(one.names for one in clause.phrase):
         return ""
-    plain = [one for one in clause.phrase if one.is_plain]
+    plain = [one for one in clause.phrase if one.is_plain and one.said not in FILLERS]
     is_its = any(not deed.heads.isdisjoint(words_of(one.text)[-1:]) for one in plain[-1:])
     return plain[-1].text if is_its and is_plural(plain[-1].text) else ""
-
-
-def _quantifier(said: Said) -> str:
-    """Give the word by which a goal says that it is all of them."""
-    return next((one for one in said.words if one in QUANTIFIERS or one in _SAYS_ALL), "all")
 
 
 def _tells_of_one(clause: Clause, deed: Deed, hearing: Hearing) -> bool:
@@ -297,14 +314,15 @@ def _joined(told: Object, behind: Iterable[Object]) -> Object:
         unheld=tuple(word for one in parts for word in one.unheld),
         which=tuple(word for one in parts for word in one.which),
         some=tuple(word for one in parts for word in one.some),
+        by=tuple(dict.fromkeys(name for one in parts for name in one.by)),
     )
 
 
 def _behind(tail: Tail, clause: Clause, hearing: Hearing) -> Object:
     """Say what is told behind a phrase: which one, or what else belongs to it."""
-    heard = [hearing.hear(one) for one in _content(tail)]
+    heard = [hearing.hear(one) for one in content_of(tail)]
     found = gathered(heard)
-    if not heard and not any(one.said in _IDLE for one in tail.words):
+    if not heard and not any(one.said in IDLE for one in tail.words):
         # `after all`
         return found._replace(restricted=(tail.lead,))
     if found.restricted and hearing.is_told and (tail.lead in _WHO or not tail.lead.isalpha()):
@@ -334,41 +352,3 @@ def _turned(tail: Tail, hearing: Hearing) -> str:
 
 
 _IDLY_SAID = frozenset({"saying", "stating", "text", "name", "value", "called", "named", "way", "order"})
-_IDLE = frozenset(
-    {"me", "us", "you", "good", "is", "are", "was", "were", "it", "him", "them", "his", "myself"}
-)
-
-
-def _content(tail: Tail) -> Iterator[Word]:
-    for word in tail.words:
-        if word.is_mark:
-            continue
-        if word.names or word.is_quoted or word.said not in DETERMINERS | _IDLE:
-            yield word
-
-
-def _is_of_each(tail: Tail, deed: Deed, ports: Ports) -> bool:
-    """Say whether something is made for each: `send a letter to every patient`."""
-    if tail.lead not in {"to", "for"} or not tail.words or tail.words[0].said not in QUANTIFIERS:
-        return False
-    nouns = [one for one in _content(tail) if not one.names]
-    return (
-        not deed.verbs.isdisjoint(MAKING)
-        and len(nouns) == 1
-        and set(words_of(nouns[0].text)) <= parameters_of(ports)
-    )
-
-
-def _does_all(ports: Ports) -> bool:
-    """Say whether a tool changes all that there is, whatever it is told."""
-    if not _SAYS_ALL.isdisjoint(name_words(ports)):
-        return True
-    first = _FIRST_SENTENCE.split(ports.description.strip(), maxsplit=1)[0].casefold()
-    all_said = not _SAYS_ALL.isdisjoint(re.findall(r"[^\W_]+", first))
-    return not ports.required and all_said
-
-
-def _names_it(clause: Clause, ports: Ports) -> bool:
-    """Say whether a clause says the very name of a tool: `clear the cart`; but none that says `all` itself."""
-    words = set(name_words(ports))
-    return _SAYS_ALL.isdisjoint(words) and words <= {clause.verb, *(one.said for one in clause.phrase)}

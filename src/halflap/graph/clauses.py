@@ -42,7 +42,10 @@ _MOST_VALUES = 200
 _LONGEST_VALUE = 200
 _SENTENCE = re.compile(r"([.;!?]+)(?=\s|$)|\n+")
 _REQUEST = re.compile(r"(?i)\b(?:can|could|would|will)\s+you\b")
-_PIECE = re.compile(r"(?i)\s*,+\s*|\s+(?:and|then|&)\s+")
+_PIECE = re.compile(
+    r"(?i)(\s*,+\s*(?:(?:and|then|&)\s+)?|\s+(?:and|then|&|as\s+well\s+as|along\s+with|together\s+with|plus)\s+)"
+)
+"""Between the pieces of a sentence stands what joins them."""
 _QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
 _HIDDEN = "\ue000"
 _TOKEN = re.compile(rf"{_HIDDEN}\d+{_HIDDEN}|[^\s,;!?()\[\]{{}}\"{_HIDDEN}]+|\S")
@@ -113,6 +116,8 @@ class Clause:
     """Whether it can be a command by where it stands: first, or behind what is one, or reads."""
     informs: bool = False
     """Whether it ends with what is said to somebody, which is not read."""
+    joined: str = ""
+    """What joins it to what stands before it in its sentence: `and`, a comma, or nothing."""
     first: Word = field(default_factory=lambda: Word(""))
     """The word that it begins with, as it was written."""
 
@@ -152,18 +157,25 @@ def read_goal(goal: str, have: Mapping[str, Any] | None = None) -> Said:
     for sentence, end in zip(parts[::2], parts[1::2], strict=True):
         # `delete user u1?` asks whether.
         leads = "?" not in (end or "") or _REQUEST.search(sentence) is not None
-        for at, piece in enumerate(_PIECE.split(sentence.strip())):
+        pieces = ["", *_PIECE.split(sentence.strip())]
+        for at, (joint, piece) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
             words = _words(_impolite(piece), hidden)
             if not words:
                 continue
             does = words[0].said == "do" and len(words) > 1 and words[1].said in {"a", "an"}
             if not at and words[0].said in QUESTIONS and not does:
                 leads = False
-            clause = _clause(words, leads=leads)
+            clause = replace(_clause(words, leads=leads), joined=_joint(joint))
             clauses.append(clause)
             leads = leads and _goes_on(clause)
     spoken = tuple(re.findall(r"[^\W\d_]+", text.casefold()))
     return Said(tuple(clauses), doubt or _turning_in(clauses), at_hand, spoken)
+
+
+def _joint(text: str) -> str:
+    """Give what a joint is in one word."""
+    said = text.strip(" ,").casefold()
+    return "and" if said else text.strip()[:1]
 
 
 def _turning_in(clauses: list[Clause]) -> str:
@@ -221,7 +233,7 @@ def _clause(words: list[Word], *, leads: bool) -> Clause:
     if tails and not particle and tails[-1].lead in PARTICLES and not tails[-1].words:
         # `turn the light on`
         particle = tails.pop().lead
-    return Clause(verb, particle, phrase, tuple(tails), leads, informs, first)
+    return Clause(verb, particle, phrase, tuple(tails), leads, informs, first=first)
 
 
 def _parts(words: list[Word]) -> Iterator[Tail]:

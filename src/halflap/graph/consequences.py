@@ -87,12 +87,28 @@ def _goes_on(words: list[str]) -> str | None:
 def _later(words: list[str]) -> str | None:
     """Give what a later sentence says that it does: `Each call sends a letter to the owner`."""
     ends = next((at for at, one in enumerate(words) if one in _ENDS), len(words))
-    for at in range(ends + 1, len(words) - 1):
+    for at in range(ends + 1, len(words)):
         verb, before = _CHANGES.get(words[at]), words[at - 1]
+        done = _DONE.get(words[at])
+        if done is not None and before in _PASSIVE and _is_main(words, at) and _is_there(words, at):
+            # `The author is notified`
+            return done
         is_third = verb is not None and words[at] != verb and words[at].endswith("s")
-        if is_third and verb in _GRAVE and words[at + 1] in _ARTICLES and before not in _RELATIVE:
+        if (
+            is_third
+            and verb in _GRAVE
+            and words[at + 1 : at + 2] != []
+            and words[at + 1] in _ARTICLES
+            and before not in _RELATIVE
+        ):
             return verb
     return None
+
+
+def _is_there(words: list[str], at: int) -> bool:
+    """Say whether something is done to what is named: not to whatever is asked for (`if the order is cancelled`)."""
+    begins = next((one + 1 for one in reversed(range(at)) if words[one] in _BREAKS), 0)
+    return words[begins] in _ARTICLES
 
 
 def _anywhere(words: list[str]) -> str | None:

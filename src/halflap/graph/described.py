@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from halflap.graph.measures import is_measured
 from halflap.graph.things import REPORTS, is_thing
 from halflap.graph.verbs import (
     AT_TIMES_THINGS,
@@ -72,6 +73,7 @@ _LOOKED_UP = frozenset(
     for verb in ("look", "looks", "looking")
     for particle in ("up", "over", "through", "in", "on")
 ) | frozenset((verb, "on") for verb in ("read", "provides", "returns", "report", "reports"))
+_REPORTED = frozenset({"report", "reports"})
 _QUERIES = frozenset({"query", "request", "search", "question", "prompt"})
 _OBJECT_WITHIN = 6
 _WITH_WITHIN = 8
@@ -90,6 +92,8 @@ class Described(NamedTuple):
     """Whether it begins with a verb that reads, or with what is told."""
     noun: str = ""
     """The last word of the noun phrase that it may begin with: `guide` of `Care guide of a species`."""
+    is_measured: bool = False
+    """Whether it begins with what something has: `Fill level of a bin`."""
     is_vague: bool = False
     """Whether it begins with what is said of reading and of changing: `Gives the price`, `Give a dog its medicine`."""
 
@@ -104,8 +108,9 @@ def described(description: str) -> Described:
         return Described("", None, is_sure=False, reads=False)
     first, then = words[0], words[1] if len(words) > 1 else ""
     change = None if _says_what_like(words) else _change(first, then)
-    if _is_harmless(_CHANGES.get(first, ""), words[1:]):
-        return Described(first, None, is_sure=False, reads=True)
+    measured = is_measured(words) or (first in _REPORTED and then == "on")
+    if measured or _is_harmless(_CHANGES.get(first, ""), words[1:]):
+        return Described(first, None, is_sure=False, reads=True, is_measured=measured)
     if change is not None:
         return Described(first, change, is_sure=_is_sure(change, words), reads=False)
     if first in _READS and first not in _BEGINS_THINGS:
@@ -186,6 +191,9 @@ def _is_sure(verb: str, words: list[str]) -> bool:
 def _is_harmless(verb: str, rest: list[str]) -> bool:
     """Say whether what is made leaves everything as it was: a chart, a summary, a search."""
     near = set(rest[:_OBJECT_WITHIN])
+    if "again" in rest:
+        # What is only told need not be done again.
+        return False
     if verb in _MAKES and near.isdisjoint(_KEPT) and not near.isdisjoint(_MADE_OF_NOTHING):
         return True
     return not HARMLESS_WITH.get(verb, frozenset()).isdisjoint(near)

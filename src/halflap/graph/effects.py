@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.graph.acting import acts
 from halflap.graph.consequences import consequence
 from halflap.graph.described import Described, described, is_form
 from halflap.graph.things import PRODUCTS, REPORTS, TELLS, is_thing
@@ -96,6 +97,9 @@ _AGAIN = frozenset({"and", "or", "then"})
 """Another verb comes behind these: `find_and_delete`."""
 
 
+_NOT_AGAIN = frozenset({"recall", "remark", "refine", "resign", "resource"})
+
+
 def seems_to_change(ports: Ports) -> bool:
     """Say whether a tool is said to change something, or is not called as those are that only read."""
     if ports.changes is not None or ports.is_destructive:
@@ -150,13 +154,13 @@ def _verbs(name: str, server: str, required: frozenset[str], description: str) -
             found.add(verb)
     reads = bool(found & READING)
     found -= READING
-    found |= _at_the_end(words) | _with_what_is_found(words)
+    found |= _at_the_end(words, said) | _with_what_is_found(words) | _had_done(words, own)
     if found or not words:
         return frozenset(found)
     told = said.told
     if told.change is not None and (told.is_sure or not reads):
         return frozenset({told.change} | (set() if reads or told.change == words[0] else _act(words)))
-    beside = consequence(description, reads=reads)
+    beside = consequence(description, reads=reads) or acts(description)
     if beside is not None:
         return frozenset({beside})
     return frozenset() if reads else frozenset(_unknown(words, own, said))
@@ -173,8 +177,10 @@ class _Said(NamedTuple):
         return self.told.reads
 
 
-def _at_the_end(words: list[str]) -> set[str]:
+def _at_the_end(words: list[str], said: _Said) -> set[str]:
     last = _verb_in(words[-1]) if words else None
+    if said.told.is_measured and words[-1:] == [said.told.does]:
+        return set()
     if last is None or last not in _VERBS or not HARMLESS_WITH.get(last, frozenset()).isdisjoint(words):
         return set()
     behind = any(one in READING for one in words[:-1])
@@ -184,6 +190,12 @@ def _at_the_end(words: list[str]) -> set[str]:
     )
     # `list_delete` deletes lists for all that is known; `search_archive` searches.
     return set() if is_thing_here else {last}
+
+
+def _had_done(words: list[str], own: frozenset[str]) -> set[str]:
+    """Give what somebody gets done to one: `get_bin_collected` with a `bin_id`; but `get_deleted_items`."""
+    is_done = len(words) > 2 and words[0] in {"get", "have"} and words[-2] in own and words[-1].endswith("ed")  # noqa: PLR2004
+    return {words[-1].removesuffix("ed")} if is_done else set()
 
 
 def _with_what_is_found(words: list[str]) -> set[str]:
@@ -255,9 +267,12 @@ def _verb_at(words: list[str], at: int, own: frozenset[str], said: _Said) -> str
     settled = _idiom(word, rest) or (word if word in READING else _read_at_times(words, at, said))
     if settled is not None:
         return settled
-    verb = _verb_in(word)
+    verb = _verb_in(word) or _done_again(word)
     about = False
-    if word in _SAYS_WHICH and rest and _is_plural(rest[-1]) and said.told.change is None:
+    if said.told.is_measured and word == said.told.does:
+        # `bin_fill`: "Fill level of a bin."
+        about = not rest or rest[-1] not in own
+    elif word in _SAYS_WHICH and rest and _is_plural(rest[-1]) and said.told.change is None:
         # Whose ids are taken is what it is done to.
         about = rest[-1].removesuffix("s") not in own
     elif verb in SELDOM_THINGS:
@@ -307,6 +322,12 @@ def _is_about(words: list[str], at: int, own: frozenset[str], said: _Said) -> bo
 def _is_handed_over(parameter: str) -> bool:
     """Say whether a parameter is what something is done with, rather than what is asked about."""
     return pieces_of(parameter)[-1:] in _HANDED_OVER
+
+
+def _done_again(word: str) -> str | None:
+    """Give a word that says that something is done once more: `rerun`, `resend`."""
+    is_one = word.startswith("re") and word[2:] in _VERBS and word not in _NOT_AGAIN
+    return word if is_one else None
 
 
 def _is_plain_verb(word: str) -> bool:

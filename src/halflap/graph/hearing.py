@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from halflap.graph.deeds import own_words, parameters_of
-from halflap.graph.speech import ADJECTIVES
+from halflap.graph.speech import ADJECTIVES, DETERMINERS
 from halflap.graph.vocabulary import IDENTIFYING
 from halflap.graph.words import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from halflap.graph.clauses import Said, Tail, Word
     from halflap.graph.edge import Ports
 
-__all__ = ["Heard", "Hearing", "Object", "gathered"]
+__all__ = ["IDLE", "Heard", "Hearing", "Object", "content_of", "gathered"]
 
 Kind = Literal["own", "told", "filter", "taken", "which", "unheld", "restricted"]
 
 
+IDLE = frozenset(
+    {"me", "us", "you", "good", "is", "are", "was", "were", "it", "him", "them", "his", "myself"}
+)
+"""What says nothing behind a phrase."""
 _NUMBERS = frozenset({"integer", "number"})
 
 
@@ -36,7 +40,9 @@ class Object(NamedTuple):
     which: tuple[str, ...] = ()
     """Words such as `last`, or one that stands for what was named before."""
     some: tuple[str, ...] = ()
-    """What says to which of all: words for what the tool takes, and what is at hand and the tool does not take."""
+    """What says to which of all, and nothing at hand does: words for what the tool takes."""
+    by: tuple[str, ...] = ()
+    """The names of what is at hand and says to which of all: the tool does not take it, what is found may have it."""
     tails: tuple[Tail, ...] = ()
     """All that is said behind."""
 
@@ -46,6 +52,8 @@ class Heard(NamedTuple):
 
     kind: Kind
     word: Word
+    by: tuple[str, ...] = ()
+    """Under which names that is at hand which chooses."""
 
 
 class Hearing:
@@ -100,18 +108,21 @@ class Hearing:
         """Say what a word is."""
         words = set(words_of(word.text))
         if word.names:
-            return Heard("told" if self._into(word.names) else "filter", word)
+            return self._held(word, word.names)
         if word.said in ADJECTIVES:
             return Heard("which", word)
         if word.is_plain and words <= self._own:
             return Heard("own", word)
         held = tuple(name for name in self._said.have if words and words <= set(words_of(name)))
         if held:
-            return Heard("told" if self._into(held) else "filter", word)
+            return self._held(word, held)
         if word.is_plain and words <= self._takes:
             return Heard("taken", word)
         is_named = word.is_identifier or word.is_name
         return Heard("unheld" if is_named else "restricted", word)
+
+    def _held(self, word: Word, names: tuple[str, ...]) -> Heard:
+        return Heard("told", word) if self._into(names) else Heard("filter", word, names)
 
     def _into(self, names: Iterable[str]) -> bool:
         return any(words_of(name) in self._slots or words_of(name)[-1:] in self._slots for name in names)
@@ -124,5 +135,16 @@ def gathered(heard: Iterable[Heard]) -> Object:
     def of(kind: Kind) -> tuple[str, ...]:
         return tuple(one.word.text for one in found if one.kind == kind)
 
-    some = (*of("taken"), *of("filter"))
-    return Object(restricted=of("restricted"), unheld=of("unheld"), which=of("which"), some=some)
+    by = tuple(dict.fromkeys(name for one in found for name in one.by))
+    return Object(
+        restricted=of("restricted"), unheld=of("unheld"), which=of("which"), some=of("taken"), by=by
+    )
+
+
+def content_of(tail: Tail) -> Iterator[Word]:
+    """Give the words behind a phrase that say something."""
+    for word in tail.words:
+        if word.is_mark:
+            continue
+        if word.names or word.is_quoted or word.said not in DETERMINERS | IDLE:
+            yield word

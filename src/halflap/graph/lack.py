@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from halflap.graph.terms import Flows, Terms
     from halflap.graph.workflow import Target
 
-__all__ = ["NOBODY", "REFUSED", "Lack", "lack_of", "lack_of_target"]
+__all__ = ["NOBODY", "REFUSED", "TO_ALL", "Lack", "lack_of", "lack_of_target"]
 
 _LAST = 100.0
-_TO_ALL = "It would be done to all that are found. Say to which in `have`; `want` with a goal that says `all` means all of them."
+TO_ALL = "It would be done to all that are found. Say to which in `have`; `want` with a goal that says `all` means all of them."
 NOBODY = "No tool is known to return it."
 REFUSED = (
     "It is returned only by tools that are not called for it: `could_provide` says by which, and why not."
@@ -82,7 +82,7 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
         for name, slot in refused
     ]
     if at in terms.to_choose(tool):
-        notes.append(_TO_ALL)
+        notes.append(TO_ALL)
     if not refused and _is_old(terms, need, unit):
         # What has the name has what is to be replaced.
         near = []

@@ -145,7 +145,9 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
     refused = next(
         (one for one in plurals if is_plural(one)), unheld[0] if unheld and hearing.is_told else ""
     )
-    return before._replace(refused=refused, unheld=unheld, some=(*before.some, *told.some))
+    return before._replace(
+        refused=refused, unheld=unheld, some=(*before.some, *told.some), by=(*before.by, *told.by)
+    )
 
 
 def _is_value(content: Sequence[Word], at: int, deed: Deed, hearing: Hearing) -> bool:

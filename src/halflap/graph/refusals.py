@@ -59,7 +59,7 @@ class Refusals:
             is_object = call("isinstance", load(result), load("dict"))
             failed_at_all = failed[0] if len(failed) == 1 else ast.BoolOp(ast.Or(), failed)
             keys = dict.fromkeys([*_TEXTS, *(one.key for one in signs if one.kind == "message")])
-            texts: list[ast.expr] = [_get(result, key) for key in keys]
+            texts: list[ast.expr] = [*(_get(result, key) for key in keys), constant("without a reason")]
             own = call(attribute(load(error), "get"), constant("message"))
             joined = call(attribute(constant("; "), "join"), call("map", load("str"), load(error)))
             told = call(attribute(constant("{} failed: {}"), "format"), load(tool), load(error))
