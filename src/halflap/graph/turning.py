@@ -297,9 +297,8 @@ def _guessed(ports: Ports, slot: Slot, items: Path) -> Turning | None:
     )
     first = _first(slot)
     begins = type(slot.default) is int and first is not None
-    is_counted = any(is_count(path, items) for path in told)
-    is_said = by == "pages" and first is not None
-    if size is None and not (is_numbered or begins or is_counted or is_said):
+    is_said = begins or (by == "pages" and first is not None)
+    if size is None and not (is_numbered or is_said or any(is_count(path, items) for path in told)):
         # A page of a book is no page of a list, and there is no first one.
         return None
     if first is None and _name(slot.path) == "page index":
