@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -73,6 +74,22 @@ class TestWhatComesNear:
         told = lack("hub_status", *others, tool("home", "get_current_hub_id"), self.HUB)
         assert told["near"][0]["tool"] == "mcp__home__get_current_hub_id"
         assert "neither declared nor learned" in told["near"][0]["why"]
+
+    @pytest.mark.parametrize(
+        ("seen", "needed", "why"),
+        [
+            (1, 2, "was learned from 1 result, which is not sure enough yet: call it 2 more times"),
+            (2, 1, "was learned from 2 results, which is not sure enough yet: call it once more"),
+            (4, 0, "what it returned, in 4 results, tells nothing"),
+        ],
+    )
+    def test_of_one_that_was_called_it_is_said_what_is_still_needed(
+        self, seen: int, needed: int, why: str
+    ) -> None:
+        told = lack(
+            "hub_status", replace(tool("home", "get_current_hub_id"), seen=seen, needed=needed), self.HUB
+        )
+        assert told["near"][0]["why"].endswith(why)
 
     def test_the_tools_of_its_own_server_come_before_others(self) -> None:
         others = [tool(f"a{at}", "get_it", "", {"thing_id": str}) for at in range(6)]

@@ -17,7 +17,7 @@ from halflap.observe import Edges, Knowledge, Learning, key_of
 from halflap.observe import edges as module
 from halflap.store import ToolKey, open_store
 from halflap.values import Tool
-from observe.answers import structured
+from observe.answers import structured, text
 from store.rows import call
 
 if TYPE_CHECKING:
@@ -167,6 +167,24 @@ def test_after_a_result_shows_something_new_the_edges_of_its_tool_are_worked_out
             # Nobody asks: it follows by itself.
             assert await one.kept() == {("get_order", "refund_payment")}
             assert await one.pairs() == {("get_order", "refund_payment")}
+            await learning.close()
+
+    run(main())
+
+
+def test_of_a_tool_that_was_called_too_seldom_it_is_known_how_often_it_has_to_be(run: Run) -> None:
+    now = tool("current_order")
+
+    async def main() -> None:
+        async with world(now, UNTOLD) as one:
+            learning = Learning(one.store, one.knowledge, on_changed=one.edges.changed)
+            told = []
+            for number in range(4):
+                ports = (await one.edges.graph()).tools[now.name]
+                told.append((ports.seen, ports.needed, len(ports.places)))
+                learning.take(Answered(f"c{number}", now, "{}", text(f"ORD-{number}"), float(number)))
+                await learning.flush()
+            assert told == [(0, 0, 0), (1, 2, 0), (2, 1, 0), (0, 0, 1)]
             await learning.close()
 
     run(main())

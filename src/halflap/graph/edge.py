@@ -156,6 +156,10 @@ class Ports:
     """What in its results says that the call failed."""
     beside: tuple[Place, ...] = ()
     """What stands beside the data of an envelope, in no list: it makes no edge to others, but may tell of pages."""
+    seen: int = 0
+    """How many results there were, where they are too few to tell what it returns, or have nothing to tell."""
+    needed: int = 0
+    """How many more would do, at most."""
 
     @property
     def told(self) -> tuple[Place, ...]:

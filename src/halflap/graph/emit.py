@@ -9,6 +9,7 @@ from halflap.graph.arguments import Arguments
 from halflap.graph.edge import path_text
 from halflap.graph.functions import Functions
 from halflap.graph.loops import Frame, Loops, Rows
+from halflap.graph.repeated import may_repeat
 from halflap.graph.syntax import Names, assign, attribute, call, constant, literal, load, put, store
 from halflap.graph.workflow import Axis, many, slot_text
 from halflap.schema import visible
@@ -89,18 +90,21 @@ class _Program:
     def _together(self, tasks: Sequence[Task]) -> Iterator[ast.stmt]:
         """Do steps that do not need each other at the same time."""
         awaited: list[ast.expr] = []
+        after: list[ast.stmt] = []
         for task in tasks:
-            made, one = self._looped(task) if task.axes else self._once(task)
+            made, one, then = self._looped(task) if task.axes else self._once(task)
             yield from made
             awaited.append(one)
+            after += then
         names = [self._loops.results[one.id] for one in tasks]
         if len(awaited) == 1:
             yield assign(names[0], ast.Await(awaited[0]))
         else:
             target = ast.Tuple([store(one) for one in names], ast.Store())
             yield ast.Assign([target], ast.Await(self._gather(*awaited)))
+        yield from after
 
-    def _once(self, task: Task) -> tuple[list[ast.stmt], ast.expr]:
+    def _once(self, task: Task) -> tuple[list[ast.stmt], ast.expr, list[ast.stmt]]:
         frame = Frame()
         before = list(self._refuse_no_match(task.matches))
         sure: dict[tuple[str, Path], str] = {}
@@ -120,9 +124,9 @@ class _Program:
             same = ast.Compare(values[0], [ast.Eq()], [values[1]])
             message = f"{tool} would get the same twice, as {names}."
             before.append(ast.If(same, [ast.Raise(call("ValueError", constant(message)))], []))
-        return before, self._call(task, frame, sure)
+        return before, self._call(task, frame, sure), []
 
-    def _looped(self, task: Task) -> tuple[list[ast.stmt], ast.expr]:
+    def _looped(self, task: Task) -> tuple[list[ast.stmt], ast.expr, list[ast.stmt]]:
         """Call a step for each of what it is for."""
         frame = self._loops.frame_for(task, self._arguments.single_places(task))
         matches = self._arguments.matches(task.matches, frame)
@@ -138,30 +142,64 @@ class _Program:
         size = len(frame.generators)
         frame.generators[-1].ifs += matches
         held = self._arguments.held(task, frame)
-        if size == 1 and inherited and not held and not matches:
+        repeats = may_repeat(task, self._workflow.order)
+        if size == 1 and inherited and not held and not matches and not repeats:
             # As often as another step, and for the same.
             loops.rows[task.id] = loops.rows[inherited[-1]]
             several = ast.ListComp(self._call(task, frame, {}), frame.generators)
-            return [], self._gather(ast.Starred(several, ast.Load()))
+            return [], self._gather(ast.Starred(several, ast.Load())), []
         carried = loops.carried_in(task, frame)
         name = self._names.make(f"{loops.results[task.id].removesuffix('_results')}_calls")
         rows = loops.rows[task.id] = Rows(name, axes, carried, tuple(held.values()))
         row = loops.row(frame, rows, store_=False)
         target = loops.row(frame, rows, store_=True)
         inner = Frame(dict(frame.items), dict(frame.results))
-        several = ast.ListComp(self._call(task, inner, held), [ast.comprehension(target, load(name), [], 0)])
-        made = _rows(row, frame.generators)
+        made = [*self._refuse_no_match(task.matches), assign(name, _rows(row, frame.generators))]
+        called, after, calls = name, list[ast.stmt](), load(name)
+        if repeats:
+            key = self._key(task, inner, held)
+            once, called, after = self._called_once(
+                task, name, ast.comprehension(target, load(name), [], 0), key
+            )
+            made += once
+            calls = call(attribute(load(called), "values"))
+        several = ast.ListComp(self._call(task, inner, held), [ast.comprehension(target, calls, [], 0)])
         tool = visible(task.ports.tool, _LONGEST)
         message = f"{tool} would be called more often than {self._most_calls} allows: {{}} times."
-        told = call(attribute(constant(message), "format"), call("len", load(name)))
+        told = call(attribute(constant(message), "format"), call("len", load(called)))
         too_many = ast.If(
-            ast.Compare(call("len", load(name)), [ast.Gt()], [load(self._most_calls)]),
+            ast.Compare(call("len", load(called)), [ast.Gt()], [load(self._most_calls)]),
             [ast.Raise(call("ValueError", told))],
             [],
         )
-        return [*self._refuse_no_match(task.matches), assign(name, made), too_many], self._gather(
-            ast.Starred(several, ast.Load())
+        return [*made, too_many], self._gather(ast.Starred(several, ast.Load())), after
+
+    def _key(self, task: Task, frame: Frame, held: dict[tuple[str, Path], str]) -> ast.expr:
+        """Write what differs from call to call, as text."""
+        varying = {one.slot[0].key for one in task.arguments if one.origin == "step" or one.each}
+        arguments = self._arguments.of(task, frame, held)
+        parts = [value for name, value in arguments.items() if name in varying]
+        return call(attribute(load("json"), "dumps"), ast.List(parts, ast.Load()))
+
+    def _called_once(
+        self, task: Task, name: str, rows: ast.comprehension, key: ast.expr
+    ) -> tuple[list[ast.stmt], str, list[ast.stmt]]:
+        """Write that of calls with equal arguments one is made, in which variable they are, and that each row gets its result."""
+        stem = name.removesuffix("_calls")
+        keys, once, found, one = map(
+            self._names.make, (f"{stem}_keys", f"{stem}_once", f"{stem}_found", "key")
         )
+        results = self._loops.results[task.id]
+        before = [
+            assign(keys, ast.ListComp(key, [rows])),
+            assign(once, call("dict", call("zip", load(keys), load(name)))),
+        ]
+        value = ast.Subscript(load(found), load(one), ast.Load())
+        after = [
+            assign(found, call("dict", call("zip", load(once), load(results)))),
+            assign(results, ast.ListComp(value, [ast.comprehension(store(one), load(keys), [], 0)])),
+        ]
+        return before, once, after
 
     def _refuse_no_match(self, matches: Sequence[Match]) -> Iterator[ast.stmt]:
         """Write that it is an error that nothing has what is at hand: an empty list would hide it."""

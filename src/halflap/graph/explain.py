@@ -10,6 +10,7 @@ from halflap.graph.declared import relations
 from halflap.graph.edge import path_text
 from halflap.graph.evidence import LEAST, candidates
 from halflap.graph.fit import conflict
+from halflap.graph.near import unknown
 from halflap.graph.vocabulary import is_secret
 from halflap.graph.words import phrase
 
@@ -193,7 +194,8 @@ def _bare_names(source: Node, target: Node) -> Iterator[Near]:
 
 def _nothing(source: Node, target: Node) -> Near:
     if not source.ports.places:
-        return Near(None, None, "no output", f"what {source.tool} returns is neither declared nor learned")
+        told = unknown(source.ports).removeprefix("what it ").removesuffix(": call it a few times")
+        return Near(None, None, "no output", f"what {source.tool} {told}")
     if not target.ports.slots:
         return Near(None, None, "no input", f"{target.tool} takes nothing")
     return Near(None, None, "nothing alike", "no field of the one is like a parameter of the other")

@@ -72,7 +72,7 @@ class Functions:
         ]
         most = [assign(self._most_pages, constant(_MOST_PAGES)), self._results.keep_function()]
         paging = [*most, *self._addresses.written()] if any(one.paginates for one in tasks) else []
-        return [*paging, *self._refusals.written(), *made]
+        return [*paging, *self._refusals.written(), *self._results.written(), *made]
 
     def _checked_function(self, task: Task, name: str) -> ast.stmt:
         given = {name: self._names.make(name) for name in self._arguments.names(task)}
@@ -133,6 +133,7 @@ class Functions:
                 assign(page, ast.Await(_tool_call(task.ports.tool, again))),
                 *self._refusals.check(task, page),
                 *(one for array in task.collects for one in self._results.grow(task, array, whole, page)),
+                *self._results.newest(task, whole, page),
                 *self._next(task, page, cursor, last),
                 ast.If(ends, [assign(cursor, constant(None))], []),
                 *turned,
@@ -191,6 +192,7 @@ class Functions:
                 ast.If(same, [refuse(f"{tool} returned the same page again.")], []),
                 *([] if turning.is_first_known else [self._refuse_overlap(task, page, before)]),
                 *self._results.grow(task, array, whole, page),
+                *self._results.newest(task, whole, page),
                 assign(total, self._results.got(task, page, path)),
                 *(
                     [self._results.keep(whole, path, load(total))]
@@ -238,8 +240,9 @@ class Functions:
                     [ast.Break()],
                     [],
                 ),
-                *([] if turning.is_first_known else [self._refuse_overlap(task, page, before)]),
+                *([] if turning.is_first_known else self._end_at_overlap(task, page, before)),
                 *self._results.grow(task, array, whole, page),
+                *self._results.newest(task, whole, page),
             ],
             [refuse(f"{tool} has more pages than {self._most_pages} allows.")],
         )
@@ -252,6 +255,16 @@ class Functions:
             yield assign(own, self._results.got(task, page, turning.own))
             unsaid = ast.Compare(load(own), [ast.Is()], [constant(None)])
             yield ast.If(unsaid, [assign(own, constant(turning.first))], [])
+
+    def _end_at_overlap(self, task: Task, page: str, before: str) -> Iterator[ast.stmt]:
+        """Write that the item which comes again ends it where it comes alone: whoever counts from 1 has no more."""
+        (array,) = task.collects
+        newest = ast.Subscript(
+            load(before), ast.Slice(ast.UnaryOp(ast.USub(), ast.Constant(1)), None), ast.Load()
+        )
+        same = ast.Compare(self._results.items(task, array, page), [ast.Eq()], [newest])
+        yield ast.If(same, [ast.Break()], [])
+        yield self._refuse_overlap(task, page, before)
 
     def _refuse_overlap(self, task: Task, page: str, before: str) -> ast.stmt:
         """Write that it is an error if a page begins with the item that the one before ended with."""

@@ -26,6 +26,7 @@ __all__ = ["NOBODY", "REFUSED", "TO_ALL", "Lack", "lack_of", "lack_of_target"]
 
 _LAST = 100.0
 TO_ALL = "It would be done to all that are found. Say to which in `have`; `want` with a goal that says `all` means all of them."
+_IN_DOUBT = "It is not done to all: nothing tells whether {!r} says which are meant, or is what they get. Say to which in `have`."
 NOBODY = "No tool is known to return it."
 REFUSED = (
     "It is returned only by tools that are not called for it: `could_provide` says by which, and why not."
@@ -82,7 +83,8 @@ def lack_of(terms: Terms, need: Need, at: int) -> Lack:
         for name, slot in refused
     ]
     if at in terms.to_choose(tool):
-        notes.append(TO_ALL)
+        doubt = terms.undecided.get(tool)
+        notes.append(TO_ALL if doubt is None else _IN_DOUBT.format(doubt))
     if not refused and _is_old(terms, need, unit):
         # What has the name has what is to be replaced.
         near = []

@@ -11,7 +11,15 @@ from halflap.graph.words import words_of
 if TYPE_CHECKING:
     from halflap.graph.edge import Path, Ports
 
-__all__ = ["main_list", "only_list", "outer_arrays"]
+__all__ = ["lists_all", "main_list", "only_list", "outer_arrays"]
+
+
+_LISTS = frozenset({"list", "all", "every", "each"})
+
+
+def lists_all(ports: Ports) -> bool:
+    """Say whether a tool's name promises all that there are: of what is searched for, the best will do."""
+    return not _LISTS.isdisjoint(words_of(ports.original_name or ports.tool))
 
 
 def main_list(ports: Ports) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from halflap.graph.bearing import bearing_of
 from halflap.graph.edge import EACH
 from halflap.graph.effects import seems_to_change
 from halflap.graph.listed import only_list
@@ -13,28 +14,45 @@ from halflap.graph.subject import subject_of
 from halflap.graph.supply import names_a_thing
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Axis, Match
-from halflap.graph.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from halflap.graph.bearing import Bearing
     from halflap.graph.edge import Edge, Path, Ports
     from halflap.graph.have import Have
     from halflap.graph.workflow import Given, Task, Wanted
 
-__all__ = ["chosen", "matches"]
+__all__ = ["chosen", "got", "matches", "undecided"]
 
 
 def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:
     """Give what says of the items that a step is called for whether they go with what is at hand for it.
 
-    Where it goes from one place to two parameters, as to `from_id` and `to_id`, the one is not the other.
+    Where it goes from one place to two parameters, as to `from_id` and `to_id`, the one is not the other. What something
+    is to get says nothing of which has it now.
     """
+    for given, step, best in _candidates(task, edges, tasks):
+        if best is None:
+            continue
+        is_other = any(
+            (one.step, one.source) == (step, best.path)
+            and words_of(one.slot[-1].key) != words_of(given.slot[-1].key)
+            for one in task.arguments
+        )
+        if is_other:
+            yield replace(best, is_other=True)
+        elif not given.each and _bearing(task, given, tasks[step], best.path) == "which":
+            yield best
+    yield from _matches_inside(task, edges, tasks)
+
+
+def _candidates(
+    task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]
+) -> Iterator[tuple[Given, str, Match | None]]:
+    """Give what is at hand for a step, with each other whose items it is called for, and where those have such a value."""
     at_hand = [one for one in task.arguments if one.origin == "have"]
-    slots = {one.path: one for one in task.ports.slots}
-    # What something is to get says nothing of which has it now.
-    written = Written(task.ports) if at_hand else None
-    for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks):
+    for step in dict.fromkeys(axis.step for axis in task.axes if axis.step in tasks) if at_hand else ():
         links = [link for edge in edges if edge.source == tasks[step].ports.tool for link in edge.links]
         for given in at_hand:
             found = [
@@ -44,20 +62,39 @@ def matches(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Ite
                 for axis in task.axes
                 if axis.step == step and link.source[: len(axis.path)] == axis.path
             ]
-            if found:
-                # The surest; of the loops that lead there, the innermost.
-                best = max(found, key=lambda one: one[:2])[2]
-                slot = slots.get(given.slot)
-                if written and slot and written.is_old(slot, tasks[step].ports, best.path):
-                    continue
-                is_other = any(
-                    (one.step, one.source) == (step, best.path)
-                    and words_of(one.slot[-1].key) != words_of(given.slot[-1].key)
-                    for one in task.arguments
-                )
-                if is_other or not given.each:
-                    yield replace(best, is_other=is_other)
-    yield from _matches_inside(task, edges, tasks)
+            # The surest; of the loops that lead there, the innermost.
+            yield given, step, max(found, key=lambda one: one[:2])[2] if found else None
+
+
+def _bearing(task: Task, given: Given, source: Task, path: Path) -> Bearing:
+    taken = {one.source for one in task.arguments if one.step == source.id}
+    return bearing_of(task.ports, given.slot[0].key, source.ports, path, taken)
+
+
+def undecided(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> list[str]:
+    """Give what is at hand for a change to many of which nobody can tell whether it says which, or is what they get."""
+    return [
+        given.have
+        for given, step, best in _candidates(task, edges, tasks)
+        if not given.each
+        if (best is not None or _takes(tasks[step], given.have))
+        and _bearing(task, given, tasks[step], () if best is None else best.path) == "open"
+    ]
+
+
+def got(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> set[str]:
+    """Give what is at hand that each of many is to get by a change: who finds them is not told it."""
+    if not task.axes or not seems_to_change(task.ports):
+        return set()
+    return {
+        given.have
+        for given, step, best in _candidates(task, edges, tasks)
+        if not given.each and _bearing(task, given, tasks[step], () if best is None else best.path) == "new"
+    }
+
+
+def _takes(task: Task, name: str) -> bool:
+    return any(one.origin == "have" and one.have == name for one in task.arguments)
 
 
 def _matches_inside(task: Task, edges: Sequence[Edge], tasks: Mapping[str, Task]) -> Iterator[Match]:

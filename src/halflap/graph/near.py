@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from halflap.graph.edge import Path, Place, Ports, Slot
     from halflap.graph.terms import Flows
 
-__all__ = ["MISSPELT", "MOST", "near_field", "near_slot", "places_called", "tools_called_like"]
+__all__ = ["MISSPELT", "MOST", "near_field", "near_slot", "places_called", "tools_called_like", "unknown"]
 
 MOST = 5
 MISSPELT = "the name is spelt nearly the same"
@@ -33,7 +33,6 @@ _SPELT_LIKE = 0.6
 _CALLED_LIKE = 0.8
 """A tool's name is longer: one letter of five."""
 _SAYS_LITTLE = 0.6
-_UNKNOWN = "what it returns is neither declared nor learned: call it once"
 _LONGEST_SAID = 4_000
 _SHORTEST = 4
 _NAMED = r"(?<![A-Za-z0-9_-]){}(?![A-Za-z0-9_]|-[A-Za-z0-9])"
@@ -63,6 +62,17 @@ def near_slot(
     found = {*known, *told}
     wanted = frozenset(words_of(_last_key(slot.path)))
     return [*told.values(), *_sharing(graph, wanted, found, (target, slot))][:MOST]
+
+
+def unknown(ports: Ports) -> str:
+    """Say why it is not known what a tool returns, and what would help."""
+    if not ports.seen:
+        return "what it returns is neither declared nor learned: call it a few times"
+    seen = "1 result" if ports.seen == 1 else f"{ports.seen} results"
+    if not ports.needed:
+        return f"what it returned, in {seen}, tells nothing"
+    again = "once more" if ports.needed == 1 else f"{ports.needed} more times"
+    return f"what it returns was learned from {seen}, which is not sure enough yet: call it {again}"
 
 
 def near_field(graph: Flows, wanted: str, known: Collection[str]) -> list[Told]:
@@ -105,7 +115,7 @@ def _mentioned(siblings: Sequence[Ports], target: Ports, slot: Slot) -> Iterator
         in_text = len(name) >= _SHORTEST and name in said and re.search(_NAMED.format(re.escape(name)), said)
         if in_text or any(one.means(name) for one in families):
             why = "what is said of the parameter names it, but " + (
-                "not which of its fields" if ports.places else _UNKNOWN
+                "not which of its fields" if ports.places else unknown(ports)
             )
             yield {"tool": ports.tool, "why": why}
 
@@ -128,8 +138,9 @@ def _silent(
             ranked.append((0, ports.tool))
         elif not changes(ports):
             ranked.append((1 if subject_of(ports.original_name, ports.server).is_many else 2, ports.tool))
+    by_name = {one.tool: one for one in siblings}
     for _, tool in sorted(ranked)[:MOST]:
-        yield {"tool": tool, "why": f"by its name it may return it, but {_UNKNOWN}"}
+        yield {"tool": tool, "why": f"by its name it may return it, but {unknown(by_name[tool])}"}
 
 
 def _of_thing(siblings: Sequence[Ports], target: Ports, slot: Slot) -> Iterator[Told]:

@@ -52,6 +52,9 @@ _OPAQUE = frozenset(
 """What only the server can read: one of them is as good as another."""
 _WHERE = frozenset({"offset", "skip", "index"})
 """How many items come before."""
+_ROWS = frozenset({"row", "record", "item", "result", "entry", "element", "hit"})
+_FIRST_ROW = frozenset({"from", "start", "starting", "begin", "first", "skip"})
+"""What says of rows that it is the number of the first: `from_row`."""
 _KEYS = frozenset({"id", "key", "sequence", "seq", "position", *_OPAQUE, *_WHERE})
 """What of the last item, or of the end of a page, says where the next page begins."""
 _WITH_TOKEN = frozenset({"position", "batch"})
@@ -164,6 +167,8 @@ def is_beginning(path: Path) -> bool:
     """Say whether a number that is called so is how many items come before: `skip`, `start_index`; not a bare `from`."""
     said = taken(path)
     own = own_words(path[-1].key)
+    if len(own) == 2 and own[0] in _FIRST_ROW and own[1] in _ROWS:  # noqa: PLR2004 -- which, and of what
+        return True
     if said.way < 0 or "page" in own or not said.by or own == ("index",):
         return False
     return said.by[-1] in own and (_is(said.by, _WHERE) or said.by == ("at",))

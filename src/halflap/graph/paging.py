@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.edge import Evidence, Link
 from halflap.graph.fit import conflict, form_of
-from halflap.graph.onward import belongs, given, is_address, may_turn, own_words, taken
+from halflap.graph.onward import ADDRESS, belongs, given, is_address, may_turn, own_words, taken
 from halflap.graph.ports import is_boolean
 from halflap.graph.turning import LAST, MORE, counted_pages, is_paging_object, kinds_of
 from halflap.graph.words import Words, phrase, words_of
@@ -113,6 +113,8 @@ def _fits(path: Path, own: Words, form: Form, said: Said, one: _Taken) -> bool:
     if one.speaks:
         own_name = own_words(slot.path[-1].key)
         fits = fits or own_words(path[-1].key) == own_name or _is_named_in(path[-1].key, slot.description)
+        # `url`, of which it is said that it is that of the next page.
+        fits = fits or (one.said.by == (ADDRESS,) and said.way > 0 and is_address(path))
     return fits and not conflict(form, one.form)
 
 

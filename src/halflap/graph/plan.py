@@ -11,7 +11,7 @@ from halflap.graph.emit import program
 from halflap.graph.have import Have
 from halflap.graph.knuth import GOAL
 from halflap.graph.lack import Lack, lack_of, lack_of_target
-from halflap.graph.matching import chosen, matches
+from halflap.graph.matching import chosen, got, matches, undecided
 from halflap.graph.picture import workflow_mermaid
 from halflap.graph.remaining import asks_for_a_part, more_of
 from halflap.graph.search import Search
@@ -95,6 +95,8 @@ def _found(
     while True:
         search = Search(terms, goal, len(want), partial=partial)
         made = [(one, _workflow(search, want, one)) for one in search.best(limit) if one.tools]
+        if _is_undecided(terms, (workflow for _, workflow in made)):
+            continue
         kept = [(one, workflow) for one, workflow in made if not _in_loops(terms, workflow)]
         if kept or not made:
             return search, kept
@@ -107,14 +109,45 @@ def _found(
             terms.barred.update((tool, source) for source in alike if _is_looped_by(search, tool, source))
 
 
+def _is_undecided(terms: Terms, workflows: Iterable[Workflow]) -> bool:
+    """Note the tools that would change many, and of which it cannot be told which: say whether there are more of them."""
+    known = len(terms.undecided)
+    for workflow in workflows if terms.every else ():
+        for task in workflow.tasks:
+            if not task.axes or not terms.is_guarded(task.ports.tool):
+                continue
+            names = undecided(task, terms.graph.into(task.ports.tool), workflow.order)
+            names += sorted(_asked_with(terms, workflow, task))
+            if names:
+                terms.undecided.setdefault(task.ports.tool, names[0])
+    return len(terms.undecided) > known
+
+
+def _asked_with(terms: Terms, workflow: Workflow, task: Task) -> set[str]:
+    """Give what each of many is to get, and who finds them cannot do without: then it says which they are, as well."""
+    names = got(task, terms.graph.into(task.ports.tool), workflow.order)
+    before = _before(task, workflow.order)
+    return {one.have for step in before for one in workflow.order[step].arguments if one.have in names}
+
+
+def _before(task: Task, tasks: Mapping[str, Task]) -> set[str]:
+    """Give all steps that one needs, and those that these need."""
+    found: set[str] = set()
+    left = [*task.sources]
+    while left:
+        step = left.pop()
+        if step not in found:
+            found.add(step)
+            left += tasks[step].sources
+    return found
+
+
 def _in_loops(terms: Terms, workflow: Workflow) -> set[tuple[str, str]]:
     """Give the tools that change something for each of many, each with those that they take that from."""
-    if terms.every:
-        return set()
     return {
         (task.ports.tool, workflow.order[step].ports.tool)
         for task in workflow.tasks
-        if terms.is_guarded(task.ports.tool) and (task.axes or seems_to_destroy(task.ports))
+        if not terms.may_be_all(task.ports.tool) and (task.axes or seems_to_destroy(task.ports))
         for step in task.sources
         if workflow.order[step].axes
     }
@@ -167,12 +200,15 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
     ids = {tool: f"s{at}" for at, tool in enumerate(order, 1)}
     wanted = _wanted(search, want, found, ids)
     tasks: dict[str, Task] = {}
-    missing: list[tuple[str, Path]] = []
     for task in _told_apart(_task(search, found, tool, ids) for tool in order):
-        missing += [(task.id, one.slot) for one in task.arguments if one.origin == "missing"]
-        looped_task = replace(task, axes=_axes(task, tasks))
-        edges = search.terms.graph.into(task.ports.tool)
-        tasks[task.id] = replace(looped_task, matches=tuple(matches(looped_task, edges, tasks)))
+        tasks[task.id] = replace(task, axes=_axes(task, tasks))
+    graph = search.terms.graph
+    tasks = _untold(tasks, graph)
+    missing = [
+        (task.id, one.slot) for task in tasks.values() for one in task.arguments if one.origin == "missing"
+    ]
+    for at, task in tasks.items():
+        tasks[at] = replace(task, matches=tuple(matches(task, graph.into(task.ports.tool), tasks)))
     tasks, wanted = chosen(search.terms.have, tasks, wanted)
     looped = {(one.step, bool(many(one.source))) for task in tasks.values() for one in task.arguments}
     looped |= {(one.step, bool(many(one.path))) for one in wanted}
@@ -192,6 +228,22 @@ def _workflow(search: Search, want: Sequence[Target], found: Found) -> Workflow:
             tasks[at] = replace(task, more=more_of(task.ports, None))
     workflow = Workflow(tuple(tasks.values()), wanted, found.cost, tuple(missing))
     return replace(workflow, unused=tuple(search.terms.have.unused(workflow)))
+
+
+def _untold(tasks: dict[str, Task], graph: Flows) -> dict[str, Task]:
+    """Have nobody asked for those alone that have already what they are to get: it is left out where it may be."""
+    made = dict(tasks)
+    for task in tasks.values():
+        names = got(task, graph.into(task.ports.tool), tasks)
+        for at in _before(task, tasks) if names else ():
+            ports = made[at].ports
+            kept = tuple(
+                one
+                for one in made[at].arguments
+                if one.origin != "have" or one.have not in names or one.slot[0].key in ports.required
+            )
+            made[at] = replace(made[at], arguments=kept)
+    return made
 
 
 def _told_apart(tasks: Iterable[Task]) -> list[Task]:

@@ -42,10 +42,12 @@ def ports_of(
     changes: bool | None = None,
     latency_ms: float | None = None,
     learned_confidence: float = _UNSURE,
+    seen: int = 0,
+    needed: int = 0,
 ) -> Ports:
     """Take a tool's schemas apart: what it declares to return first, what was learned of it beside that.
 
-    `learned_confidence` is how sure the learned type is.
+    `learned_confidence` is how sure the learned type is. Where there is none, results were `seen`, and more are `needed`.
     """
     objects = [] if schema.input_type is None else choices_of(schema.input_type)
     taken = _taken(objects)
@@ -69,6 +71,8 @@ def ports_of(
         envelope=_envelope(schema.output_type) or _envelope(learned),
         signs=tuple(dict.fromkeys([*signs_of(schema.output_type), *signs_of(learned)])),
         beside=tuple({one.path: one for one in _beside(schema.output_type, learned)}.values())[:_MOST],
+        seen=seen,
+        needed=needed,
     )
 
 

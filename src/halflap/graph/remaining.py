@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halflap.graph.edge import key
-from halflap.graph.listed import main_list, only_list, outer_arrays
+from halflap.graph.listed import lists_all, main_list, only_list, outer_arrays
 from halflap.graph.node import PAGE_SLOTS
-from halflap.graph.onward import given, leads_on, may_turn
+from halflap.graph.onward import given, is_beginning, leads_on, may_turn
 from halflap.graph.paging import last_page, says_last, says_more
 from halflap.graph.ports import is_boolean
 from halflap.graph.turning import (
     LEFT,
+    is_count,
     is_of_page,
     is_ranked,
     kinds_of,
@@ -41,16 +42,23 @@ _CERTAIN = frozenset(
 
 _OF_THINGS = frozenset({"complete", "done", "finished", "end", "last", "remaining", "left", "omitted"})
 """What may as well be said of a thing that has a list: a task that is not done."""
-_LISTS = frozenset({"list", "all", "every", "each"})
+_SHOWN = frozenset(
+    {
+        "count", "display", "displayed", "displaying", "info", "message", "note", "page", "pagination", "paging", "position",
+        "range", "result", "returned", "showing", "shown", "status", "summary", "total",
+    }
+)  # fmt: skip
+"""Texts that may say how many of how many there are: `1-3 of 7`."""
 
 
 @dataclass(frozen=True, slots=True)
 class More:
     """One such place of a result."""
 
-    kind: Literal["yes", "no", "next", "left", "total", "pages", "full"]
-    """It is true then, or false, or there at all; or a number, greater than none, than that of the items, or than one page;
-    or nothing says it, but there are as many items as there may be."""
+    kind: Literal["yes", "no", "next", "address", "left", "total", "pages", "text", "full"]
+    """It is true then, or false, or there at all, or there as an address; or a number, greater than none, than that of the
+    items, or than one page; or a text that says that these are so many of more; or nothing says it, but there are as many
+    items as there may be."""
     path: Path
     array: Path = ()
     """The items that are counted."""
@@ -66,7 +74,7 @@ def more_of(ports: Ports, cursor: Link | None) -> tuple[More, ...]:
     if cursor is None:
         if any(one.kind in {"yes", "no"} for one in found):
             # What leads on may be there on the last page, too, where that is told otherwise.
-            found = [one for one in found if one.kind != "next"]
+            found = [one for one in found if one.kind not in {"next", "address"}]
         return tuple(found) or _full(ports)
     turning, last = turning_of(ports, cursor.source, cursor.target), last_page(ports, cursor.source)
     # Of the whole, only what turned the pages is as on the last one.
@@ -82,20 +90,16 @@ def more_of(ports: Ports, cursor: Link | None) -> tuple[More, ...]:
 def _full(ports: Ports) -> tuple[More, ...]:
     """Give that a list which is to be whole has as many items as its limit allows: nobody says whether there are more."""
     items, size = only_list(ports), size_of(ports)
-    if items is None or size is None or size[1] is None or is_ranked(ports) or not _lists(ports):
+    if items is None or size is None or size[1] is None or is_ranked(ports) or not lists_all(ports):
         return ()
     return (More("full", items, items, size[0], size[1]),)
-
-
-def _lists(ports: Ports) -> bool:
-    """Say whether a tool's name promises all that there are: of what is searched for, the best will do."""
-    return not _LISTS.isdisjoint(words_of(ports.original_name or ports.tool))
 
 
 def asks_for_a_part(parameter: str) -> bool:
     """Say whether a parameter says which part of a list is wanted."""
     name = phrase(words_of(parameter))
-    return name in PAGE_SLOTS or name in _SIZES or may_turn((key(parameter),))
+    path = (key(parameter),)
+    return name in PAGE_SLOTS or name in _SIZES or may_turn(path) or is_beginning(path)
 
 
 def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
@@ -107,7 +111,7 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
     }
     is_paged = any(asks_for_a_part(one.path[0].key) for one in ports.slots) or bool(beside & _OF_PAGES)
     is_paged = is_paged or any(_is_next_of_page(one.path) for one in ports.told)
-    lists, main = is_paged or _lists(ports), main_list(ports)
+    lists, main = is_paged or lists_all(ports), main_list(ports)
     only_back = not any(_leads(one.path) > 0 for one in ports.told)
     for place in ports.told:
         if not place.path or any(step.kind != "key" for step in place.path):
@@ -119,8 +123,9 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
         said = _said(place, name, may_be_of_things=not lists)
         if said is not None:
             yield More(said, place.path)
-        elif leads_on(place.path) and (is_paged or name != "next") and _may_lead(place, name):
-            yield More("next", place.path)
+        elif leads_on(place.path) and _may_lead(place, name):
+            # Of what has no pages, there is a next one as well: but not the address of it.
+            yield More("next" if is_paged or name != "next" else "address", place.path)
         elif only_back and _leads(place.path) < 0 and _may_lead(place, name):
             # The first call began at the end, then.
             yield More("next", place.path)
@@ -128,6 +133,8 @@ def _all(ports: Ports, arrays: tuple[Path, ...]) -> Iterator[More]:
             yield More("pages", place.path)
         elif main is not None and _counts(place, name, arrays, is_paged=is_paged or is_value):
             yield More("total", place.path, main)
+        elif main is not None and kinds_of(place.type) == {"string"} and not _SHOWN.isdisjoint(name.split()):
+            yield More("text", place.path, main)
 
 
 def _said(place: Place, name: str, *, may_be_of_things: bool) -> Literal["yes", "no", "left"] | None:
@@ -159,4 +166,5 @@ def _may_lead(place: Place, name: str) -> bool:
 def _counts(place: Place, name: str, arrays: tuple[Path, ...], *, is_paged: bool) -> bool:
     if kinds_of(place.type) - {"integer", "number"}:
         return False
-    return (told_by(place, arrays) == "items" or name == "count") and (is_paged or name in _CERTAIN)
+    counts = told_by(place, arrays) == "items" or any(is_count(place.path, one) for one in arrays)
+    return (counts or name == "count") and (is_paged or name in _CERTAIN)

@@ -20,6 +20,30 @@ if TYPE_CHECKING:
 __all__ = ["Results"]
 
 _LONGEST = 80
+_NEWEST = """
+def newest(whole, page):
+    made = dict(whole)
+    for key, value in page.items():
+        if isinstance(value, dict) and isinstance(whole.get(key), dict):
+            made[key] = newest(whole[key], value)
+        elif not isinstance(value, (dict, list)) and not isinstance(whole.get(key), (dict, list)):
+            made[key] = value
+    return made
+"""
+_IS_PART = """
+def is_part(text, count):
+    if not isinstance(text, str):
+        return False
+    before, _, after = text.lower().replace(' out of ', ' of ').replace(',', '').partition(' of ')
+    before = before.replace('\u2013', '-').replace(' to ', '-').replace('-', ' ')
+    numbers = [int(one) for one in before.split() if one.isdecimal()]
+    total = ''.join((after.split() or [''])[:1]).rstrip('.;)')
+    if not total.isdecimal() or not numbers or int(total) <= numbers[-1]:
+        return False
+    return numbers == [count] or (len(numbers) == 2 and numbers[1] - numbers[0] + 1 == count)
+"""
+"""As they stand in a program that needs them, but for their names: what is told on the last page counts, but for lists;
+and whether a text says that so many items are a part, as `1-3 of 7` or `3 of 7`."""
 
 
 class Results:
@@ -29,6 +53,8 @@ class Results:
         self._loops = loops
         self._names = names
         self._keeps = names.make("keep")
+        self._own = {one: names.make(one) for one in ("newest", "is_part")}
+        self._needed: set[str] = set()
 
     def got(self, task: Task, value: str, path: Path) -> ast.expr:
         """Write what stands at a path of a page, which need not be there: the last page may lack what others have."""
@@ -68,6 +94,13 @@ class Results:
                 yield ast.If(ast.Compare(count, [ast.Eq()], [constant(one.size)]), [refuse(full)], [])
                 continue
             value = self.got(task, whole, one.path)
+            path = visible(path_text(one.path), _LONGEST)
+            more = refuse(f"{tool} says by {path} that there is more than it returned.")
+            if one.kind == "text":
+                self._needed.add("is_part")
+                count = call("len", self.items(task, one.array, whole))
+                yield ast.If(call(self._own["is_part"], value, count), [more], [])
+                continue
             if one.kind in {"total", "pages"}:
                 total = self._names.make("total")
                 is_pages = one.kind == "pages"
@@ -80,10 +113,32 @@ class Results:
                 yield ast.If(fewer, [ast.Raise(call("ValueError", part))], [])
                 continue
             says = value
-            if one.kind not in {"next", "left"}:
+            if one.kind == "address":
+                text = call("str", ast.BoolOp(ast.Or(), [value, constant("")]))
+                says = ast.Compare(constant("://"), [ast.In()], [text])
+            elif one.kind not in {"next", "left"}:
                 says = ast.Compare(value, [ast.Is()], [constant(one.kind == "yes")])
-            path = visible(path_text(one.path), _LONGEST)
-            yield ast.If(says, [refuse(f"{tool} says by {path} that there is more than it returned.")], [])
+            yield ast.If(says, [more], [])
+
+    def newest(self, task: Task, whole: str, page: str) -> Iterator[ast.stmt]:
+        """Write that all but the lists is as the last page tells it: the first one's number is not that of the whole."""
+        if all(task.collects):
+            self._needed.add("newest")
+            yield assign(whole, call(self._own["newest"], load(whole), load(page)))
+
+    def written(self) -> list[ast.stmt]:
+        """Write the functions that are called."""
+        plain = {"newest": _NEWEST, "is_part": _IS_PART}
+        made: list[ast.stmt] = []
+        for name in sorted(self._needed):
+            tree = ast.parse(plain[name])
+            for node in ast.walk(tree):
+                if isinstance(node, ast.FunctionDef):
+                    node.name = self._own[name]
+                elif isinstance(node, ast.Name) and node.id == name:
+                    node.id = self._own[name]
+            made += tree.body
+        return made
 
     def keep(self, whole: str, path: Path, value: ast.expr) -> ast.stmt:
         """Write that what leads on is kept, by a function: null is not always what the tool declares it to be."""

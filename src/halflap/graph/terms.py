@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from halflap.graph.bearing import is_got
 from halflap.graph.effects import seems_to_change, seems_to_destroy
 from halflap.graph.need import need_of
 from halflap.graph.supply import (
@@ -112,6 +113,8 @@ class Terms:
         self.every = every
         self.barred: set[tuple[str, str]] = set()
         """Tools, each with one that it may take nothing from, since that one is called in a loop."""
+        self.undecided: dict[str, str] = {}
+        """Tools that are done to no more than one, as of something at hand it cannot be told whether it says to which."""
         self._shared = Shared() if shared is None else shared
         self._own = Shared()
         self._left = self._shared.take()
@@ -152,7 +155,7 @@ class Terms:
         found = self.all_offers(tool)
         if tool in self.closed:
             return {}
-        if self.every or not self.is_guarded(tool):
+        if self.may_be_all(tool):
             return found
         kept = {
             source: [(at, one) for at, one in made if not self._is_of_many(tool, one)]
@@ -164,6 +167,10 @@ class Terms:
     def is_guarded(self, tool: str) -> bool:
         """Say whether a tool changes something, so that one has to say to what."""
         return seems_to_change(self.graph.tools[tool])
+
+    def may_be_all(self, tool: str) -> bool:
+        """Say whether a tool may be called for each of what is found."""
+        return (self.every and tool not in self.undecided) or not self.is_guarded(tool)
 
     def to_choose(self, tool: str) -> set[int]:
         """Give the units of a tool that others have many values for, of which one has to be chosen."""
@@ -221,7 +228,11 @@ class Terms:
 
         A coach at hand is one of one train: who tells of trains and their coaches knows of which.
         """
-        named = {one.slot for one in need.given if one.origin == "have" and names_a_thing(one.slot)}
+        named = {
+            one.slot
+            for one in need.given
+            if one.origin == "have" and names_a_thing(one.slot) and not is_got(need.ports, one.slot[0].key)
+        }
         if not named or not found:
             return found
         telling = {

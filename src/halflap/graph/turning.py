@@ -28,6 +28,7 @@ __all__ = [
     "Turning",
     "collected",
     "counted_pages",
+    "is_count",
     "is_of_page",
     "is_paging_object",
     "is_ranked",
@@ -111,7 +112,7 @@ _BY_DEFAULT = re.compile(
 )
 _FROM_ZERO = re.compile(
     r"\b(?:zero|0)[ -]?(?:based|indexed)\b|\b(?:start|begin|count)(?:s|ing|ed)? (?:at|from|with) (?:zero|0)\b"
-    r"|\bfirst(?: page)? (?:is|=) (?:page )?(?:zero|0)\b|\b(?:zero|0) is the first\b",
+    r"|\bfirst(?: page)? (?:is|=) (?:page )?(?:zero|0)\b|\b(?:zero|0) is the first\b|, from (?:zero|0)\b",
     re.IGNORECASE,
 )
 _FROM_ONE = re.compile(_FROM_ZERO.pattern.replace("zero|0", "one|1"), re.IGNORECASE)
@@ -296,13 +297,21 @@ def _guessed(ports: Ports, slot: Slot, items: Path) -> Turning | None:
     )
     first = _first(slot)
     begins = type(slot.default) is int and first is not None
-    if size is None and not is_numbered and not begins:
+    is_said = begins or (by == "pages" and first is not None)
+    if size is None and not (is_numbered or is_said or any(is_count(path, items) for path in told)):
         # A page of a book is no page of a list, and there is no first one.
         return None
     if first is None and _name(slot.path) == "page index":
         # Whoever began with another number would lose a page, and nobody would notice.
         return None
     return replace(_counted(ports, slot, by, "nothing"), size=None if size is None else size[1])
+
+
+def is_count(path: Path, items: Path) -> bool:
+    """Say whether a number beside a list is that of its items: of all, or of these."""
+    *rest, last = words_of(path[-1].key) or ("",)
+    called = {*words_of(items[-1].key)} if items else set()
+    return last == "count" and {*rest} <= called | _COUNTED
 
 
 def told_by(place: Place, arrays: tuple[Path, ...] = ()) -> Literal["items", "pages", "more", "last"] | None:

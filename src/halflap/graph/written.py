@@ -12,12 +12,12 @@ from halflap.graph.words import words_of
 if TYPE_CHECKING:
     from halflap.graph.edge import Path, Ports, Slot
 
-__all__ = ["Written"]
+__all__ = ["IDS", "PUTTING", "REPLACING", "Written"]
 
-_IDS = frozenset(
+IDS = frozenset(
     {"id", "key", "number", "code", "uuid", "sku", "slug", "reference", "sha", "symbol", "handle"}
 )
-_PUTTING = frozenset(
+PUTTING = frozenset(
     {
         "add",
         "append",
@@ -35,7 +35,7 @@ _PUTTING = frozenset(
     }
 )
 """What puts something into something else, where it is not yet."""
-_REPLACING = frozenset(
+REPLACING = frozenset(
     {"assign", "change", "exchange", "reassign", "replace", "set", "substitute", "swap", "switch"}
 )
 """What gives something another one of what it has."""
@@ -56,21 +56,21 @@ class Written:
         self._replaces = self._read_replaced(ports, verbs)
         if self._replaces:
             return
-        if verbs & _PUTTING and seems_to_change(ports):
+        if verbs & PUTTING and seems_to_change(ports):
             self._into = _into(ports)
         if not seems_to_change(ports) or verbs & MAKING:
             return
         said = {slot.parameter: words_of(slot.parameter) for slot in ports.slots}
         name = words_of(ports.original_name or ports.tool.rpartition("__")[2])
-        self._ids = {words for words in said.values() if words[-1:] and words[-1] in _IDS}
-        self._about = frozenset(one for words in self._ids for one in words) - _IDS
+        self._ids = {words for words in said.values() if words[-1:] and words[-1] in IDS}
+        self._about = frozenset(one for words in self._ids for one in words) - IDS
         values = {one for one in ports.required if said.get(one) and said[one] not in self._ids}
         # `rename` changes the name.
         does = {*name, *(verb.removeprefix("re") for verb in verbs)}
         named = {one for one in values if not does.isdisjoint(set(said[one]) - _NAMES_NOTHING)}
         self.parameters = frozenset(named or values)
         if not self._about and self._ids:
-            self._about = frozenset(name) - verbs - {word for one in values for word in said[one]} - _IDS
+            self._about = frozenset(name) - verbs - {word for one in values for word in said[one]} - IDS
         self._rest = frozenset(name) - verbs
 
     def _read_replaced(self, ports: Ports, verbs: frozenset[str]) -> tuple[str, ...]:
@@ -80,12 +80,12 @@ class Written:
         """
         order = dict.fromkeys(slot.parameter for slot in ports.slots if slot.parameter in ports.required)
         said = {one: words_of(one) for one in order}
-        if len(said) != 2 or any(len(words) < 2 or words[-1] not in _IDS for words in said.values()):  # noqa: PLR2004 -- what gets it, and what it gets
+        if len(said) != 2 or any(len(words) < 2 or words[-1] not in IDS for words in said.values()):  # noqa: PLR2004 -- what gets it, and what it gets
             return ()
         name = words_of(ports.original_name or ports.tool.rpartition("__")[2])
         again = {word.removeprefix("re") for word in (*verbs, *name[:1]) if word.startswith("re")}
         found = [one for one, words in said.items() if not again.isdisjoint(words[:-1])]
-        if len(found) != 1 and verbs & _REPLACING:
+        if len(found) != 1 and verbs & REPLACING:
             found = list(said)[1:]
         if len(found) != 1:
             return ()
@@ -154,7 +154,7 @@ def _into(ports: Ports) -> frozenset[tuple[str, ...]]:
     That is what the name says it is put `to`, or of two things the one that the tool is not about.
     """
     subject = subject_of(ports.original_name or ports.tool, ports.server)
-    ids = {words for one in ports.required if len(words := words_of(one)) > 1 and words[-1] in _IDS}
+    ids = {words for one in ports.required if len(words := words_of(one)) > 1 and words[-1] in IDS}
     owners = {words for words in ids if subject.owner and words[:-1] == subject.owner}
     if not owners and len(ids) == 2:  # noqa: PLR2004 -- what is put, and into what
         owners = {words for words in ids if words[:-1] != subject.thing[-len(words[:-1]) :]}

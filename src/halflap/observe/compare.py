@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halflap.learn import changes, confidence
 from halflap.learn.drift import STABLE
-from halflap.observe.known import whole
+from halflap.observe.known import FEWEST, whole
 from halflap.store import LIVE, DriftEvent
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def compare(
         if not now.observations:
             continue
         found = changes(was, now) if was.observations else ()
-        if found or not was.observations:
+        if found or was.observations < FEWEST:
+            # The first few say what it returns only together.
             changed.append(key)
         if not found or was.sample.size() < _FEWEST_CALLS:
             continue

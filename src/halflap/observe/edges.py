@@ -268,7 +268,9 @@ class Edges:
                 is_destructive=self._is_destructive(tool),
                 changes=self._changes(tool),
                 latency_ms=_took(tool, self._latencies),
-                **({} if learned is None else {"learned_confidence": learned.confidence}),
+                learned_confidence=0.0 if learned is None else learned.confidence,
+                seen=0 if learned is None or learned.type is not None else learned.observations,
+                needed=0 if learned is None else learned.needed,
             )
             found.append(one)
         return found
@@ -341,7 +343,8 @@ def _naming(snapshot: Snapshot) -> Callable[[ToolKey], str | None]:
 
 
 def _version(tool: Tool, known: Known | None) -> str:
-    return f"{tool.hash} {'' if known is None else f'{known.version} {known.confidence:.2f}'}"
+    read = "" if known is None else f"{known.version} {known.confidence:.2f} {known.needed}"
+    return f"{tool.hash} {read}"
 
 
 def _took(tool: Tool, latencies: Mapping[tuple[str, str], float]) -> float | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halflap.schema import Type
     from halflap.store import StoredShape, ToolKey
 
-__all__ = ["IMPORTED", "MEDIA", "MOST_TOLD", "Known", "known_of", "merged", "whole"]
+__all__ = ["FEWEST", "IMPORTED", "MEDIA", "MOST_TOLD", "Known", "known_of", "merged", "whole"]
 
 IMPORTED = "import:"
 """What the names of origins begin with that came from other gateways."""
@@ -27,7 +27,7 @@ MEDIA = frozenset({"image", "audio", "resource", "resource_link"})
 _MEDIA_KEYS = frozenset({"type", "mimeType", "uri", "name"})
 MOST_TOLD = 20_000
 """So many bytes of JSON Schema are told of one tool; whoever wants more asks for `halflap schema show`."""
-_FEWEST = 3
+FEWEST = 3
 """So many results tell what a tool returns, though all of them answer the same arguments."""
 
 
@@ -82,6 +82,11 @@ class Known:
         return self.learned.structured.observations + self.learned.text.observations
 
     @property
+    def needed(self) -> int:
+        """How many more results would tell what it returns, at most; none where there are enough."""
+        return 0 if self.type is not None else max(0, FEWEST - self.observations)
+
+    @property
     def texts(self) -> int:
         """How many of them were plain text."""
         return self.learned.text.observations
@@ -109,7 +114,7 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
     schema = told = render(shape, enums=enums, notes=False)
     noted = render(shape, enums=enums)
     kind = stub = None
-    is_said = sure > 0 or shape.observations >= _FEWEST
+    is_said = sure > 0 or shape.observations >= FEWEST
     if is_said:
         kind = stub = read_type(_for_programs(noted))
     short = brief(shape, MOST_TOLD, enums=enums)
