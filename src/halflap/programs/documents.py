@@ -41,6 +41,15 @@ class Problems:
         """Note that a value is not what is expected."""
         self.add(f"{path or 'it'} must be {expected}, not {said(value)}.")
 
+    def listed(self, path: str, most: int, what: str, value: Any) -> bool:
+        """Say whether a value is a list of one or more and not too many; note it if not."""
+        if isinstance(value, list) and 0 < len(value) <= most:
+            return True
+        expected = f"{path} must be a list of 1 to {most} {what}"
+        many = isinstance(value, list) and len(value) > most
+        self.add(f"{expected}, not of {len(value):,}." if many else f"{expected}, not {said(value)}.")
+        return False
+
     def keys(
         self, value: Mapping[str, Any], path: str, known: Collection[str], needed: Collection[str]
     ) -> None:

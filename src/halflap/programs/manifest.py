@@ -196,8 +196,7 @@ def _is_time(text: str) -> bool:
 
 
 def _read_predictors(value: Any, problems: Problems) -> tuple[Predictor, ...]:
-    if not isinstance(value, list) or not value or len(value) > _MOST_PREDICTORS:
-        problems.wrong("predictors", f"a list of 1 to {_MOST_PREDICTORS} predictors", value)
+    if not problems.listed("predictors", _MOST_PREDICTORS, "predictors", value):
         return ()
     found = [_read_predictor(one, within("predictors", at), problems) for at, one in enumerate(value)]
     predictors = [one for one in found if one is not None]
@@ -263,8 +262,7 @@ def _read_iterations(value: Mapping[str, Any], path: str, problems: Problems) ->
 
 
 def _read_tools(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
-    if not isinstance(value, list) or not 1 <= len(value) <= _MOST_TOOLS:
-        problems.wrong(path, f"a list of 1 to {_MOST_TOOLS} names of tools", value)
+    if not problems.listed(path, _MOST_TOOLS, "names of tools", value):
         return ()
     for at, one in enumerate(value):
         if not isinstance(one, str) or not _TOOL.fullmatch(one) or one == "finish":
