@@ -230,7 +230,12 @@ def test_the_schema_of_the_docs_refuses_what_the_reader_refuses(changes: dict[st
 
 @pytest.mark.parametrize(
     "changes",
-    [{"version": "1.0.0\n"}, {"dspy_version": "3.4.1\n"}, _sort(name="sort\n"), _sort(inputs=[{"name": "message\n"}])],
+    [
+        {"version": "1.0.0\n"},
+        {"dspy_version": "3.4.1\n"},
+        _sort(name="sort\n"),
+        _sort(inputs=[{"name": "message\n"}]),
+    ],
     ids=str,
 )
 def test_a_line_end_after_a_name_is_refused_also_where_a_dollar_lets_it_pass(changes: dict[str, Any]) -> None:

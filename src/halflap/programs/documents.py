@@ -91,6 +91,8 @@ def words(options: Collection[str]) -> str:
 
 def read_json(data: bytes) -> Any:
     """Read a value; what is doubtful in JSON (a key twice, NaN, half of a letter) is refused."""
+    if data.startswith(_PICKLES):
+        raise UnreadableError(_PICKLE)
     try:
         value = _DECODER.decode(data.decode("utf-8-sig"))
     except ValueError as error:
@@ -108,6 +110,12 @@ def read_json(data: bytes) -> Any:
     return value
 
 
+_PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"(dp", b"(lp", b"}q", b"]q")
+"""How objects and lists begin in each of the forms of a pickle, and nothing in JSON."""
+_PICKLE = (
+    "it is a pickle, whatever its name says. A pickle runs code when it is loaded, so it is never opened as one. Save the state as "
+    'JSON: `program.save("state.json")`, or export the program with `halflap programs export`.'
+)
 _TOO_DEEP = f"it is nested deeper than {_DEEPEST} levels."
 
 

@@ -127,7 +127,9 @@ def _class_name(title: str) -> str:
 def schema_of(annotation: Any) -> dict[str, Any]:
     """Say a type as a field's schema, or raise with what cannot be said of it."""
     if annotation is Any:
-        return {}
+        raise NotSayableError(
+            "the type Any: say which type it is, since the model is told and its answer read by that"
+        )
     if isinstance(annotation, type) and annotation in _NAMES:
         return {"type": _NAMES[annotation]}
     if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
@@ -203,6 +205,8 @@ def _schema_of_field(model: type[pydantic.BaseModel], name: str, field: FieldInf
         raise NotSayableError(f"{model.__name__}.{name}: a default that is made by a function")
     try:
         schema = schema_of(field.annotation)
+    except NotSayableError as error:
+        raise NotSayableError(f"{model.__name__}.{name}: {error}") from None
     except RecursionError:
         raise NotSayableError(f"the model {model.__name__}, which contains itself") from None
     schema.update(limits_for(field.annotation, limits_in(field.metadata)))
