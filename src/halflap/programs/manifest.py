@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import ProgramBrokenError
 from halflap.programs.documents import Problems, UnreadableError, read_json, within, words
 from halflap.programs.fields import NAME as FIELD_NAME
-from halflap.programs.fields import read_fields, read_text
+from halflap.programs.fields import closed, read_fields, read_text
 from halflap.programs.parts import INPUTS, KINDS, Field, Kind, Predictor, Wiring
 from halflap.programs.wiring import complete
 
@@ -103,9 +103,9 @@ class Manifest:
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """The inputs, as the schema of a tool."""
+        """The inputs, as the schema of a tool: what is not declared in an object is not taken."""
         required = [one.name for one in self.inputs if "default" not in one.schema]
-        return _object(self.inputs, required)
+        return _object([replace(one, schema=closed(one.schema)) for one in self.inputs], required)
 
     @property
     def output_schema(self) -> dict[str, Any]:
