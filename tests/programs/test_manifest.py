@@ -64,6 +64,25 @@ def test_an_input_with_a_default_may_be_left_out() -> None:
     assert "required" not in read(given).input_schema
 
 
+def _toned(**wired: Any) -> dict[str, Any]:
+    steps = manifest()["predictors"]
+    steps[1]["inputs"].append({"name": "tone", "schema": {"type": "string", "default": "kind"}})
+    return manifest(predictors=steps, wiring={"predictors": {"reply": wired}})
+
+
+def test_an_input_of_a_predictor_is_left_to_its_default_where_nothing_supplies_it() -> None:
+    assert [one.name for one in read(_toned()).inputs] == ["message", "tone"]
+    listed = read({**_toned(), "inputs": [{"name": "message"}]})
+    null = read(_toned(tone=None))
+    for found in (listed, null):
+        assert [one.name for one in found.inputs] == ["message"]
+        assert "tone" not in found.wiring.predictors["reply"]
+        again = write_manifest(found)
+        assert json.loads(again)["wiring"]["predictors"]["reply"]["tone"] is None
+        assert read_manifest(again, name="triage") == found
+        assert SCHEMA.is_valid(json.loads(again))
+
+
 def test_without_a_description_it_is_the_first_instructions() -> None:
     given = manifest()
     del given["description"]
@@ -162,6 +181,8 @@ FACTS: list[tuple[dict[str, Any], str]] = [
 
 WIRINGS: list[tuple[dict[str, Any], str]] = [
     ({"wiring": []}, "wiring must be an object with predictors and outputs, not an empty list."),
+    ({"wiring": {"predictors": {"sort": {"message": None}}}}, "wiring.predictors.sort.message: null leaves it to its default, and it has none."),
+    ({"wiring": {"outputs": {"answer": None}}}, "wiring.outputs.answer must be where it comes from, as inputs.<field> or <predictor>.<field>, not null."),
     ({"wiring": {"predictors": {"x": {}}}}, "wiring.predictors.x: there is no predictor of that name."),
     ({"wiring": {"predictors": {"sort": {"x": "inputs.message"}}}}, 'wiring.predictors.sort.x: "sort" has no such input.'),
     ({"wiring": {"predictors": {"sort": {"message": "__import__('os')"}}}}, "wiring.predictors.sort.message must be where it comes from, as inputs.<field> or <predictor>.<field>, not \"__import__('os')\"."),

@@ -185,13 +185,17 @@ def _compare(module: Any, manifest: Manifest, state: State, tool: Callable[[str]
     for seed in _COMPARED:
         dice = random.Random(seed)  # noqa: S311  # no secret
         inputs = {field.name: sample(field.schema, dice) for field in manifest.inputs}
-        typed = {one.name for one in parameters if one.is_typed}
         # What has no type gets values as they are, and nobody fills in what they lack.
-        inputs.update(
-            (field.name, with_less(inputs[field.name], field.schema, dice))
-            for field in manifest.inputs
+        typed = {one.name for one in parameters if one.is_typed}
+        known = {
+            field.name: field.schema
             if field.name in typed
-        )
+            else {"default": None}
+            if "default" in field.schema
+            else {}
+            for field in manifest.inputs
+        }
+        inputs = with_less(inputs, {"properties": known}, dice)
         try:
             theirs = trace(module, typed_inputs(parameters, inputs), {}, seed).prompts
         except KeyboardInterrupt:

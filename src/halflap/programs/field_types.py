@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -9,10 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import pydantic
 from pydantic.fields import FieldInfo
 
+from halflap.schema import compile_schema
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LIMITS", "NotSayableError", "limits_for", "limits_in", "limits_of", "python_type", "schema_of"]
+__all__ = [
+    "LIMITS",
+    "NotSayableError",
+    "default_of",
+    "limits_for",
+    "limits_in",
+    "limits_of",
+    "python_type",
+    "schema_of",
+]
 
 LIMITS = {
     "minimum": "ge",
@@ -220,6 +232,19 @@ def _schema_of_field(model: type[pydantic.BaseModel], name: str, field: FieldInf
             raise NotSayableError(f"{model.__name__}.{name}: its default is no plain value")
         schema["default"] = default
     return schema
+
+
+def default_of(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Give a default as plain JSON, or raise if it is none, or does not fit its own type."""
+    try:
+        found = pydantic.TypeAdapter(Any).dump_python(value, mode="json", by_alias=True)
+        plain = json.loads(json.dumps(found, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise NotSayableError("its default is no plain value") from None
+    validator = compile_schema(dict(schema))
+    if validator is not None and (wrong := list(validator.problems(plain))):
+        raise NotSayableError(f"its default does not fit its type: {wrong[0]}")
+    return plain
 
 
 def limits_for(annotation: Any, limits: Mapping[str, Any]) -> dict[str, Any]:

@@ -286,7 +286,13 @@ def write_manifest(manifest: Manifest) -> bytes:
         "outputs": _written(manifest.outputs),
         "predictors": [_written_predictor(one) for one in manifest.predictors],
         "wiring": {
-            "predictors": {name: dict(one) for name, one in manifest.wiring.predictors.items()},
+            "predictors": {
+                one.name: {
+                    name: manifest.wiring.predictors[one.name].get(name)
+                    for name in (field.name for field in one.inputs)
+                }
+                for one in manifest.predictors
+            },
             "outputs": dict(manifest.wiring.outputs),
         },
     }

@@ -197,10 +197,11 @@ def as_typed(value: Any, annotation: Any) -> Any:
 
 
 def typed_inputs(parameters: Iterable[Parameter], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Give plain inputs as what the module's own annotations make of them."""
+    """Give plain inputs as what the module's own annotations make of them; what is not there is left out."""
     return {
         one.name: as_typed(inputs[one.name], one.annotation) if one.is_typed else inputs[one.name]
         for one in parameters
+        if one.name in inputs
     }
 
 
