@@ -187,7 +187,7 @@ def _compare(module: Any, manifest: Manifest, state: State, tool: Callable[[str]
         inputs = {field.name: sample(field.schema, dice) for field in manifest.inputs}
         # What has no type gets values as they are, and nobody fills in what they lack.
         typed = {one.name for one in parameters if one.is_typed}
-        known = {
+        fields = {
             field.name: field.schema
             if field.name in typed
             else {"default": None}
@@ -195,7 +195,7 @@ def _compare(module: Any, manifest: Manifest, state: State, tool: Callable[[str]
             else {}
             for field in manifest.inputs
         }
-        inputs = with_less(inputs, {"properties": known}, dice)
+        inputs = with_less(inputs, {"properties": fields}, dice)
         try:
             theirs = trace(module, typed_inputs(parameters, inputs), {}, seed).prompts
         except KeyboardInterrupt:
