@@ -116,8 +116,9 @@ def reading(self: Any, question: str) -> Any:
     return self.answer(question=question)
 
 
-def test_a_step_that_is_only_looked_at_is_written() -> None:
+@pytest.mark.parametrize("several", [list, tuple])
+def test_a_step_that_is_only_looked_at_is_written(several: Any) -> None:
     step = dspy.Predict("question -> reply")
-    step.demos = [dspy.Example(question="q", reply="r")]
+    step.demos = several([dspy.Example(question="q", reply="r")])
     _, state = describe(made_module(reading, answer=step), "fine", tool=tools)
     assert [dict(one) for one in state.predictors["answer"].demos] == [{"question": "q", "reply": "r"}]

@@ -54,7 +54,8 @@ class _Made:
         return found
 
     def restore(self) -> None:
-        self.demos[:] = self.held
+        if isinstance(self.demos, list):
+            self.demos[:] = self.held
         self.predict.demos = self.demos
         self.predict.signature = self.signature
 
@@ -91,7 +92,7 @@ class Steadiness:
             line = line_of(ran, {*parts, "signature"} if "instructions" in parts else parts)
             told.append(
                 f"{'' if line is None else f'line {line}: '}the {' and the '.join(sorted(parts))} of `{name}` "
-                f"{'are' if parts != {'signature'} and parts != {'predict'} else 'is'} changed while it runs: a manifest has one "
+                f"{'is' if parts <= {'signature', 'predict'} else 'are'} changed while it runs: a manifest has one "
                 "signature, with its instructions, and one list of demos for each step. Set them before, where the module is made."
             )
         return told
