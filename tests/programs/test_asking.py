@@ -52,6 +52,9 @@ TROUBLES = {
     "a list": (Answer(raw=b"[]"), r"does not speak the chat API.*has another form.*programs\.lm\.api_base"),
     "null": (Answer(raw=b"null"), r"does not speak the chat API.*has another form.*programs\.lm\.api_base"),
     "choices that are none": (Answer(raw=b'{"choices": 5}'), r"does not speak the chat API"),
+    "an object without choices": (Answer(raw=b"{}"), r"does not speak the chat API.*has another form"),
+    "another API": (Answer(raw=b'{"response": "Rome"}'), r"does not speak the chat API.*has another form"),
+    "no choice": (Answer(raw=b'{"choices": []}'), "answered nothing"),
     "half of it": (
         Answer(raw=b'{"choices": [', headers={"content-length": "1000", "connection": "close"}),
         r"the connection to http://127\.0\.0\.1:\d+/v1 broke off before the answer was whole",
@@ -250,7 +253,12 @@ class TestCache:
         with caplog.at_level(logging.WARNING):
             run(story())
         assert not proof.exists()
-        assert [one for one in caplog.messages if one.startswith("CACHE_ERROR: ")]
+        told = next(one for one in caplog.messages if one.startswith("CACHE_ERROR: "))
+        if damage in {"corrupt", "pickle", "link", "fifo", "huge", "other", "deep"}:
+            assert "CACHE_ERROR: One kept answer of the language model was bad: " in told
+            assert "It was removed. The model is asked for it again" in told
+        else:
+            assert "Answers of the language model are not kept" in told
 
 
 class _Evil:

@@ -32,6 +32,10 @@ class Place(pydantic.BaseModel):
     country: str | None = None
 
 
+class Loose(pydantic.BaseModel):
+    what: Any = None
+
+
 class Find(dspy.Signature):  # type: ignore[misc]
     question: str = dspy.InputField()
     budget: int = dspy.InputField()
@@ -263,6 +267,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "kind": (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), r"is a BestOfN"),
     "image": (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), r"\.picture` cannot be said"),
     "tuple": (lambda: dspy.Predict("question -> reply: tuple[int, int]"), r"\.reply` cannot be said"),
+    "any": (lambda: dspy.Predict("question, more: Any -> reply"), r"`refused\.more` cannot be said in a manifest: the type Any"),
+    "list of any": (lambda: dspy.Predict("question, more: list[Any] -> reply"), r"`refused\.more` cannot.*: the type Any"),
+    "model of any": (lambda: dspy.Predict(dspy.Signature({"question": (Loose, dspy.InputField()), "reply": (str, dspy.OutputField())})), r"`refused\.question` cannot.*: Loose\.what: the type Any"),
     "tool": (lambda: dspy.ReAct("question -> reply", [len]), r"uses the tool `len`, which is not in the catalogue"),
     "settings": (lambda: dspy.Predict("question -> reply", temperature=0.5), r"temperature"),
     "reserved": (lambda: dspy.Predict("config -> reply"), r'"config" cannot be the name'),

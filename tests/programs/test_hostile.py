@@ -93,8 +93,14 @@ def test_a_folder_as_dspy_saves_whole_programs_is_refused(root: Path, tmp_path: 
 @pytest.mark.parametrize("file", ["manifest.json", "state.json"])
 def test_a_pickle_by_another_name_is_no_json(root: Path, tmp_path: Path, file: str) -> None:
     (put(root) / file).write_bytes(pickle.dumps(Bomb(tmp_path / "harm")))
-    assert broken(root).startswith(f"{file}: it is not ")
+    assert broken(root).startswith(f"{file}: it is a pickle, whatever its name says. A pickle runs code")
     assert not (tmp_path / "harm").exists()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_state_that_was_pickled_is_known_for_it_in_every_form(root: Path, protocol: int) -> None:
+    (put(root) / "state.json").write_bytes(pickle.dumps(STATE, protocol))
+    assert broken(root).startswith("state.json: it is a pickle")
 
 
 def test_other_files_beside_are_not_opened(root: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from typing import Any
 
 import pytest
@@ -67,6 +69,83 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         check_inputs(MANIFEST, {"count": "x", "other": 1})
     assert {one.path for one in caught.value.problems} == {"message", "count", "weight", "kind", "other"}
     assert "It takes: triage(message: string, count: integer" in str(caught.value)
+
+
+PLACE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "warmth": {"type": "number", "default": 0.5},
+        "inner": {
+            "type": ["object", "null"],
+            "properties": {"x": {"type": "integer", "default": 1}, "y": {"type": "number"}},
+            "default": None,
+        },
+        "note": {"type": "string"},
+    },
+    "required": ["name"],
+}
+
+
+def of(schema: dict[str, Any]) -> Any:
+    step = {**STEP, "inputs": [{"name": "q", "schema": schema}]}
+    return read_manifest(as_bytes(manifest(predictors=[step])), name="triage")
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "filled"),
+    [
+        (PLACE, {"name": "n"}, {"name": "n", "warmth": 0.5, "inner": None}),
+        (PLACE, {"inner": {}, "name": "n"}, {"name": "n", "warmth": 0.5, "inner": {"x": 1}}),
+        (PLACE, {"note": "!", "name": "n", "warmth": 1}, {"name": "n", "warmth": 1.0, "inner": None, "note": "!"}),
+        ({"type": "array", "items": PLACE}, [{"name": "n"}], [{"name": "n", "warmth": 0.5, "inner": None}]),
+        (
+            {"type": "object", "additionalProperties": PLACE},
+            {"a": {"name": "n"}},
+            {"a": {"name": "n", "warmth": 0.5, "inner": None}},
+        ),
+        ({"type": "array", "items": {"type": "number"}}, [1, 2], [1, 2]),
+        ({**PLACE, "additionalProperties": True}, {"z": 1, "name": "n"}, {"name": "n", "warmth": 0.5, "inner": None, "z": 1}),
+    ],
+)  # fmt: skip
+def test_what_an_object_leaves_out_has_its_default_as_a_model_of_pydantics_would_have(
+    schema: dict[str, Any], given: Any, filled: Any
+) -> None:
+    before = copy.deepcopy(given)
+    # As text: by that the order shows, and 1 is not 1.0.
+    assert json.dumps(check_inputs(of(schema), {"q": given})["q"]) == json.dumps(filled)
+    assert given == before
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "path"),
+    [
+        (PLACE, {"name": "n", "junk": 1}, "q.junk"),
+        (PLACE, {"name": "n", "inner": {"junk": 1}}, "q.inner.junk"),
+        ({"type": "array", "items": PLACE}, [{"name": "n", "junk": 1}], "q[0].junk"),
+        ({"type": "object", "additionalProperties": PLACE}, {"a": {"name": "n", "junk": 1}}, "q.a.junk"),
+        ({"type": "object", "properties": {}}, {"junk": 1}, "q.junk"),
+    ],
+)
+def test_a_key_that_an_object_does_not_declare_is_refused_by_its_path(
+    schema: dict[str, Any], given: Any, path: str
+) -> None:
+    with pytest.raises(ProgramInputsError) as caught:
+        check_inputs(of(schema), {"q": given})
+    assert [one.path for one in caught.value.problems] == [path]
+    assert f"- {path}: no such key" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"},
+        {**PLACE, "additionalProperties": True},
+        {**PLACE, "additionalProperties": {"type": "integer"}},
+    ],
+)
+def test_further_keys_are_taken_where_the_schema_says_so(schema: dict[str, Any]) -> None:
+    assert check_inputs(of(schema), {"q": {"name": "n", "more": 1}})["q"]["more"] == 1
 
 
 def test_inputs_that_are_no_object_are_refused() -> None:

@@ -10,15 +10,14 @@ import jsonschema_rs
 import pytest
 
 from halflap.errors import ProgramBrokenError
-from halflap.programs.manifest import Manifest, read_manifest, write_manifest
+from halflap.programs.manifest import _TAKEN, Manifest, read_manifest, write_manifest
 from programs.written import MANIFEST, as_bytes, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCHEMA = jsonschema_rs.Draft202012Validator(
-    json.loads(files("halflap").joinpath("programs/manifest.schema.json").read_bytes())
-)
+RULES = json.loads(files("halflap").joinpath("programs/manifest.schema.json").read_bytes())
+SCHEMA = jsonschema_rs.Draft202012Validator(RULES)
 REACT = {
     "name": "act",
     "kind": "ReAct",
@@ -63,6 +62,25 @@ def test_an_input_with_a_default_may_be_left_out() -> None:
         inputs=[{"name": "message", "schema": {"type": "string", "default": "none"}}],
     )
     assert "required" not in read(given).input_schema
+
+
+def _toned(**wired: Any) -> dict[str, Any]:
+    steps = manifest()["predictors"]
+    steps[1]["inputs"].append({"name": "tone", "schema": {"type": "string", "default": "kind"}})
+    return manifest(predictors=steps, wiring={"predictors": {"reply": wired}})
+
+
+def test_an_input_of_a_predictor_is_left_to_its_default_where_nothing_supplies_it() -> None:
+    assert [one.name for one in read(_toned()).inputs] == ["message", "tone"]
+    listed = read({**_toned(), "inputs": [{"name": "message"}]})
+    null = read(_toned(tone=None))
+    for found in (listed, null):
+        assert [one.name for one in found.inputs] == ["message"]
+        assert "tone" not in found.wiring.predictors["reply"]
+        again = write_manifest(found)
+        assert json.loads(again)["wiring"]["predictors"]["reply"]["tone"] is None
+        assert read_manifest(again, name="triage") == found
+        assert SCHEMA.is_valid(json.loads(again))
 
 
 def test_without_a_description_it_is_the_first_instructions() -> None:
@@ -114,6 +132,8 @@ FACTS: list[tuple[dict[str, Any], str]] = [
     ({"serialized_at": "2026-02-28T00:00:00+02:00"}, 'serialized_at must be a time in UTC such as 2026-02-28T00:00:00Z, not "2026-02-28T00:00:00+02:00".'),
     ({"lm": {"api_base": "x"}}, "lm is not known. There are: name, version, description, dspy_version, optimizer, validation_score, serialized_at, inputs, outputs, predictors, wiring."),
     ({"predictors": []}, "predictors must be a list of 1 to 20 predictors, not an empty list."),
+    ({"predictors": [MANIFEST["predictors"][0]] * 21}, "predictors must be a list of 1 to 20 predictors, not of 21."),
+    ({"predictors": [{**REACT, "tools": [f"mcp__a__{at}" for at in range(51)]}]}, "predictors[0].tools must be a list of 1 to 50 names of tools, not of 51."),
     (_sort(inputs=[]), "predictors[0].inputs must be a list of one or more fields, not an empty list."),
     ({"inputs": []}, "inputs must be a list of one or more fields, not an empty list."),
     (_sort(inputs=[{"name": "completions"}]), 'predictors[0].inputs[0].name: "completions" cannot be the name of a field: DSPy or Python takes it for itself.'),
@@ -161,6 +181,8 @@ FACTS: list[tuple[dict[str, Any], str]] = [
 
 WIRINGS: list[tuple[dict[str, Any], str]] = [
     ({"wiring": []}, "wiring must be an object with predictors and outputs, not an empty list."),
+    ({"wiring": {"predictors": {"sort": {"message": None}}}}, "wiring.predictors.sort.message: null leaves it to its default, and it has none."),
+    ({"wiring": {"outputs": {"answer": None}}}, "wiring.outputs.answer must be where it comes from, as inputs.<field> or <predictor>.<field>, not null."),
     ({"wiring": {"predictors": {"x": {}}}}, "wiring.predictors.x: there is no predictor of that name."),
     ({"wiring": {"predictors": {"sort": {"x": "inputs.message"}}}}, 'wiring.predictors.sort.x: "sort" has no such input.'),
     ({"wiring": {"predictors": {"sort": {"message": "__import__('os')"}}}}, "wiring.predictors.sort.message must be where it comes from, as inputs.<field> or <predictor>.<field>, not \"__import__('os')\"."),
@@ -213,10 +235,9 @@ def test_what_is_no_object_is_no_manifest(value: Any) -> None:
 # The schema in the docs -------------------------------------------------------------------------------
 
 _NOT_THE_SCHEMAS = (
-    "as its folder", "2026-02-30", "cannot be the name of a predictor", '"class"', '"reasoning"', '"module"', "both an input",
-    "twice", "is for integer", "nothing would fit", "not of the type", "its own schema", "is no property", "must not be empty",
+    "as its folder", "2026-02-30", "both an input", "twice", "nothing would fit", "its own schema", "is no property",
 )  # fmt: skip
-"""What no schema can say, or none as short as ours: the reader says it."""
+"""What no schema can say: the reader says it."""
 
 
 @pytest.mark.parametrize(
@@ -229,6 +250,30 @@ def test_the_schema_of_the_docs_refuses_what_the_reader_refuses(changes: dict[st
 
 
 @pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": "1.0.0\n"},
+        {"dspy_version": "3.4.1\n"},
+        _sort(name="sort\n"),
+        _sort(inputs=[{"name": "message\n"}]),
+    ],
+    ids=str,
+)
+def test_a_line_end_after_a_name_is_refused_also_where_a_dollar_lets_it_pass(changes: dict[str, Any]) -> None:
+    """Validators that are written in Python take `$` for the end of the last line."""
+    python = pytest.importorskip("jsonschema", reason="comes with halflap[dspy]")
+    assert python.Draft202012Validator(RULES).is_valid(manifest())
+    assert not python.Draft202012Validator(RULES).is_valid(manifest(**changes))
+    assert not SCHEMA.is_valid(manifest(**changes))
+    assert problems(manifest(**changes))
+
+
+@pytest.mark.parametrize("name", sorted(_TAKEN))
+def test_the_schema_of_the_docs_knows_every_name_that_a_predictor_cannot_have(name: str) -> None:
+    assert not SCHEMA.is_valid(manifest(**_sort(name=name)))
+
+
+@pytest.mark.parametrize(
     "change",
     [
         lambda one: one,
@@ -237,6 +282,8 @@ def test_the_schema_of_the_docs_refuses_what_the_reader_refuses(changes: dict[st
         lambda one: {**one, "serialized_at": "2026-02-28T00:00:00.123456789+00:00"},
         lambda one: {**one, **_field(type=["integer", "null"], minimum=1, default=None, title="t")},
         lambda one: {**one, **_field(const="x")},
+        lambda one: {**one, **_field(enum=["x", 1, None], minimum=0)},
+        lambda one: {**one, **_field(type=["number", "null"], enum=[1, None], maximum=3)},
         lambda one: {**one, **_field(type="object", additionalProperties={"type": "array"})},
     ],
 )

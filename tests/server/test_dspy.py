@@ -322,6 +322,23 @@ def test_without_dspy_an_execution_says_how_to_install_it(tmp_path: Path) -> Non
     assert (code, "pip install 'halflap[dspy]'" in message) == ("EXECUTION_ERROR", True)
 
 
+def test_a_finder_that_raises_is_as_good_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def find_spec(self, name: str, *_: Any) -> None:
+            if name == "dspy":
+                raise ModuleNotFoundError(name=name)
+
+    write(tmp_path / "own", worklet())
+    monkeypatch.delitem(sys.modules, "dspy")
+    monkeypatch.setattr(sys, "meta_path", [Refusing(), *sys.meta_path])
+    own: dict[str, Any] = {"root": str(tmp_path / "own"), "lm": LM}
+    arguments = {"program": "worklet_selector", "inputs": WORKLET_INPUTS}
+    code, message = failure(tmp_path, "dspy_execute_program", arguments, **own)
+    assert (code, "pip install 'halflap[dspy]'" in message) == ("EXECUTION_ERROR", True)
+    reloaded = answer_of(tmp_path, "dspy_reload_program", {"program": "worklet_selector"}, **own)
+    assert reloaded.structured_content["status"] == "reloaded"
+
+
 def test_a_broken_program_is_told_of_with_what_is_wrong(tmp_path: Path, root: Path) -> None:
     code, message = failure(tmp_path, "dspy_get_program_info", {"program": "half"}, root=str(root))
     assert code == "EXECUTION_ERROR"

@@ -116,8 +116,11 @@ class ProgramCacheError(ProgramError):
     code = "dspy-program-cache"
     seed_code = "CACHE_ERROR"
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, one: bool = False) -> None:
+        """Say why; `one` if it is a single answer that was bad."""
         self.reason = reason
         super().__init__(
-            f"Answers of the language model are not kept: {reason} DSPy programs run all the same."
+            f"One kept answer of the language model was bad: {reason} The model is asked for it again; all others stay."
+            if one
+            else f"Answers of the language model are not kept: {reason} DSPy programs run all the same."
         )

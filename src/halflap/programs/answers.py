@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -84,12 +85,10 @@ class Answers:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._tell(f"the answers in {self._folder} cannot be read: {error.strerror or error}")
+            self._tell(f"the answers in {self._folder} cannot be read: {error.strerror or error}.")
             return None
         except ValueError as error:
-            self._tell(f"{path} is no answer of a model that was kept here ({error}), and is removed")
-            with contextlib.suppress(OSError):
-                path.unlink()
+            self._tell(_of_one(path, str(error)))
             return None
         self._remember(key, outputs)
         return outputs
@@ -107,7 +106,7 @@ class Answers:
             if self._written % _PRUNE_EVERY == 1:
                 _prune(self._folder)
         except OSError as error:
-            self._tell(f"the model's answers cannot be kept in {self._folder}: {error.strerror or error}")
+            self._tell(f"the model's answers cannot be kept in {self._folder}: {error.strerror or error}.")
 
     def forget(self, keys: Iterable[str]) -> None:
         """Let go of answers that were of no use: the same would come again, however often it is tried."""
@@ -129,18 +128,34 @@ class Answers:
         assert self._folder is not None
         return self._folder / key[:2] / f"{key}.json"
 
-    def _tell(self, what: str) -> None:
+    def _tell(self, what: str | ProgramCacheError) -> None:
         """Say it once: a folder that cannot be written to can't be at every call."""
+        error = ProgramCacheError(what) if isinstance(what, str) else what
         with self._lock:
-            if what in self._told:
+            if str(error) in self._told:
                 return
-            self._told.add(what)
-        error = ProgramCacheError(f"{what}.")
+            self._told.add(str(error))
         logger.warning("%s: %s", error.seed_code, error)
 
 
+def _of_one(path: Path, reason: str) -> ProgramCacheError:
+    """Let go of a file that is no answer, and say so: all others are as good as they were."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        return ProgramCacheError(
+            f"{path}: {reason}, and it cannot be removed: {error.strerror or error}.", one=True
+        )
+    return ProgramCacheError(f"{path}: {reason}. It was removed.", one=True)
+
+
 def _read(path: Path, key: str) -> list[Any]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ValueError("it is a link") from None
+        raise
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

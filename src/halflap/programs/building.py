@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Final
 
 import dspy
@@ -122,6 +123,9 @@ def _step(predictor: Predictor, tool: Callable[[str], Tool]) -> Any:
 
 def _typed(field: Field, kind: Callable[..., Any]) -> tuple[Any, Any]:
     settings: dict[str, Any] = limits_of(field.schema)
+    if "default" in field.schema:
+        # Of what nothing is wired to.
+        settings["default"] = copy.deepcopy(field.schema["default"])
     if field.description:
         settings["desc"] = field.description
     return python_type(field.schema, field.name), kind(**settings)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dspy
 
+from halflap.programs.field_types import NotSayableError, default_of
 from halflap.programs.flow import branches_in, code_of, own_functions, unwatched_in
 from halflap.programs.marks import Uses
 from halflap.programs.parameters import made_inputs
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "discover"]
 
+_NONE: Final = object()
 _RUNS: Final = 12
+_WAYS: Final = 2
 _LONGEST: Final = 100
 
 
@@ -75,6 +78,9 @@ def _run(
 ) -> list[Trace] | None:
     runs: list[Trace] = []
     for seed in range(_RUNS):
+        if seed >= _WAYS and uses.apart:
+            # It was run both ways by then, and is refused whatever else it does.
+            break
         try:
             inputs = typed_inputs(parameters, made_inputs(parameters, seed))
             runs.append(trace(module, inputs, units, seed, uses))
@@ -190,21 +196,23 @@ class _Joins:
         for at, unit in enumerate(self.order):
             wired = found[unit.predictor.name] = {}
             given = [run.steps[at].inputs for run in self.runs]
-            declared = [field.name for field in unit.predictor.inputs]
+            declared = {field.name: field.schema.get("default", _NONE) for field in unit.predictor.inputs}
             for extra in sorted(set(given[0]) - set(declared)):
                 self.problems.append(
                     f"`{unit.predictor.name}` is given `{extra}`, which its signature does not have."
                 )
-            for name in declared:
+            for name, default in declared.items():
+                if default is not _NONE and all(name not in one for one in given):
+                    continue
                 if any(name not in one for one in given):
                     self.problems.append(f"`{unit.predictor.name}` is not given its input `{name}`.")
                     continue
                 values = [one[name] for one in given]
                 source = self._source(values, at)
-                if source is None:
-                    self.problems.append(f"`{unit.predictor.name}.{name}` {_made(values)}")
-                else:
+                if source is not None:
                     wired[name] = source
+                elif not all(type(one) is type(default) and one == default for one in values):
+                    self.problems.append(f"`{unit.predictor.name}.{name}` {_made(values)}")
         return found
 
     def outputs(self) -> dict[str, tuple[str, Field]]:
@@ -252,9 +260,13 @@ class _Joins:
             if not takers:
                 self.problems.append(f"`forward` takes `{one.name}`, and no step does.")
                 continue
-            schema = dict(takers[0].schema)
+            # That of the step counts where nothing is given, and here something is.
+            schema = {key: value for key, value in takers[0].schema.items() if key != "default"}
             if one.has_default:
-                schema["default"] = one.default
+                try:
+                    schema["default"] = default_of(one.default, schema)
+                except NotSayableError as error:
+                    self.problems.append(f"the input `{one.name}` cannot be said in a manifest: {error}.")
             found.append(Field(one.name, takers[0].description, schema))
         return tuple(found)
 

@@ -41,6 +41,15 @@ class Problems:
         """Note that a value is not what is expected."""
         self.add(f"{path or 'it'} must be {expected}, not {said(value)}.")
 
+    def listed(self, path: str, most: int, what: str, value: Any) -> bool:
+        """Say whether a value is a list of one or more and not too many; note it if not."""
+        if isinstance(value, list) and 0 < len(value) <= most:
+            return True
+        expected = f"{path} must be a list of 1 to {most} {what}"
+        many = isinstance(value, list) and len(value) > most
+        self.add(f"{expected}, not of {len(value):,}." if many else f"{expected}, not {said(value)}.")
+        return False
+
     def keys(
         self, value: Mapping[str, Any], path: str, known: Collection[str], needed: Collection[str]
     ) -> None:
@@ -82,6 +91,8 @@ def words(options: Collection[str]) -> str:
 
 def read_json(data: bytes) -> Any:
     """Read a value; what is doubtful in JSON (a key twice, NaN, half of a letter) is refused."""
+    if data.startswith(_PICKLES):
+        raise UnreadableError(_PICKLE)
     try:
         value = _DECODER.decode(data.decode("utf-8-sig"))
     except ValueError as error:
@@ -99,6 +110,12 @@ def read_json(data: bytes) -> Any:
     return value
 
 
+_PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"(dp", b"(lp", b"}q", b"]q")
+"""How objects and lists begin in each of the forms of a pickle, and nothing in JSON."""
+_PICKLE = (
+    "it is a pickle, whatever its name says. A pickle runs code when it is loaded, so it is never opened as one. Save the state as "
+    'JSON: `program.save("state.json")`, or export the program with `halflap programs export`.'
+)
 _TOO_DEEP = f"it is nested deeper than {_DEEPEST} levels."
 
 

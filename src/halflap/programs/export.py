@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halflap.errors import ProgramBrokenError, UsageError
+from halflap.programs.inputs import check_inputs
 from halflap.programs.manifest import Manifest, read_manifest, write_manifest
 from halflap.programs.runtime import import_dspy
-from halflap.programs.samples import sample
+from halflap.programs.samples import sample, with_less
 from halflap.programs.state import read_state, write_state
 
 if TYPE_CHECKING:
@@ -184,6 +185,17 @@ def _compare(module: Any, manifest: Manifest, state: State, tool: Callable[[str]
     for seed in _COMPARED:
         dice = random.Random(seed)  # noqa: S311  # no secret
         inputs = {field.name: sample(field.schema, dice) for field in manifest.inputs}
+        # What has no type gets values as they are, and nobody fills in what they lack.
+        typed = {one.name for one in parameters if one.is_typed}
+        fields = {
+            field.name: field.schema
+            if field.name in typed
+            else {"default": None}
+            if "default" in field.schema
+            else {}
+            for field in manifest.inputs
+        }
+        inputs = with_less(inputs, {"properties": fields}, dice)
         try:
             theirs = trace(module, typed_inputs(parameters, inputs), {}, seed).prompts
         except KeyboardInterrupt:
@@ -191,7 +203,7 @@ def _compare(module: Any, manifest: Manifest, state: State, tool: Callable[[str]
         except BaseException as error:
             told = f"running it on made-up values failed: {type(error).__name__}: {error}"
             raise _refusal(manifest.name, [told]) from error
-        ours = trace(rebuilt, inputs, {}, seed).prompts
+        ours = trace(rebuilt, check_inputs(manifest, inputs), {}, seed).prompts
         if theirs != ours:
             told = f"what is written would ask the model something else. {_difference(theirs, ours)}"
             raise _refusal(manifest.name, [told])

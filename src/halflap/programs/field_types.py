@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -9,10 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import pydantic
 from pydantic.fields import FieldInfo
 
+from halflap.schema import compile_schema
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LIMITS", "NotSayableError", "limits_for", "limits_in", "limits_of", "python_type", "schema_of"]
+__all__ = [
+    "LIMITS",
+    "NotSayableError",
+    "default_of",
+    "limits_for",
+    "limits_in",
+    "limits_of",
+    "python_type",
+    "schema_of",
+]
 
 LIMITS = {
     "minimum": "ge",
@@ -127,7 +139,9 @@ def _class_name(title: str) -> str:
 def schema_of(annotation: Any) -> dict[str, Any]:
     """Say a type as a field's schema, or raise with what cannot be said of it."""
     if annotation is Any:
-        return {}
+        raise NotSayableError(
+            "the type Any: say which type it is, since the model is told and its answer read by that"
+        )
     if isinstance(annotation, type) and annotation in _NAMES:
         return {"type": _NAMES[annotation]}
     if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
@@ -203,6 +217,8 @@ def _schema_of_field(model: type[pydantic.BaseModel], name: str, field: FieldInf
         raise NotSayableError(f"{model.__name__}.{name}: a default that is made by a function")
     try:
         schema = schema_of(field.annotation)
+    except NotSayableError as error:
+        raise NotSayableError(f"{model.__name__}.{name}: {error}") from None
     except RecursionError:
         raise NotSayableError(f"the model {model.__name__}, which contains itself") from None
     schema.update(limits_for(field.annotation, limits_in(field.metadata)))
@@ -216,6 +232,19 @@ def _schema_of_field(model: type[pydantic.BaseModel], name: str, field: FieldInf
             raise NotSayableError(f"{model.__name__}.{name}: its default is no plain value")
         schema["default"] = default
     return schema
+
+
+def default_of(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Give a default as plain JSON, or raise if it is none, or does not fit its own type."""
+    try:
+        found = pydantic.TypeAdapter(Any).dump_python(value, mode="json", by_alias=True)
+        plain = json.loads(json.dumps(found, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise NotSayableError("its default is no plain value") from None
+    validator = compile_schema(dict(schema))
+    if validator is not None and (wrong := list(validator.problems(plain))):
+        raise NotSayableError(f"its default does not fit its type: {wrong[0]}")
+    return plain
 
 
 def limits_for(annotation: Any, limits: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from halflap.programs.documents import Problems
 
-__all__ = ["NAME", "OF_ERRORS", "RESERVED", "check_output", "check_schema", "read_fields", "read_text"]
+__all__ = [
+    "NAME",
+    "OF_ERRORS",
+    "RESERVED",
+    "check_output",
+    "check_schema",
+    "closed",
+    "read_fields",
+    "read_text",
+]
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NAMES = "a name of letters, digits and _, a letter first, 64 at most"
@@ -161,6 +170,19 @@ def check_schema(schema: Any, path: str, problems: Problems, depth: int = 0) -> 
         assert validator is not None, path
         for problem in validator.problems(schema["default"]):
             problems.add(f"{within(path, 'default')} does not fit its own schema: {problem}.")
+
+
+def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a schema by which an object has the properties that it declares and no others, unless it says so itself."""
+    found = dict(schema)
+    if "items" in found:
+        found["items"] = closed(found["items"])
+    if "properties" in found:
+        found["properties"] = {name: closed(inner) for name, inner in found["properties"].items()}
+        found.setdefault("additionalProperties", False)
+    if isinstance(found.get("additionalProperties"), Mapping):
+        found["additionalProperties"] = closed(found["additionalProperties"])
+    return found
 
 
 def _read_types(schema: Mapping[str, Any], path: str, problems: Problems) -> tuple[str, ...]:

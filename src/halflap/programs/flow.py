@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from halflap.programs.marks import Place
 
-__all__ = ["branches_in", "code_of", "own_functions", "unwatched_in"]
+__all__ = ["branches_in", "code_of", "line_of", "own_functions", "unwatched_in"]
 
 _BRANCHES: Final[dict[type[ast.AST], str]] = {
     ast.If: "an `if`",
@@ -95,6 +95,37 @@ def _told(found: Iterable[tuple[Any, str]], name: str) -> list[str]:
         "they are."
         for node, what in found
     ]
+
+
+def line_of(codes: Iterable[CodeType], names: Collection[str]) -> int | None:
+    """Give the first line of code on which an attribute of one of these names is set, deleted or called something of."""
+    return min(
+        (
+            node.lineno
+            for code in codes
+            for part in _read(code)
+            for node in _touched(part)
+            if isinstance(node, ast.Attribute) and node.attr in names
+        ),
+        default=None,
+    )
+
+
+def _touched(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            found: list[ast.AST] = [*targets]
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            found = [target]
+        case ast.Call(func=ast.Attribute(value=value)):
+            found = [value]
+        case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Constant(value=str(name)), *_]):
+            yield ast.copy_location(ast.Attribute(node, name), node)
+            return
+        case _:
+            return
+    for one in found:
+        yield from ast.walk(one)
 
 
 def code_of(function: Any) -> Any:

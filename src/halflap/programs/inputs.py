@@ -18,7 +18,7 @@ __all__ = ["check_inputs"]
 
 
 def check_inputs(manifest: Manifest, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the inputs with the defaults of those that are left out; raises all that is wrong with them."""
+    """Give the inputs with the defaults of all that is left out, also within them; raises all that is wrong with them."""
     schema = manifest.input_schema
     validator = compile_schema(schema)
     assert validator is not None, "what was read from a manifest is a schema"
@@ -30,6 +30,39 @@ def check_inputs(manifest: Manifest, inputs: Mapping[str, Any]) -> dict[str, Any
         raise ProgramInputsError(manifest.name, problems, takes)
     defaults = {one.name: one.schema["default"] for one in manifest.inputs if "default" in one.schema}
     return {
-        one.name: inputs[one.name] if one.name in inputs else copy.deepcopy(defaults[one.name])
+        one.name: _filled(inputs[one.name], one.schema)
+        if one.name in inputs
+        else copy.deepcopy(defaults[one.name])
         for one in manifest.inputs
     }
+
+
+def _filled(value: Any, schema: Mapping[str, Any], *, within: bool = False) -> Any:
+    """Give what a model of pydantic's would make of a value: with the defaults of what is left out, in the order of the schema.
+
+    What is told to the language model is then what a live module tells it.
+    """
+    if isinstance(value, list):
+        return [_filled(one, schema.get("items", {}), within=within) for one in value]
+    if not isinstance(value, dict):
+        # Beside the models, DSPy is given values as they are.
+        return _as_number(value, schema) if within else value
+    known, further = schema.get("properties", {}), schema.get("additionalProperties")
+    filled = {
+        name: _filled(value[name], inner, within=True) if name in value else copy.deepcopy(inner["default"])
+        for name, inner in known.items()
+        if name in value or "default" in inner
+    }
+    others = further if isinstance(further, dict) else {}
+    more = {name: _filled(one, others, within=within) for name, one in value.items() if name not in known}
+    return {**filled, **more}
+
+
+def _as_number(value: Any, schema: Mapping[str, Any]) -> Any:
+    kinds = schema.get("type")
+    if type(value) is not int or not ("number" in kinds if isinstance(kinds, list) else kinds == "number"):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return value

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from halflap.errors import ProgramBrokenError
 from halflap.programs.documents import Problems, UnreadableError, read_json, within, words
 from halflap.programs.fields import NAME as FIELD_NAME
-from halflap.programs.fields import read_fields, read_text
+from halflap.programs.fields import closed, read_fields, read_text
 from halflap.programs.parts import INPUTS, KINDS, Field, Kind, Predictor, Wiring
 from halflap.programs.wiring import complete
 
@@ -103,9 +103,9 @@ class Manifest:
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """The inputs, as the schema of a tool."""
+        """The inputs, as the schema of a tool: what is not declared in an object is not taken."""
         required = [one.name for one in self.inputs if "default" not in one.schema]
-        return _object(self.inputs, required)
+        return _object([replace(one, schema=closed(one.schema)) for one in self.inputs], required)
 
     @property
     def output_schema(self) -> dict[str, Any]:
@@ -196,8 +196,7 @@ def _is_time(text: str) -> bool:
 
 
 def _read_predictors(value: Any, problems: Problems) -> tuple[Predictor, ...]:
-    if not isinstance(value, list) or not value or len(value) > _MOST_PREDICTORS:
-        problems.wrong("predictors", f"a list of 1 to {_MOST_PREDICTORS} predictors", value)
+    if not problems.listed("predictors", _MOST_PREDICTORS, "predictors", value):
         return ()
     found = [_read_predictor(one, within("predictors", at), problems) for at, one in enumerate(value)]
     predictors = [one for one in found if one is not None]
@@ -263,8 +262,7 @@ def _read_iterations(value: Mapping[str, Any], path: str, problems: Problems) ->
 
 
 def _read_tools(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
-    if not isinstance(value, list) or not 1 <= len(value) <= _MOST_TOOLS:
-        problems.wrong(path, f"a list of 1 to {_MOST_TOOLS} names of tools", value)
+    if not problems.listed(path, _MOST_TOOLS, "names of tools", value):
         return ()
     for at, one in enumerate(value):
         if not isinstance(one, str) or not _TOOL.fullmatch(one) or one == "finish":
@@ -288,7 +286,13 @@ def write_manifest(manifest: Manifest) -> bytes:
         "outputs": _written(manifest.outputs),
         "predictors": [_written_predictor(one) for one in manifest.predictors],
         "wiring": {
-            "predictors": {name: dict(one) for name, one in manifest.wiring.predictors.items()},
+            "predictors": {
+                one.name: {
+                    name: manifest.wiring.predictors[one.name].get(name)
+                    for name in (field.name for field in one.inputs)
+                }
+                for one in manifest.predictors
+            },
             "outputs": dict(manifest.wiring.outputs),
         },
     }

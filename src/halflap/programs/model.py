@@ -20,6 +20,7 @@ from halflap.errors import ProgramFailedError
 from halflap.programs.answers import answer_key
 from halflap.programs.environment import environment_hidden
 from halflap.programs.redirects import NoAnswerError, redirects_refused
+from halflap.programs.replies import choices_wanted
 from halflap.programs.running import RUNNING
 from halflap.programs.secrecy import redacted, without_key
 
@@ -194,6 +195,7 @@ def is_timeout(error: BaseException) -> bool:
 @contextmanager
 def _guarded() -> Iterator[None]:
     """Have nothing but the configuration say where a model is asked and with what; what leads elsewhere is an error."""
+    choices_wanted()
     with environment_hidden(), redirects_refused() as refused:
         try:
             yield

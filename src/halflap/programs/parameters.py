@@ -52,7 +52,10 @@ def parameters_of(module: Any, units: Mapping[int, Unit], problems: list[str]) -
     """Give what a module takes, by its own signature; of a single step, its inputs."""
     if id(module) in units:
         unit = units[id(module)]
-        return [Parameter(field.name, unit.types[field.name]) for field in unit.predictor.inputs]
+        return [
+            Parameter(field.name, unit.types[field.name], field.schema.get("default", _NONE))
+            for field in unit.predictor.inputs
+        ]
     function = getattr(type(module), "forward", None) or getattr(type(module), "aforward", None)
     if function is None:
         problems.append(f"{type(module).__name__} has no `forward`.")

@@ -62,7 +62,7 @@ class Wiring:
     """Where each field comes from: `inputs.<field>`, or `<predictor>.<field>`. Complete, whatever the file left out."""
 
     predictors: Mapping[str, Mapping[str, str]] = field(hash=False)
-    """By predictor and by its input."""
+    """By predictor and by its input; one that is left to its default has none."""
     outputs: Mapping[str, str] = field(hash=False)
     """By output of the program."""
 

@@ -90,6 +90,11 @@ class Runtime:
         self._model: Model | None = None
         self._filter: KeyFilter | None = None
 
+    @property
+    def can_build(self) -> bool:
+        """Whether DSPy is installed."""
+        return _has_dspy()
+
     def build(self, stored: Stored) -> Built:
         """Build a program, unless it is built: takes seconds the first time, so never on the loop."""
         tools = self._tools(stored)
@@ -263,20 +268,28 @@ class Runtime:
             await asyncio.to_thread(self._answers.forget, running.keys)
 
 
+def _has_dspy() -> bool:
+    """Say whether DSPy is installed, without loading it."""
+    try:
+        return find_spec("dspy") is not None
+    except Exception:  # noqa: BLE001  # what finds modules may be anybody's, and who cannot find it has none
+        return False
+
+
 def import_dspy(name: str) -> None:
     """Load DSPy for a program of this name, or say what is missing. Takes seconds the first time: not on the loop."""
     # Else LiteLLM fetches its table of prices over the network when it is loaded.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     # Else it takes keys and addresses from a file `.env` into the environment, of Halflap and of all that Halflap starts.
     os.environ["LITELLM_MODE"] = "PRODUCTION"
-    if find_spec("dspy") is None:
+    if not _has_dspy():
         raise ProgramFailedError(name, "running it needs the extra: pip install 'halflap[dspy]'.")
     try:
         import dspy  # noqa: F401, PLC0415
-    except ImportError as error:
+    except Exception as error:
         raise ProgramFailedError(
             name,
-            f"DSPy is installed, but cannot be loaded: {error}. Install it anew: pip install 'halflap[dspy]'.",
+            f"DSPy is installed, but cannot be loaded: {type(error).__name__}: {error}. Install it anew: pip install 'halflap[dspy]'.",
         ) from error
     # What it tells of its doings is of no use to whoever runs a gateway; what it warns of is.
     logging.getLogger("dspy").setLevel(logging.WARNING)

@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
 
-__all__ = ["sample"]
+__all__ = ["sample", "with_less"]
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ,.;:"
 _SPECIAL: Final = "<b>&amp;</b> {x} [1] \"'`\\ % $HOME #!? | ~ ^ * = + @ / \t\r\n ä ß é 中文 🙂 \u200b 0 -1 1e9 null https://a.b/c?d=e"
 """What code that looks for something in a text usually looks for."""
 _LONG: Final = 3_000
 """So long that cutting at a usual length shows."""
+_HALF: Final = 0.5
 _RARELY: Final = 0.15
 """How often a value is empty, or null, where it may be."""
 
@@ -34,6 +35,20 @@ def sample(schema: Mapping[str, Any], dice: random.Random) -> Any:
     if kind == "boolean":
         return dice.choice([True, False])
     return makers[kind](schema, dice) if kind in makers else None
+
+
+def with_less(value: Any, schema: Mapping[str, Any], dice: random.Random) -> Any:
+    """Leave out of a value some of what has a default."""
+    if isinstance(value, list):
+        return [with_less(one, schema.get("items", {}), dice) for one in value]
+    if not isinstance(value, dict):
+        return value
+    known = schema.get("properties", {})
+    return {
+        name: with_less(one, known.get(name, {}), dice)
+        for name, one in value.items()
+        if "default" not in known.get(name, {}) or dice.random() < _HALF
+    }
 
 
 def _text(schema: Mapping[str, Any], dice: random.Random) -> str:

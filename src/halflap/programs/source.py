@@ -8,7 +8,6 @@ import logging
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
@@ -247,7 +246,7 @@ class DspyPrograms:
 
     def _build(self, stored: Stored) -> None:
         """Build a program, if that is possible: without DSPy nothing can be executed, and what can be read has been."""
-        if find_spec("dspy") is not None:
+        if self.runtime.can_build:
             self.runtime.build(stored)
 
     def watch(self) -> None:

@@ -17,6 +17,7 @@ from dspy.utils.callback import BaseCallback
 from halflap.programs.field_types import schema_of
 from halflap.programs.marks import Uses, caller, marked
 from halflap.programs.samples import sample
+from halflap.programs.steady import Steadiness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -103,11 +104,13 @@ class _Watcher(BaseCallback):  # type: ignore[misc]  # as above
         self._said = dict(model.kwargs)
         self._around: Mapping[str, Any] = {}
         self._open: dict[str, Passed] = {}
+        self._steadiness = Steadiness({})
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Be told of the steps, by the steps themselves: what is told to all can be switched off on the way."""
         self._around = dspy.settings.copy()
+        steadiness = self._steadiness = Steadiness(self._units)
         for_all = dict(main_thread_config)
         before = [(unit.module, unit.module.callbacks) for unit in self._units.values()]
         for module, callbacks in before:
@@ -117,6 +120,9 @@ class _Watcher(BaseCallback):  # type: ignore[misc]  # as above
         finally:
             for module, callbacks in before:
                 module.callbacks = callbacks
+            self._uses.apart.extend(
+                one for one in steadiness.settle(self._uses.ran) if one not in self._uses.apart
+            )
             changed = _differing(main_thread_config, for_all)
             main_thread_config.update({name: one for name, one in for_all.items() if name in changed})
             if changed:
@@ -135,6 +141,7 @@ class _Watcher(BaseCallback):  # type: ignore[misc]  # as above
             self._into.steps.append(passed)
             # What a step does with its inputs is the step's own affair.
             self._uses.listening = False
+            self._steadiness.look(id(instance))
 
     def on_module_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
         del exception
@@ -197,10 +204,11 @@ def as_typed(value: Any, annotation: Any) -> Any:
 
 
 def typed_inputs(parameters: Iterable[Parameter], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Give plain inputs as what the module's own annotations make of them."""
+    """Give plain inputs as what the module's own annotations make of them; what is not there is left out."""
     return {
         one.name: as_typed(inputs[one.name], one.annotation) if one.is_typed else inputs[one.name]
         for one in parameters
+        if one.name in inputs
     }
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 from dspy.signatures.field import PYDANTIC_CONSTRAINT_MAP
+from pydantic_core import PydanticUndefined
 
-from halflap.programs.field_types import NotSayableError, limits_for, limits_in, schema_of
+from halflap.programs.field_types import NotSayableError, default_of, limits_for, limits_in, schema_of
 from halflap.programs.fields import RESERVED
 from halflap.programs.parts import REASONING, Field, Kind, Predictor
 
@@ -156,7 +157,7 @@ def _unit(
             for one in tools
             if tool(one) is None
         )
-    inputs = _fields(name, signature.input_fields, problems)
+    inputs = _fields(name, signature.input_fields, problems, given=True)
     outputs = _fields(name, signature.output_fields, problems)
     if len(problems) > before:
         return None
@@ -185,7 +186,9 @@ def _check_settings(name: str, predicts: list[Any], problems: list[str]) -> None
             problems.append(f"`{name}` has criteria for its fields, which a manifest cannot say.")
 
 
-def _fields(unit: str, found: Mapping[str, Any], problems: list[str]) -> tuple[Field, ...]:
+def _fields(
+    unit: str, found: Mapping[str, Any], problems: list[str], *, given: bool = False
+) -> tuple[Field, ...]:
     fields = []
     for name, info in found.items():
         if name in RESERVED:
@@ -196,6 +199,9 @@ def _fields(unit: str, found: Mapping[str, Any], problems: list[str]) -> tuple[F
         try:
             schema = schema_of(info.annotation)
             schema.update(limits_for(info.annotation, _as_told(limits_in(info.metadata), info)))
+            # What DSPy itself fills in: of an output it is nothing, and one that a function makes it leaves alone.
+            if given and info.default is not PydanticUndefined:
+                schema["default"] = default_of(info.default, schema)
         except NotSayableError as error:
             problems.append(f"`{unit}.{name}` cannot be said in a manifest: {error}.")
             continue

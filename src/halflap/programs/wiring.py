@@ -62,8 +62,8 @@ class _Joiner:
     def __post_init__(self) -> None:
         self.offered = {one.name: outputs_of(one) for one in self.predictors}
 
-    def read(self, wiring: Any) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-        """Give what the manifest wires, less what is no wiring."""
+    def read(self, wiring: Any) -> tuple[dict[str, dict[str, str | None]], dict[str, str]]:
+        """Give what the manifest wires, less what is no wiring; None is for what is left to its default."""
         if not isinstance(wiring, Mapping):
             self.problems.wrong("wiring", "an object with predictors and outputs", wiring)
             return {}, {}
@@ -72,14 +72,20 @@ class _Joiner:
         if not isinstance(by_predictor, Mapping):
             self.problems.wrong("wiring.predictors", "an object with the names of predictors", by_predictor)
             by_predictor = {}
-        found: dict[str, dict[str, str]] = {}
+        found: dict[str, dict[str, str | None]] = {}
         names = [one.name for one in self.predictors]
         for name, fields in by_predictor.items():
             path = within("wiring.predictors", name)
             if name not in names:
                 self.problems.add(f"{path}: there is no predictor of that name.")
             else:
-                found[name] = self._texts(fields, path)
+                left = (
+                    [key for key, source in fields.items() if source is None]
+                    if isinstance(fields, Mapping)
+                    else []
+                )
+                others = {key: one for key, one in fields.items() if one is not None} if left else fields
+                found[name] = {**self._texts(others, path), **dict.fromkeys(left)}
         return found, self._texts(wiring.get("outputs", {}), "wiring.outputs")
 
     def _texts(self, fields: Any, path: str) -> dict[str, str]:
@@ -99,13 +105,16 @@ class _Joiner:
             if isinstance(source, str) and _SOURCE.fullmatch(source)
         }
 
-    def derived_inputs(self, wired: Mapping[str, Mapping[str, str]]) -> tuple[Field, ...]:
+    def derived_inputs(self, wired: Mapping[str, Mapping[str, str | None]]) -> tuple[Field, ...]:
         """Give what somebody outside has to supply."""
         needed: dict[str, Field] = {}
         earlier: set[str] = set()
         for predictor in self.predictors:
             for one in predictor.inputs:
-                source = wired.get(predictor.name, {}).get(one.name)
+                told = wired.get(predictor.name, {})
+                source = told.get(one.name)
+                if one.name in told and source is None:
+                    continue
                 if source is None:
                     name = None if one.name in earlier and one.name not in needed else one.name
                 else:
@@ -123,9 +132,9 @@ class _Joiner:
         return tuple(needed.values())
 
     def join(
-        self, inputs: Sequence[Field], wired: Mapping[str, Mapping[str, str]]
+        self, inputs: Sequence[Field], wired: Mapping[str, Mapping[str, str | None]]
     ) -> dict[str, dict[str, str]]:
-        """Give the source of each input of each predictor."""
+        """Give the source of each input of each predictor, unless that is left to its default."""
         sources: dict[str, dict[str, Field]] = {INPUTS: {one.name: one for one in inputs}}
         joined: dict[str, dict[str, str]] = {}
         for predictor in self.predictors:
@@ -137,8 +146,14 @@ class _Joiner:
                     self.problems.add(f'{within(path, name)}: "{predictor.name}" has no such input.')
             joined[predictor.name] = {}
             for one in predictor.inputs:
-                source = told.get(one.name) or _by_name(one.name, sources)
-                if source is None:
+                source = told[one.name] if one.name in told else _by_name(one.name, sources)
+                if source is None and "default" in one.schema:
+                    continue
+                if source is None and one.name in told:
+                    self.problems.add(
+                        f"{within(path, one.name)}: null leaves it to its default, and it has none."
+                    )
+                elif source is None:
                     self.problems.add(
                         f"{within(path, one.name)}: nothing supplies it: neither an input of the program nor an "
                         "earlier predictor has its name."
