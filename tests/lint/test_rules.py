@@ -301,7 +301,8 @@ def test_an_annotation_that_says_whether_it_destroys_is_enough(hint: Any, is_fou
         ("Get the logs. Marks them as read.", {}, False),
         ("Get the logs of an app store.", {}, True),
         ("Get the logs.", {"removeTimes": field("boolean", "Remove the times from the text.")}, True),
-        ("Get the logs and send time of a mail.", {}, True),
+        # In doubt it is not offered: `and delete files of a user` is written in the same way.
+        ("Get the logs and send time of a mail.", {}, False),
     ],
 )
 def test_a_tool_that_can_change_something_is_not_to_be_annotated_as_one_that_reads(

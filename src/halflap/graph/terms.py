@@ -46,7 +46,7 @@ APART = 4.0
 MOST_OPEN = 50
 """A tool that lacks more values than this is in no plan: neither would anybody read it."""
 
-_LEAST_LOOKED_AT = 6
+_LEAST_LOOKED_AT = 3
 """So many at least are looked at for each of several questions."""
 
 
