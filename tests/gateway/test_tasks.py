@@ -69,7 +69,7 @@ async def _all_orders(call: Any, customer: str) -> Any:
     while page["pagination"]["has_more"]:
         page = await call("order_history", customer_id=customer, cursor=page["pagination"]["next_cursor"])
         whole["orders"] += page["orders"]
-    return whole | {"pagination": whole["pagination"] | {"has_more": False, "next_cursor": None}}
+    return page | {"orders": whole["orders"], "pagination": page["pagination"] | {"next_cursor": None}}
 
 
 async def _orders_of_top(call: Any) -> list[Any]:

@@ -56,6 +56,10 @@ _SAYS_LITTLE = frozenset(
      "details", "info", "information", "summary", "overview", "stats", "statistics", "metadata", "usage"}
 )  # fmt: skip
 """What can be said of anything: nothing is about that alone."""
+_MORE_THAN_NAMES = frozenset(
+    {"detail", "details", "info", "information", "summary", "overview", "stats", "statistics"}
+)
+"""What is asked for with these is not told by whoever only names a thing."""
 _WEAK_VERBS = LOOKS | READING | QUESTIONS | (TELLING - CHANGING)
 """What only asks to be told something."""
 
@@ -216,6 +220,16 @@ def adds_nothing(subject: Subject, workflow: Workflow, less: Workflow) -> bool:
     spoken = _spoken(less)
     has = {words_of(one) for made in fewer.values() for one in _keys(made)}
     named = {term for made in fewer.values() for term in spoken_terms(made.original_name or made.tool)}
+    called = {
+        term
+        for name, one in tools.items()
+        if name not in fewer
+        for term in spoken_terms(one.original_name or name)
+    }
+    # `which antennas`: who names them is enough; `details of the reservations` tells who is called after those.
+    is_whole = not _MORE_THAN_NAMES.isdisjoint((subject.told or {}).values())
+    if (subject.words.keys() - (frozenset() if is_whole else subject.heads)) & (called - named):
+        return False
     exact = named | {term for one in has if one[1:] in _IDS for term in spoken_terms(one[0])}
     return subject.heads <= exact and all(_said_of(one, spoken, subject) >= _SHARED for one in subject.words)
 
