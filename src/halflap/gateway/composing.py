@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Composing"]
 
 MOST_SUGGESTED = 10
-_MOST_TARGETS = 8
+_MOST_TARGETS = 6
 """So many of the tools that fit a goal are planned for."""
 _MOST_HITS = 30
 """So many are looked at: those that change something, and are not asked for, do not keep out the others."""

@@ -59,7 +59,7 @@ _LOOKED_UP = 0.25
 _EFFORT = 0.3
 _MISSING = 1_000.0
 _MOST_TOLD = 3
-_MOST_LOOKED_AT = 30
+_MOST_LOOKED_AT = 24
 """So many tools are looked at for all that may be meant together, so that the answer comes as soon as for one that is named."""
 _DESTROYS = "It may destroy something, which no goal in words leads to"
 _UNKNOWN = "It is not known whether {!r} changes something, so no goal in words leads to it"
