@@ -8,43 +8,26 @@ from typing import Any
 import pytest
 
 from cli.program import definitions
+from gateway.plain_tools import plain_tool
 from halflap.config import Config
 from halflap.gateway import Gateway
 
-
-def _object(names: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in names.split()},
-        "required": names.split(),
-    }
-
-
-def _tool(name: str, takes: str, gives: str, description: str) -> dict[str, Any]:
-    many, colon, fields = gives.rpartition(":")
-    shape = _object(fields)
-    if colon:
-        items = {"type": "array", "items": shape}
-        shape = {"type": "object", "properties": {many: items}, "required": [many]}
-    return {"name": name, "description": description, "inputSchema": _object(takes), "outputSchema": shape}
-
-
 TOOLS = (
-    _tool("list_barges", "", "barges:barge_id skipper", "List the barges in the harbour."),
-    _tool("barge_tonnage", "barge_id", "weight", "Tonnage of a barge."),
-    _tool("get_lock", "lock_id", "depth width opened_at", "A lock on the canal, with its sizes."),
-    _tool("list_tolls", "lock_id", "tolls:toll_id amount", "Tolls that were taken at a lock."),
-    _tool("harbour_news", "", "news:title", "What is new in the harbour."),
-    _tool(
+    plain_tool("list_barges", "", "barges:barge_id skipper", "List the barges in the harbour."),
+    plain_tool("barge_tonnage", "barge_id", "weight", "Tonnage of a barge."),
+    plain_tool("get_lock", "lock_id", "depth width opened_at", "A lock on the canal, with its sizes."),
+    plain_tool("list_tolls", "lock_id", "tolls:toll_id amount", "Tolls that were taken at a lock."),
+    plain_tool("harbour_news", "", "news:title", "What is new in the harbour."),
+    plain_tool(
         "get_record",
         "path",
         "text",
         "Retrieve what is known of a paper. Tells its size, its author and when it was signed.",
     ),
-    _tool("read_record", "path", "text", "Read the words of a paper."),
-    _tool("open_lock", "lock_id", "done", "Open a lock."),
-    _tool("pilot_schedule", "pilot_id", "done", "Schedules a pilot."),
-    _tool("whois_vessel", "vessel", "registrant", "Looks up whose vessel it is."),
+    plain_tool("read_record", "path", "text", "Read the words of a paper."),
+    plain_tool("open_lock", "lock_id", "done", "Open a lock."),
+    plain_tool("pilot_schedule", "pilot_id", "done", "Schedules a pilot."),
+    plain_tool("whois_vessel", "vessel", "registrant", "Looks up whose vessel it is."),
 )
 LOCK = {"lock_id": "L1"}
 UNFIT = ["order a taxi", "rotate the picture", "what is 12 factorial", "book a hotel", "close the deal", "start", "stop it",

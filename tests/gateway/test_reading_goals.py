@@ -8,56 +8,42 @@ from typing import Any
 import pytest
 
 from cli.program import definitions
+from gateway.plain_tools import plain_tool
 from halflap.config import Config
 from halflap.gateway import Gateway
 
-
-def _object(names: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in names.split()},
-        "required": names.split(),
-    }
-
-
-def _tool(name: str, takes: str, gives: str, description: str) -> dict[str, Any]:
-    """A tool; `gives` are names of fields, or, with `many:` before them, of those of each of several."""
-    many, colon, fields = gives.rpartition(":")
-    shape = _object(fields)
-    if colon:
-        items = {"type": "array", "items": shape}
-        shape = {"type": "object", "properties": {many: items}, "required": [many]}
-    return {"name": name, "description": description, "inputSchema": _object(takes), "outputSchema": shape}
-
-
 TOOLS = (
-    _tool("ward_patients", "ward_id", "patients:patient_id full_name", "List the patients of a ward."),
-    _tool("list_prescriptions", "patient_id", "prescriptions:drug_code dose", "Prescriptions of a patient."),
-    _tool("get_drug", "drug_code", "label", "Facts about a drug."),
-    _tool("playlists", "", "playlists:playlist_id title", "Playlists of the user."),
-    _tool("playlist_tracks", "playlist_id", "tracks:track_id title", "Tracks in a playlist."),
-    _tool("fare", "origin destination", "amount currency", "Fare between two stations."),
-    _tool("connection", "from_code to_code", "minutes changes", "A connection between two stations."),
-    _tool("list_stations", "", "stations:station_code", "List stations."),
-    _tool("list_departures", "station_code", "departures:train_no platform", "Departures of a station."),
-    _tool("get_train", "train_no", "driver_id", "Details of a train."),
-    _tool("search_items", "", "items:sku price", "Search the catalogue."),
-    _tool("item_reviews", "sku", "reviews:stars", "Reviews of an item."),
-    _tool("purchase", "sku", "receipt_id", "Purchase an item."),
-    _tool("move_file", "source destination", "done", "Move or rename files and directories."),
-    _tool("read_file", "path", "content", "Read the complete contents of a file as text."),
-    _tool(
+    plain_tool("ward_patients", "ward_id", "patients:patient_id full_name", "List the patients of a ward."),
+    plain_tool(
+        "list_prescriptions", "patient_id", "prescriptions:drug_code dose", "Prescriptions of a patient."
+    ),
+    plain_tool("get_drug", "drug_code", "label", "Facts about a drug."),
+    plain_tool("playlists", "", "playlists:playlist_id title", "Playlists of the user."),
+    plain_tool("playlist_tracks", "playlist_id", "tracks:track_id title", "Tracks in a playlist."),
+    plain_tool("fare", "origin destination", "amount currency", "Fare between two stations."),
+    plain_tool("connection", "from_code to_code", "minutes changes", "A connection between two stations."),
+    plain_tool("list_stations", "", "stations:station_code", "List stations."),
+    plain_tool("list_departures", "station_code", "departures:train_no platform", "Departures of a station."),
+    plain_tool("get_train", "train_no", "driver_id", "Details of a train."),
+    plain_tool("search_items", "", "items:sku price", "Search the catalogue."),
+    plain_tool("item_reviews", "sku", "reviews:stars", "Reviews of an item."),
+    plain_tool("purchase", "sku", "receipt_id", "Purchase an item."),
+    plain_tool("move_file", "source destination", "done", "Move or rename files and directories."),
+    plain_tool("read_file", "path", "content", "Read the complete contents of a file as text."),
+    plain_tool(
         "search_files",
         "path pattern",
         "content",
         "Recursively search for files and directories matching a pattern.",
     ),
-    _tool("list_kilns", "", "kilns:kiln_id potter_id street", "List the kilns."),
-    _tool("kiln_photo", "kiln_id", "content", "A photo of a kiln, from the street."),
-    _tool("list_potters", "", "potters:potter_id phone", "List the potters."),
-    _tool("get_loom", "loom_id", "loom_id spool_ids", "Get a loom."),
-    _tool("spool_colour", "spool_ids", "colour", "Colour of spools."),
-    _tool("list_allowed_directories", "", "content", "Returns the directories that this server may access."),
+    plain_tool("list_kilns", "", "kilns:kiln_id potter_id street", "List the kilns."),
+    plain_tool("kiln_photo", "kiln_id", "content", "A photo of a kiln, from the street."),
+    plain_tool("list_potters", "", "potters:potter_id phone", "List the potters."),
+    plain_tool("get_loom", "loom_id", "loom_id spool_ids", "Get a loom."),
+    plain_tool("spool_colour", "spool_ids", "colour", "Colour of spools."),
+    plain_tool(
+        "list_allowed_directories", "", "content", "Returns the directories that this server may access."
+    ),
 )
 GOALS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("which drugs do the patients of ward W1 take", {"ward_id": "W1"}, ["ward_patients", "list_prescriptions", "get_drug"]),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from halflap.cli.files import read_at_most
 from halflap.cli.output import (
     ConfigOption,
     JsonOption,
@@ -106,18 +107,8 @@ def import_learned(
 def _read(file: Path) -> Any:
     from halflap.schema import parse_json, why_no_json  # noqa: PLC0415 -- the commands beside this one do without
 
-    try:
-        if str(file) == "-":
-            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
-        else:
-            with file.open("rb") as stream:
-                data = stream.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise FileError(f"{file} cannot be read: {error.strerror}. Name a file that you may read.") from None
-    if len(data) > _MOST_BYTES:
-        raise FileError(
-            f"{file} is larger than {_MOST_BYTES // 2**20} MiB, which nothing is that `halflap schema export` wrote."
-        )
+    too_large = f"{_MOST_BYTES // 2**20} MiB, which nothing is that `halflap schema export` wrote."
+    data = read_at_most(file, _MOST_BYTES, str(file), too_large)
     try:
         return parse_json(data.decode("utf-8-sig"))
     except ValueError as error:

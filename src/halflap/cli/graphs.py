@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halflap.cli.complete import tool_names
+from halflap.cli.files import save
 from halflap.cli.output import (
     ConfigOption,
     JsonOption,
@@ -27,7 +28,7 @@ from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.cli.unheard import tell, unheard
 from halflap.cli.wrapping import print_lines
-from halflap.errors import FileError, UsageError
+from halflap.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,13 +152,7 @@ def _write(text: str, output: Path | None) -> None:
         sys.stdout.write(harmless(text))
         sys.stdout.flush()
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(
-            f"{output} cannot be written: {error.strerror}. Name a file that you may write, in a folder that is there."
-        ) from None
-    note(f"Written to {output}.")
+    save(text, output)
 
 
 def _table(edges: Sequence[Edge], *, all_heard: bool) -> None:

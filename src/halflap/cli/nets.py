@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from halflap.cli.output import harmless, note
-from halflap.errors import FileError, WorkflowError
+from halflap.cli.files import read_at_most, save
+from halflap.cli.output import harmless
+from halflap.errors import WorkflowError
 from halflap.workflows.form import read_specification, write_net, write_specification
 from halflap.workflows.orblocks import in_words, or_blocks
 from halflap.workflows.source import decoded, parse_source
@@ -105,16 +106,8 @@ def _shown(file: Path) -> str:
 
 def _read(file: Path, *, structure: bool) -> tuple[Specification, Literal["yawl", "nets", "net"]]:
     where = _shown(file)
-    try:
-        if str(file) == "-":
-            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
-        else:
-            with file.open("rb") as stream:
-                data = stream.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise FileError(f"{where} cannot be read: {error.strerror}. Name a file that you may read.") from None
-    if len(data) > _MOST_BYTES:
-        raise FileError(f"{where} is larger than {_MOST_BYTES // 1_000_000} MB, which no workflow may be.")
+    too_large = f"{_MOST_BYTES // 1_000_000} MB, which no workflow may be."
+    data = read_at_most(file, _MOST_BYTES, where, too_large)
     try:
         text = decoded(data)
         if text.lstrip().startswith("<"):
@@ -157,10 +150,4 @@ def write(text: str, output: Path | None) -> None:
         sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(
-            f"{output} cannot be written: {error.strerror}. Name a file that you may write, in a folder that is there."
-        ) from None
-    note(f"Written to {output}.")
+    save(text, output)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halflap.cli.exchange import export_learned, import_learned
+from halflap.cli.files import save
 from halflap.cli.forgetting import forget
 from halflap.cli.learned import drift, show
 from halflap.cli.output import ConfigOption, VerboseOption, note, reported, set_up_logging
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import FileError, ServerNotFoundError
+from halflap.errors import ServerNotFoundError
 from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.values import OWN
 
@@ -70,13 +71,7 @@ def stubs(
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(
-            f"{output} cannot be written: {error.strerror}. Name a file that you may write, in a folder that is there."
-        ) from None
-    note(f"Written to {output}.")
+    save(text, output)
 
 
 async def _stubs(config: Config, server: str | None) -> str:
