@@ -8,6 +8,7 @@ import pytest
 from catalog.worlds import catalog, definition, listing
 from halflap.catalog import Snapshot, matches
 from halflap.errors import ToolNotFoundError
+from support import little_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -210,3 +211,11 @@ def test_a_million_letters_are_not_repeated(run: Run) -> None:
 
 def test_an_error_without_tools_to_name_names_the_server() -> None:
     assert "Server 'srv' has none of that name." in str(ToolNotFoundError("a", "srv", ["b"]))
+
+
+def test_looking_up_unknown_names_among_ten_thousand_tools_costs_little(run: Run) -> None:
+    many = run(snapshot(listing("big", *(f"read_report_{number}" for number in range(10_000)))))
+    with little_work(5.0):
+        for number in range(300):
+            with pytest.raises(ToolNotFoundError):
+                many.find(f"mcp__big__write_sheet_{number}")

@@ -13,7 +13,7 @@ import pytest
 from cli.program import OLD, at_once
 from halflap.config import HttpConfig
 from halflap.errors import ServeError, UsageError
-from halflap.server.http import Guard, allowed_hosts, keep_token, parse_address
+from halflap.server.http import Guard, allowed_hosts, bind, keep_token, parse_address
 from server.faces import Served, client_of, served
 from support import PATIENCE, alive, children_of, eventually
 
@@ -31,6 +31,24 @@ def face(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     http = {"allowed_hosts": ["halflap.example"], "allowed_origins": ["https://app.example"]}
     with served(home, OLD, http=http) as face:
         yield face
+
+
+def test_answers_are_sent_without_waiting_for_more(run: Run) -> None:
+    async def nodelay() -> int:
+        accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def connected(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            sock = writer.get_extra_info("socket")
+            accepted.set_result(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = bind("127.0.0.1", 0)
+        async with await asyncio.start_server(connected, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.close()
+            return await accepted
+
+    assert run(nodelay()) != 0
 
 
 def test_the_token_lets_in(face: Served) -> None:

@@ -154,7 +154,7 @@ def translate(
     server, problem = read_entry(found.entry)
     if server is None:
         return Found(name, place, refused=problem)
-    # One that cannot be used would keep all others from being used, for the configuration is read whole.
+    # One that cannot be used yet is written, but disabled, so that nobody is told of it at every start.
     server, problem = read_entry(found.entry, scope)
     return found if server is not None else found.disable(f"disabled: {problem}")
 
@@ -165,9 +165,10 @@ def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[Se
     root = document_of({"mcpServers": {"server": dict(entry)}}, problems)
     home = Path("/") if scope is None else scope.home
     servers = ServerReader(Path("/"), problems, scope, home).read(root)
-    if servers and not problems.found:
+    if servers and not problems.found and servers[0].broken is None:
         return servers[0], ""
-    said = " ".join(str(problem) for problem in problems.found)
+    broken = [server.broken for server in servers if server.broken is not None]
+    said = " ".join([*map(str, problems.found), *broken])
     return None, said.replace("mcpServers.server.", "").replace("mcpServers.server", "it")
 
 

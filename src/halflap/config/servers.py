@@ -206,11 +206,20 @@ class ServerReader:
             unfilled=settled.unfilled(),
             trust_annotations=values.get("trust_annotations", False),
             disabled=disabled,
+            broken=self._unset_variables(before),
             protocol=cast("Protocol", values.get("protocol", "auto")),
             source=self.problems.file,
             **limits,
         )
         return server if len(self.problems.found) == before else None
+
+    def _unset_variables(self, before: int) -> str | None:
+        """Return why one server cannot be used, if variables are all that is wrong with its entry."""
+        found = self.problems.found[before:]
+        if not found or any(problem.code != "config-variable" for problem in found):
+            return None
+        del self.problems.found[before:]
+        return "\n".join(map(str, found))
 
     def _in_our_words(self, entry: Entry) -> Entry:
         """Read the names that other clients have for the same thing; warn of what has no effect here."""

@@ -31,7 +31,8 @@ __all__ = [
     "UpstreamDefaults",
 ]
 
-Transport = Literal["stdio", "http", "sse", "auto"]
+Transport = Literal["stdio", "http", "sse", "auto", "memory"]
+"""`memory` is a server object in this process, given to `Gateway.open`; no file can name it."""
 Protocol = Literal["auto", "legacy", "modern"]
 Record = Literal["full", "metadata", "off"]
 
@@ -77,6 +78,8 @@ class ServerConfig:
     """Which of `headers` and `env` name a variable that has nothing in it, each with the variable."""
     trust_annotations: bool = False
     disabled: bool = False
+    broken: str | None = None
+    """Why this server alone cannot be used, such as a variable that is not set; the others start without it."""
     protocol: Protocol = "auto"
     start_timeout_seconds: float = 30.0
     call_timeout_seconds: float = 60.0

@@ -20,6 +20,7 @@ Code = Literal[
     "sign-in-needed",
     "header-empty",
     "still-starting",
+    "misconfigured",
     "command-not-found",
     "command-not-run",
     "process-ended",
@@ -52,6 +53,7 @@ ABOUT: dict[Code, str] = {
     "sign-in-needed": "sign-in",
     "header-empty": "sign-in",
     "still-starting": "server",
+    "misconfigured": "server",
     "command-not-found": "server",
     "command-not-run": "server",
     "process-ended": "server",
@@ -262,27 +264,27 @@ def _of_server(row: Mapping[str, Any], config: Config, *, interrupted: bool) -> 
 
 
 def _remedy(row: Mapping[str, Any], command: str) -> str:
-    """Say what to do about a server that did not get ready."""
-    if row["trouble"] == "command-not-found":
-        program = next(iter(command.split()), command)
-        return (
+    """Return what to do about a server that did not get ready."""
+    program = next(iter(command.split()), command)
+    is_stdio = row["transport"] == "stdio"
+    needs = "a variable under `env`" if is_stdio else "one of its `headers`"
+    look = "Run its command in a terminal" if is_stdio else "Try its address yourself"
+    return {
+        "misconfigured": "The other servers work without it.",
+        "command-not-found": (
             f"Where `command -v {shlex.quote(program)}` finds it in your terminal, give that full path as `command`: "
             "what starts Halflap may have another PATH. Where it does not, install it."
-        )
-    if row["trouble"] == "command-not-run":
-        return "Mend what the message names."
-    if row["trouble"] == "not-mcp":
-        return (
+        ),
+        "command-not-run": "Mend what the message names.",
+        "not-mcp": (
             "Look in its manual for the command or the option that starts it for stdio; if it listens at an address, "
             "give that as `url` in place of `command`."
-        )
-    if row["trouble"] == "answer-unusable":
-        return "Take a newer version of it, or tell whoever wrote it."
-    if row["trouble"] == "answered-an-error":
-        needs = "a variable under `env`" if row["transport"] == "stdio" else "one of its `headers`"
-        return f"These are the server's own words: look in its manual for what it needs, often {needs}."
-    look = "Run its command in a terminal" if row["transport"] == "stdio" else "Try its address yourself"
-    return f"{look} to see more than this."
+        ),
+        "answer-unusable": "Take a newer version of it, or tell whoever wrote it.",
+        "answered-an-error": (
+            f"These are the server's own words: look in its manual for what it needs, often {needs}."
+        ),
+    }.get(row["trouble"], f"{look} to see more than this.")
 
 
 def _of_definitions(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -51,10 +51,17 @@ class Gateway(Examining, Linting):
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, config: Config | Mapping[str, Any] | str | Path | None = None
+        cls,
+        config: Config | Mapping[str, Any] | str | Path | None = None,
+        *,
+        servers: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[Gateway]:
-        """Open a gateway on a `Config`, a mapping in its form, a file's path, or the user's own file."""
-        gateway = cls(await _configured(config))
+        """Open a gateway on a `Config`, a mapping in its form, a file's path, or the user's own file.
+
+        `servers` are MCP server objects of the `mcp` package that live in this process, by name; they are used
+        beside the configured ones.
+        """
+        gateway = cls(await _configured(config), servers)
         try:
             await gateway.prepare()
             yield gateway

@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from halflap import __version__
-from halflap.errors import ToolHeldError
+from halflap.config import ServerConfig
+from halflap.errors import ToolHeldError, UsageError
 from halflap.gateway.keeping import drop_values, open_kept
 from halflap.values import DSPY, OWN, SCRIPTS, CallContext
 
@@ -50,8 +51,10 @@ class _Closing(Protocol):
 class Parts:
     """The parts, and how they are put together."""
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    def __init__(self, config: Config, servers: Mapping[str, Any] | None = None) -> None:
+        self._in_process = servers or {}
+        """Server objects of this process, by the names that they have as upstreams."""
+        self.config = _with_servers(config, self._in_process)
         self.store_trouble: str | None = None
         """Why nothing is kept, when nothing is."""
         self._opening: asyncio.Task[None] | None = None
@@ -188,6 +191,7 @@ class Parts:
                     on_listing=(await self._asker()).absorb,
                     spoke={name: server.protocol_version for name, server in self.snapshot.servers.items()},
                     redact=self._redactor.text,
+                    in_process=self._in_process,
                 )
                 for source in self._pool:
                     self._calls.register(source)
@@ -383,6 +387,16 @@ class Parts:
             with contextlib.suppress(Exception):
                 roots += [dict(root) for root in await self._roots()]
         return roots
+
+
+def _with_servers(config: Config, names: Iterable[str]) -> Config:
+    added = tuple(ServerConfig(name=name, transport="memory") for name in names)
+    for server in config.servers:
+        if server.name in {one.name for one in added}:
+            raise UsageError(
+                f"Server {server.name!r} is in the configuration and among `servers`. Rename one of them."
+            )
+    return replace(config, servers=(*config.servers, *added)) if added else config
 
 
 def with_learned(schema: ToolSchema, known: Known | None) -> ToolSchema:

@@ -32,6 +32,7 @@ class Pool:
         on_listing: Callable[[Listing], Awaitable[None]],
         spoke: Mapping[str, str | None],
         redact: Callable[[str], str],
+        in_process: Mapping[str, Any],
     ) -> None:
         self._guardian = Guardian()
         self._upstreams = {
@@ -44,6 +45,7 @@ class Pool:
                 on_listing=on_listing,
                 spoke=spoke.get(server.name),
                 redact=redact,
+                in_process=in_process.get(server.name),
             )
             for server in servers
         }

@@ -9,6 +9,7 @@ __all__ = ["State", "Status", "Trouble"]
 
 State = Literal["idle", "starting", "ready", "reconnecting", "failed", "needs-sign-in", "disabled"]
 Trouble = Literal[
+    "misconfigured",
     "command-not-found",
     "command-not-run",
     "process-ended",

@@ -15,6 +15,7 @@ from halflap.errors import CallTimeoutError, ToolFailedError, UpstreamUnavailabl
 from halflap.schema import visible
 from halflap.upstream.handshake import agree
 from halflap.upstream.http import http_streams, sse_streams
+from halflap.upstream.memory import memory_streams
 from halflap.upstream.reason import explain, explain_timeout, lost
 from halflap.upstream.sending import send
 from halflap.upstream.session import Session
@@ -66,8 +67,11 @@ class Upstream:
         on_listing: Callable[[Listing], Awaitable[None]],
         spoke: str | None = None,
         redact: Callable[[str], str] = str,
+        in_process: Any = None,
     ) -> None:
         self.config = config
+        self._in_process = in_process
+        """The server object, where `transport` is `memory`."""
         self.log = log
         self.reason: str | None = None
         self._trouble: Trouble | None = None
@@ -81,6 +85,8 @@ class Upstream:
         """The protocol version that it spoke last time, to greet it that way at once."""
         self._transport = config.transport
         self._state: State = "disabled" if config.disabled else "idle"
+        if config.broken is not None and not config.disabled:
+            self._state, self.reason, self._trouble = "failed", config.broken, "misconfigured"
         self._places = asyncio.Semaphore(config.max_concurrent_calls)
         self._current: asyncio.Future[Session] | None = None
         self._owner: asyncio.Task[None] | None = None
@@ -203,6 +209,8 @@ class Upstream:
             raise UpstreamUnavailableError(
                 self.name, "it is disabled in the configuration. Take `disabled` out to use it."
             )
+        if self.config.broken is not None:
+            raise UpstreamUnavailableError(self.name, self.config.broken)
         if self._stop.is_set():
             raise UpstreamUnavailableError(self.name, "Halflap is shutting down.")
         if self._current is None:
@@ -336,6 +344,8 @@ class Upstream:
                 opened: Any = stdio_streams(self._guardian, self.config, wire, self.log)
             elif transport == "sse":
                 opened = sse_streams(self.config, wire)
+            elif transport == "memory":
+                opened = memory_streams(self._in_process)
             else:
                 opened = http_streams(self.config, wire)
             session = await stack.enter_async_context(
