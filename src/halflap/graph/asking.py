@@ -224,7 +224,7 @@ def _left_over(said: Said, clause: Clause, told: Object, hearing: Hearing, deed:
     ]
     demands += [one.text for one in others if one.is_identifier and not one.names]
     if told.unheld and not is_named and all(one.isdigit() for one in told.unheld):
-        # `add 2 and 3` is no `add_slide`.
+        # `add 2 and 3` is no `add_row`.
         if not hearing.takes_numbers:
             return told.unheld[0]
         demands = [*told.unheld, *demands]

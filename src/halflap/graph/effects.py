@@ -239,7 +239,7 @@ def _unknown(words: list[str], own: frozenset[str], said: _Said) -> set[str]:
     nothing = max(map(len, words)) < _SHORTEST_VERB
     plural = _is_plural(last) and (len(words) == 1 or bool(said.told.does))
     about = nothing or plural or last in TELLS
-    is_form_of = "to" in words[1:-1] and is_thing(words[0]) and is_thing(last)  # `html_to_text`
+    is_form_of = "to" in words[1:-1] and is_thing(words[0]) and is_thing(last)  # `csv_to_json`
     vague = last in _GIVEN or is_form_of
     about = about or (vague if said.told.is_vague else _is_about_things(words[0], own))
     return set() if about else {words[0]}

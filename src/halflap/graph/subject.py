@@ -1,4 +1,4 @@
-"""What a tool is about, as far as its name says: `get_user_details` is about users, `customer_search` about customers."""
+"""What a tool is about, as far as its name says: `get_member_details` is about members, `customer_search` about customers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Subject(NamedTuple):
     is_many: bool = False
     """Whether it gives several."""
     is_vague: bool = False
-    """Whether the name hardly says it: `presign`, or `search_wikipedia` of a server of that name."""
+    """Whether the name hardly says it: `presign`, or `search_acme` of a server of that name."""
     creates: bool = False
     """Whether it makes a new one."""
     updates: bool = False
@@ -108,7 +108,7 @@ def _owner(rest: list[str]) -> Words:
     nouns, _ = _cut(rest[1:])
     words = _joined([piece for piece in nouns if words_of(piece)[0] not in ABOUT])
     if words and (words[-1] in IDENTIFYING or words[-1] in KINDS):
-        # `get_card_by_id`: what it is looked up by, not what it is of.
+        # `get_shelf_by_id`: what it is looked up by, not what it is of.
         return words[:-1]
     return words
 

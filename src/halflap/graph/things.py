@@ -9,7 +9,7 @@ __all__ = ["PRODUCTS", "REPORTS", "TELLS", "is_thing"]
 TELLS = frozenset(
     {"history", "histories", "detail", "details", "info", "information", "summary", "overview", "stats", "statistics",
      "metadata", "forecast", "forecasts", "usage", "tree", "availability", "timeline", "ranking", "rankings",
-     "leaderboard", "standings", "trend", "trends", "analytics", "directory", "weather", "faq", "insights", "lyrics",
+     "trend", "trends", "analytics", "directory", "weather", "insights",
      "conditions", "timetable", "headlines", "news"}
 )  # fmt: skip
 """What ends the name of a tool that tells about something, whatever that is called."""
@@ -23,37 +23,37 @@ REPORTS = TELLS | frozenset(
 """What comes behind a thing that a tool tells about: `order_status`."""
 
 _THINGS = frozenset(
-    {"account", "activity", "address", "agent", "airport", "airports", "album", "analysis", "animal", "api", "app",
-     "application", "appointment", "area", "article", "artist", "asset", "author", "bank", "basket", "beat", "benefit",
+    {"account", "activity", "address", "agent", "album", "analysis", "api", "app",
+     "application", "appointment", "area", "article", "artist", "asset", "author", "bank", "basket", "benefit",
      "board", "body", "branch", "brand", "bucket", "budget", "bus", "business", "calendar", "campaign", "card", "cart",
      "catalog", "category", "channel", "chapter", "city", "claim", "class", "client", "cluster", "code", "company",
      "component", "contact", "container", "context", "contract", "cost", "country", "coupon", "course", "crypto",
-     "currency", "customer", "cve", "data", "database", "dataset", "day", "deal", "dependency", "device", "disk",
-     "doctor", "domain", "driver", "earthquake", "email", "employee", "endpoint", "entity", "entry", "environment",
+     "currency", "customer", "data", "database", "dataset", "day", "deal", "dependency", "device", "disk",
+     "doctor", "domain", "driver", "email", "employee", "endpoint", "entity", "entry", "environment",
      "error", "event", "expense", "feature", "field", "flight", "floor", "folder", "forecast", "game", "genre",
      "graph", "guest", "guide", "holding", "holiday", "host", "hotel", "house", "icon", "image", "incident",
      "income", "ingredient", "instance", "inventory", "item", "job", "journal", "key", "language", "law", "lead", "license", "licence",
      "league", "ledger", "lesson", "library", "light", "listing", "loan", "location", "machine", "manager", "map",
      "market", "match", "meal", "media", "meeting", "member", "menu", "merchant", "metric", "milestone", "model",
-     "money", "month", "movie", "museum", "music", "namespace", "network", "node", "notification", "object", "office",
+     "money", "month", "movie", "music", "namespace", "network", "node", "notification", "object", "office",
      "option", "organization", "owner", "package", "page", "parcel", "park", "partner", "patient", "payment",
      "payroll", "people", "permission", "person", "pet", "phone", "photo", "picture", "pipeline", "player",
      "playlist", "pod", "podcast", "policy", "portfolio", "problem", "product", "profile", "project", "property",
      "provider", "quality", "quota", "recipe", "region", "repo", "repository", "reservation", "resource", "restaurant",
      "result", "revenue", "role", "room", "rule", "sales", "salary", "schema", "school", "season", "seat", "secret",
-     "sensor", "server", "service", "session", "shipment", "shop", "site", "sitemap", "size", "song", "source",
+     "sensor", "server", "service", "session", "shipment", "shop", "site", "size", "song", "source",
      "space", "sport", "staff", "station", "story", "stream", "street", "student", "subject", "subscription", "supplier",
      "support", "symbol", "system", "task", "tax", "teacher", "team", "template", "tenant", "term", "theater", "theme",
-     "thing", "thread", "time", "timezone", "token", "tool", "topic", "traffic", "transaction", "trial", "trip",
-     "usage", "user", "variant", "vehicle", "vendor", "venue", "version", "video", "visit", "wallet", "warehouse",
+     "thing", "thread", "time", "timezone", "token", "tool", "topic", "traffic", "transaction", "trip",
+     "usage", "user", "vehicle", "vendor", "venue", "version", "video", "visit", "wallet", "warehouse",
      "weather", "web", "webpage", "website", "week", "wiki", "word", "worker", "workflow", "workspace", "world",
      "year", "zone", "html", "pdf", "csv", "json", "xml", "docx", "xlsx", "excel", "txt", "markdown", "url", "ip", "dns",
-     "tld", "sku", "npm", "pypi", "kpi", "gps", "faq", "pgn", "health", "hello", "help", "manual", "docs",
+     "sku", "npm", "pypi", "kpi", "gps", "health", "hello", "help", "manual", "docs",
      "status", "info", "air", "sun", "moon", "sunrise", "sunset", "tide", "temperature", "humidity", "wind", "rain",
-     "population", "history", "faculty", "exhibit", "shelter", "tempo", "chroma", "mfcc", "prompt", "svg", "diff",
+     "population", "history", "prompt", "svg", "diff",
      "screenshot", "screenshots", "snapshot", "snapshots", "pupil", "homework", "attendance", "parent", "port", "berth",
      "departure", "arrival", "distance", "quote", "slot", "evening", "depth", "fee", "trail", "audit", "access", "vm",
-     "detail", "definition", "horoscope", "sentiment", "direction", "vessel", "dock", "ward", "bed", "nurse",
+     "detail", "definition", "sentiment", "direction", "vessel", "dock", "ward", "bed", "nurse",
      "receipt", "letter", "statement", "balance", "fare", "bill", "grade", "exam", "timetable", "clinic",
      "allergy", "lab", "gauge", "valve", "tank", "pump", "tenancy", "mailbox", "inbox", "sms", "quiz", "pilot"}
 )  # fmt: skip
@@ -63,7 +63,7 @@ _LIKE = frozenset(
      "today", "tomorrow", "yesterday", "live", "popular", "trending", "related", "similar", "open", "closed",
      "pending", "overdue", "unread", "cancelled", "canceled", "deleted", "archived", "completed", "failed", "last",
      "first", "oldest", "newest", "total", "random", "secure", "global", "local", "public", "private", "historical",
-     "sequential", "supported", "known", "esports", "installed", "assigned", "shared", "remaining", "common", "full",
+     "sequential", "supported", "known", "installed", "assigned", "shared", "remaining", "common", "full",
      "about", "in", "by", "of", "free", "hot", "new", "old", "busy", "late", "cheap", "cheapest", "next", "previous"}
 )  # fmt: skip
 """What says which, or what something is like."""
@@ -73,7 +73,7 @@ PRODUCTS = frozenset(
      "linear", "asana", "trello", "hubspot", "salesforce", "zendesk", "sentry", "datadog", "pagerduty", "figma",
      "airtable", "supabase", "postgres", "mysql", "mongodb", "redis", "sqlite", "snowflake", "bigquery", "spotify",
      "youtube", "reddit", "linkedin", "paypal", "square", "twilio", "sendgrid", "mailchimp", "dropbox", "wikipedia",
-     "mcp", "valorant"}
+     "mcp"}
 )  # fmt: skip
 """What stands before a tool's own name, though its server is called something else."""
 _MADE_TO_THINGS = re.compile(

@@ -185,7 +185,7 @@ ABOUT = _set(
     "all top recent by current data detail details history info information latest metadata overview raw status summary profile "
     "content contents full my the a an one multiple single batch available new public v v1 v2 v3 api tool advanced"
 )
-"""What is said about a thing rather than which: `get_user_details` is about users."""
+"""What is said about a thing rather than which: `get_member_details` is about members."""
 PREPOSITIONS = _set(
     "about across after against and as at before between by during for from in into of on or per since through to under using via with within without"
 )
