@@ -19,12 +19,13 @@ PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 # Whoever wants no bytecode waits for it to be made anew by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all check bench docs format setup clean help
+.PHONY: demo test test-all golden check bench docs format setup clean help
 
 help:
 	@echo "make demo      the whole loop, on bundled servers"
-	@echo "make test      checks and tests, about nine minutes"
+	@echo "make test      the tests, about three minutes"
 	@echo "make check     ruff, mypy --strict, import contracts"
+	@echo "make golden    rewrite what the acceptance tests compare with"
 	@echo "make docs      the pages that follow from the code: reference, errors, settings"
 	@echo "make bench     every performance claim, as a ratio in one run"
 	@echo "make test-all  everything, the slow tests and the benchmarks' bounds too"
@@ -75,13 +76,13 @@ demo: $(READY)
 check: $(READY)
 	@$(CHECKS)
 
-# The checks need one processor, and the tests leave some of two: they run beside each other. What is wrong is said at once.
 test: $(DSPY_READY) $(NODE_READY) $(SUITE)
-	@said=$$(mktemp); trap 'rm -f $$said' EXIT; \
-	{ { $(CHECKS); } >$$said 2>&1 || { cat $$said; exit 1; }; } & checks=$$!; \
-	$(PYTEST) -m "not slow"; tests=$$?; \
-	wait $$checks || { echo "The checks failed; what they said is above, and again with \`make check\`."; exit 1; }; \
-	echo "The checks passed: ruff, mypy, the import contracts."; exit $$tests
+	@$(PYTEST) -m "not slow"
+
+# After an intended change of behaviour: rewrite what the acceptance tests compare with, then review the diff.
+golden: $(DSPY_READY) $(NODE_READY)
+	@HALFLAP_GOLDEN=write $(PYTEST) tests/acceptance -m "not slow"
+	@git diff --stat -- tests/acceptance/golden
 
 test-all: check $(DSPY_READY) $(NODE_READY) $(SUITE) $(SMALL_MODEL)
 	@HALFLAP_THOROUGH=1 $(PYTEST)

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import itertools
 import logging
+import os
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import hypothesis
 import pytest
 from blockbuster import blockbuster_ctx
 
-from support import ROOT, examples
+from support import MISSING, ROOT, examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -65,6 +66,30 @@ def pytest_collection_finish() -> None:
     """What is there now stays, and is not looked through again whenever there is something to collect."""
     gc.collect()
     gc.freeze()
+
+
+def _missing(config: pytest.Config) -> list[str]:
+    """Return what tests were skipped for although a complete machine has it."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = [] if reporter is None else reporter.stats.get("skipped", [])
+    reasons = [str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped if report.longrepr]
+    return sorted({reason.removeprefix(MISSING) for reason in reasons if reason.startswith(MISSING)})
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if os.environ.get("CI") and _missing(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if missing := _missing(config):
+        terminalreporter.section("not tested here, because something is missing", bold=True)
+        for what in missing:
+            terminalreporter.write_line(what)
+        if os.environ.get("CI"):
+            terminalreporter.write_line("CI is set, so this fails the run.", red=True)
 
 
 @pytest.fixture(scope="session")

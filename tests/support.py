@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -58,19 +58,28 @@ def python_server(name: str, script: str, *arguments: str, **settings: Any) -> d
     return {"name": name, "command": sys.executable, "args": [str(SERVERS / script), *arguments], **settings}
 
 
+MISSING = "missing: "
+"""How the reason of a skip begins when this machine lacks something that CI must have; see conftest.py."""
+
+
+def skip_missing(what: str) -> NoReturn:
+    """Skip because the shared data, the jail or Node is not there. In CI that fails the run."""
+    pytest.skip(MISSING + what)
+
+
 def node_program(name: str) -> str:
-    """Give the path of a real server from npm, or skip, saying why."""
+    """Return the path of a real server from npm."""
     program = NODE_SERVERS / name
     if shutil.which("node") is None or not program.exists():
-        pytest.skip(f"needs Node and the npm package of {name}; `make test` installs it where npm is there")
+        skip_missing(f"Node and the npm package of {name}; `make test` installs it where npm is there")
     return str(program)
 
 
 def shared_data(name: str) -> Path:
-    """Give a file of the shared data, or skip, saying why."""
+    """Return the path of a file of the shared data, which is not part of the project."""
     path = SHARED / "data" / name
     if not path.exists():
-        pytest.skip(f"needs the shared data file {name}, which is not part of the project")
+        skip_missing(f"the shared data file {name}, which is not part of the project")
     return path
 
 
