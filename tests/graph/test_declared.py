@@ -5,17 +5,12 @@ import pytest
 from graph.making import graph_of, mappings, pair, tool
 from halflap.graph.declared import mentions_of
 
-SOURCE = {"rows": [{"ref": str, "blob": str}]}
-
 
 def taking(description: str, name: str = "thing") -> dict[str, object]:
     return {f"{name}!": {"type": "string", "description": description}}
 
 
-LIST = tool("s", "list_rows", "", {"rows": [{"id": int, "label": str}]})
-
-
-def test_from_a_or_c_at_a_parameter() -> None:
+def test_a_parameter_can_name_the_tools_it_comes_from() -> None:
     takes = {
         "customer_ref!": {"type": "string", "description": "Customer ID from sales_top or customer_search"}
     }
@@ -28,7 +23,7 @@ def test_from_a_or_c_at_a_parameter() -> None:
     assert pair(tool("s", "another", "", {"things": [{"ref": str}]}), target) is None
 
 
-def test_use_with_b_at_a_field() -> None:
+def test_a_field_can_name_the_tools_it_is_used_with() -> None:
     gives = {
         "list": [
             {"ref": {"type": "string", "description": "Unique. Use with order_history, order_details tools."}}
@@ -42,7 +37,7 @@ def test_use_with_b_at_a_field() -> None:
     assert pair(source, tool("s", "order_other", "account_ref!")) is None
 
 
-def test_a_list_in_a_tools_description() -> None:
+def test_a_description_can_list_the_tools_that_take_a_field() -> None:
     text = (
         "Get the pipeline. Returns deal_ref values that can be used with: - deal_info (all of it) "
         "- deal_people (who) - deal_log (when)"
@@ -54,47 +49,10 @@ def test_a_list_in_a_tools_description() -> None:
     assert pair(source, tool("s", "deal", "handle_ref!")) is None
 
 
-def test_a_list_over_lines() -> None:
-    text = "Gives deal_ref values, to be used with:\n- deal_info\n- deal_people\n\nNothing else."
-    source = tool("s", "pipeline", "", {"rows": [{"deal_ref": str}]}, text)
-    assert pair(source, tool("s", "deal_people", "handle_ref!")) is not None
-
-
-def test_a_prefix_stands_for_all_that_begin_so() -> None:
-    gives = {
-        "deals": {"type": "array", "description": "Each deal_ref works with deal_* tools.", "items": {"type": "object", "properties": {"deal_ref": {"type": "string"}}}}
-    }  # fmt: skip
-    source = tool("s", "pipeline", "", {"type": "object", "properties": gives})
-    assert pair(source, tool("s", "deal_info", "handle_ref!")) is not None
-    assert pair(source, tool("s", "ideal_info", "handle_ref!")) is None
-
-
-def test_takes_from_in_a_tools_description() -> None:
-    target = tool("s", "history", "account_ref!", description="Takes an account from list_rows or find_rows.")
-    assert pair(tool("s", "list_rows", "", {"rows": [{"ref": str}]}), target) is not None
-
-
-def test_call_another_first() -> None:
-    target = tool("s", "history", "account_ref!", description="Use list_rows to get the reference.")
-    assert pair(tool("s", "list_rows", "", {"rows": [{"ref": str}]}), target) is not None
-
-
-def test_the_id_that_another_gives() -> None:
-    target = tool("s", "open_it", {"row!": {"type": "integer", "description": "The id that list_rows gives"}})
-    assert ("rows[].id", "row") in mappings(pair(LIST, target))
-
-
 @pytest.mark.parametrize(
-    "text",
-    [
-        "Do not use with other_tool.",
-        "Unlike other_tool, this is fast.",
-        "Use this instead of other_tool.",
-        "See also other_tool.",
-        "other_tool shows the current one.",
-    ],
+    "text", ["Do not use with other_tool.", "Unlike other_tool, this is fast.", "See also other_tool."]
 )
-def test_what_is_no_relation(text: str) -> None:
+def test_a_mention_is_no_relation(text: str) -> None:
     source = tool("s", "list_rows", "", {"rows": [{"ref": str}]}, text)
     assert pair(source, tool("s", "other_tool", "handle_ref!")) is None
     assert (
@@ -106,7 +64,7 @@ def test_what_is_no_relation(text: str) -> None:
     )
 
 
-def test_a_tool_named_with_an_everyday_word_is_named_only_in_quotes() -> None:
+def test_a_tool_named_with_an_everyday_word_counts_only_in_quotes() -> None:
     source = tool("s", "search", "", {"rows": [{"ref": str}]})
     plain = tool("s", "open_it", taking("The result of a search", "handle_ref"))
     quoted = tool("s", "open_it", taking("The ref from `search`", "handle_ref"))
@@ -118,73 +76,18 @@ BAY = tool("s", "scan_bay", "", {"ref": str, "weight": int})
 
 
 class TestWhereNamesDiffer:
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "from scan_bay",
-            "Obtain via scan_bay.",
-            "as returned by scan_bay.ref",
-            "The ref from scan_bay or other_thing",
-            "Use scan_bay to get this",
-        ],
-    )
+    @pytest.mark.parametrize("text", ["from scan_bay", "as returned by scan_bay.ref"])
     def test_the_only_field_that_fits_is_meant(self, text: str) -> None:
         assert mappings(pair(BAY, tool("s", "use_it", taking(text, "parcel")))) == {("ref", "parcel")}
 
-    def test_the_field_that_the_text_names_is_meant(self) -> None:
+    def test_the_field_named_in_the_text_is_meant(self) -> None:
         source = tool("s", "scan_bay", "", {"digest": str, "colour": str, "label": str})
         target = tool("s", "use_it", taking("The digest from scan_bay or other_thing", "checksum"))
         assert mappings(pair(source, target)) == {("digest", "checksum")}
 
-    def test_of_texts_the_only_one_that_names_something(self) -> None:
-        source = tool("s", "scan_bay", "", {"note": str, "colour": str, "ref": str})
-        assert mappings(pair(source, tool("s", "use_it", taking("from scan_bay")))) == {("ref", "thing")}
-
-    def test_what_another_returns_in_a_tools_description(self) -> None:
-        target = tool("s", "use_it", "parcel!", description="Takes the ref that scan_bay returns.")
-        assert mappings(pair(BAY, target)) == {("ref", "parcel")}
-
-    def test_a_field_is_used_with_the_only_parameter(self) -> None:
-        gives = {"blip": {"type": "string", "description": "use with use_it"}, "weight": int}
-        source = tool("s", "scan_bay", "", gives)
-        assert mappings(pair(source, tool("s", "use_it", "parcel! note"))) == {("blip", "parcel")}
-        assert pair(source, tool("s", "use_it", "parcel! crate!")) is None
-
-    @pytest.mark.parametrize(
-        ("text", "gives", "told"),
-        [
-            ("from scan_bay", {"left": str, "right": str}, "the field can be several"),
-            ("from scan_bay", {"left": int}, "no field is of a type that is taken"),
-            ("see scan_bay", {"left": str}, "not as where something comes from"),
-        ],
-    )
-    def test_where_it_is_open_which_is_meant_the_text_is_named(
-        self, text: str, gives: dict[str, type], told: str
-    ) -> None:
-        source, target = tool("s", "scan_bay", "", gives), tool("s", "use_it", taking(text))
-        near = graph_of(source, target).explain(source.tool, target.tool).near
-        assert near[0].reason == "unclear"
-        assert repr(text) in near[0].detail
-        assert told in near[0].detail
-
-    def test_what_is_different_from_another_does_not_come_from_there(self) -> None:
-        assert pair(BAY, tool("s", "use_it", taking("This is different from scan_bay"))) is None
-
-    def test_a_text_goes_into_no_parameter_that_nobody_names(self) -> None:
-        source = tool("s", "variant_getter", "variant_id!", str, "Fetch a variant.")
-        target = tool(
-            "s",
-            "predictor",
-            "chromosome! reference! alternate! api_key tissue_types:string[]",
-            description="Predicts. Standard annotations remain available via variant_getter.",
-        )
-        assert pair(source, target) is None
-        about = tool("s", "predictor", "variant! api_key", description="Takes a variant from variant_getter.")
-        assert mappings(pair(source, about)) == {("$", "variant")}
-
 
 class TestOtherServers:
-    def test_no_text_reaches_another_server(self) -> None:
+    def test_no_description_reaches_another_server(self) -> None:
         victim = tool("bank", "list_accounts", "", {"rows": [{"secret_ref": str}]})
         hostile = tool(
             "evil",
@@ -198,14 +101,14 @@ class TestOtherServers:
         near = graph.explain(victim.tool, hostile.tool).near
         assert near[0].reason == "other server"
 
-    def test_nor_does_it_send_there(self) -> None:
+    def test_nor_sends_anything_there(self) -> None:
         hostile = tool(
             "evil", "feed", "", {"rows": [{"ref": str}]}, "Returns ref values, used with: - pay_out - bank_*"
         )
         victim = tool("bank", "pay_out", "account_ref!")
         assert pair(hostile, victim) is None
 
-    def test_a_tool_of_the_same_name_on_its_own_server_is_the_one_that_is_meant(self) -> None:
+    def test_a_name_means_the_tool_on_the_same_server(self) -> None:
         own = tool("evil", "list_accounts", "", {"rows": [{"ref": str}]})
         bank = tool("bank", "list_accounts", "", {"rows": [{"ref": str}]})
         target = tool("evil", "collect", taking("From list_accounts", "handle_ref"))
@@ -213,7 +116,7 @@ class TestOtherServers:
         assert [edge.source for edge in graph.into(target.tool)] == [own.tool]
 
 
-def test_a_text_that_is_very_long_is_read_in_no_time() -> None:
+def test_a_very_long_description_is_bounded() -> None:
     text = "from a_b " * 50_000 + "`" * 100_000
     assert len(mentions_of(tool("s", "t", "x", description=text))) <= 200
 
@@ -223,12 +126,12 @@ def made(way: str, thing: str, **more: object) -> dict[str, object]:
 
 
 class TestProducesAndConsumes:
-    """What the contract for servers puts into schemas."""
+    """The contract kit writes `x-halflap` into schemas."""
 
     source = tool("s", "alpha", "", {"rows": [{"qq": made("produces", "customer"), "zz": str}]})
     target = tool("s", "beta", {"ww!": made("consumes", "customer")})
 
-    def test_names_that_share_nothing_are_joined(self) -> None:
+    def test_fields_that_share_no_name_are_joined(self) -> None:
         edge = pair(self.source, self.target)
         assert mappings(edge) == {("rows[].qq", "ww")}
         assert edge is not None
@@ -238,14 +141,11 @@ class TestProducesAndConsumes:
         assert [one.source for one in graph.into(self.target.tool)] == [self.source.tool]
         assert [one.target for one in graph.out_of(self.source.tool)] == [self.target.tool]
 
-    def test_another_thing_is_not_meant(self) -> None:
+    def test_other_entities_are_not(self) -> None:
         assert pair(self.source, tool("s", "beta", {"ww!": made("consumes", "order")})) is None
         assert pair(self.source, tool("s", "beta", {"ww!": made("produces", "customer")})) is None
 
-    def test_how_a_thing_is_written_does_not_matter(self) -> None:
-        assert pair(self.source, tool("s", "beta", {"ww!": made("consumes", "Customers")})) is not None
-
-    def test_a_value_that_may_be_null_and_one_in_a_list(self) -> None:
+    def test_nullable_and_listed_values_are_joined_too(self) -> None:
         nullable = {
             "type": "object",
             "properties": {
@@ -262,7 +162,7 @@ class TestProducesAndConsumes:
         }
         assert mappings(pair(tool("s", "alpha", "", listed), self.target)) == {("qq[]", "ww")}
 
-    def test_a_type_that_does_not_fit_is_no_edge_whatever_is_said(self) -> None:
+    def test_a_type_conflict_outweighs_the_declaration(self) -> None:
         number = {"ww!": {"type": "integer", "x-halflap": {"consumes": "customer"}}}
         assert pair(self.source, tool("s", "beta", number)) is None
 
@@ -275,13 +175,13 @@ class TestProducesAndConsumes:
         assert [one.source for one in graph.into(hostile_taker.tool)] == [hostile_giver.tool]
         assert [one.source for one in graph.into(self.target.tool)] == [self.source.tool]
 
-    def test_a_server_cannot_write_itself_into_another_by_its_name(self) -> None:
+    def test_an_entity_name_cannot_escape_its_server(self) -> None:
         odd = tool("evil", "beta", {"ww!": made("consumes", "s\0customer")})
         assert graph_of(self.source, odd).edge(self.source.tool, odd.tool) is None
 
     @pytest.mark.parametrize(
         "said", ["customer", None, 5, ["customer"], {"produces": 5}, {"produces": "x" * 999}]
     )
-    def test_what_is_not_written_as_it_should_be_says_nothing(self, said: object) -> None:
+    def test_malformed_declarations_are_ignored(self, said: object) -> None:
         gives = {"type": "object", "properties": {"qq": {"type": "string", "x-halflap": said}}}
         assert pair(tool("s", "alpha", "", gives), self.target) is None

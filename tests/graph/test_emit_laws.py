@@ -1,4 +1,4 @@
-"""Every program, whatever the plan: it runs, and every argument is what the plan says that it is."""
+"""Every program runs, and every argument comes from where the plan says."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def worlds(draw: st.DrawFn) -> Made:
 
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(worlds(), st.integers(0, 1))
-def test_a_program_passes_to_every_call_what_the_plan_says(graph: Made, others: int) -> None:
+def test_every_call_gets_exactly_what_the_plan_says(graph: Made, others: int) -> None:
     names = list(graph.tools)
     want = [Target("tool", names[-1])]
     want += [Target("field", "name")] * others

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.catalogues import ALL
-from graph.made import ports
-from graph.making import graph_of, pair, tool
+from graph.making import graph_of, tool
 from halflap.graph.fit import conflict, form_of
 from halflap.graph.graph import Graph
 from support import THOROUGH, examples
@@ -29,16 +27,10 @@ NAMES = st.sampled_from(
         "email",
         "path",
         "start",
-        "end",
         "status",
         "cursor",
         "next_cursor",
-        "limit",
-        "flight_number",
-        "date",
-        "user",
         "user_id",
-        "owner",
     ]
 )
 SCALARS = st.sampled_from([str, int, float, "email", "uri", "date", {"open", "closed"}])
@@ -52,17 +44,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 TOOL_NAMES = st.sampled_from(
-    [
-        "list_customers",
-        "get_order",
-        "search",
-        "delete_customer",
-        "create_order",
-        "update_user",
-        "fetch",
-        "users_list",
-        "get_user_id",
-    ]
+    ["list_customers", "get_order", "search", "delete_customer", "create_order", "get_user_id"]
 )
 TEXTS = st.sampled_from(
     ["", "Use with get_order.", "From list_customers or search.", "Finds customers and users."]
@@ -108,14 +90,14 @@ def test_tools_that_come_and_go_in_any_order_leave_the_same_edges(
             graph.out_of(one.tool)
     for one in data.draw(st.permutations(ports)):
         graph.put(one)
-    anew = Graph(ports)
-    assert edges(graph) == edges(anew)
-    assert graph.tools == anew.tools
+    fresh = Graph(ports)
+    assert edges(graph) == edges(fresh)
+    assert graph.tools == fresh.tools
 
 
 @settings(max_examples=examples(150), deadline=None)
 @given(catalogues())
-def test_an_edge_is_found_from_its_source_from_its_target_and_by_itself(ports: list[Ports]) -> None:
+def test_an_edge_is_the_same_from_its_source_its_target_and_the_pair(ports: list[Ports]) -> None:
     graph = Graph(ports)
     into = edges(graph)
     out = {(edge.source, edge.target): edge for one in ports for edge in graph.out_of(one.tool)}
@@ -126,14 +108,6 @@ def test_an_edge_is_found_from_its_source_from_its_target_and_by_itself(ports: l
         if (edge := graph.edge(one.tool, other.tool)) is not None
     }
     assert into == out == alone
-
-
-def test_so_it_is_in_the_judged_catalogues() -> None:
-    graph = Graph(ALL)
-    into = edges(graph)
-    assert into == {(edge.source, edge.target): edge for one in ALL for edge in graph.out_of(one.tool)}
-    alone = [graph.edge(one.tool, other.tool) for one in ALL for other in ALL]
-    assert into == {(edge.source, edge.target): edge for edge in alone if edge is not None}
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -160,7 +134,7 @@ def test_renaming_all_tools_changes_nothing_but_names(ports: list[Ports]) -> Non
 
 @settings(max_examples=examples(100), deadline=None)
 @given(catalogues())
-def test_coverage_is_what_it_says(ports: list[Ports]) -> None:
+def test_coverage_matches_the_required_parameters(ports: list[Ports]) -> None:
     by_name = {one.tool: one for one in ports}
     for edge in Graph(ports).edges():
         required = by_name[edge.target].required
@@ -173,7 +147,7 @@ def test_coverage_is_what_it_says(ports: list[Ports]) -> None:
 
 @settings(max_examples=examples(100), deadline=None)
 @given(catalogues())
-def test_confidences_are_between_0_and_1_and_edges_are_as_sure_as_their_surest_link(
+def test_an_edge_is_as_confident_as_its_best_link(
     ports: list[Ports],
 ) -> None:
     for edge in Graph(ports).edges():
@@ -198,53 +172,41 @@ class TestExplain:
     def reason(self, source: Ports, target: Ports, *others: Ports) -> str:
         return graph_of(source, target, *others).explain(source.tool, target.tool).near[0].reason
 
-    def test_a_name_that_says_nothing(self) -> None:
+    def test_generic_name(self) -> None:
         assert self.reason(tool("s", "a", "", {"name": str}), tool("s", "b", "name!")) == "says nothing"
 
-    def test_a_type_conflict(self) -> None:
+    def test_type_conflict(self) -> None:
         assert (
             self.reason(tool("s", "a", "", {"customer_id": int}), tool("s", "b", "customer_id!"))
             == "type conflict"
         )
 
-    def test_a_name_that_is_too_common(self) -> None:
+    def test_common_name(self) -> None:
         others = [tool(f"s{number}", "t", "gadget") for number in range(300)]
         assert (
             self.reason(tool("s", "a", "", {"gadget": str}), tool("s", "b", "gadget!"), *others)
             == "too common"
         )
 
-    def test_another_servers(self) -> None:
+    def test_another_servers_id(self) -> None:
         assert self.reason(tool("s", "a", "", {"user_id": str}), tool("t", "b", "user_id!")) == "other server"
 
-    def test_an_optional_parameter(self) -> None:
-        source = tool("s", "get_ticket", "", {"priority": {"low", "high"}})
-        assert pair(source, tool("s", "sla", {"priority!": {"low", "high"}})) is not None
-        assert pair(source, tool("s", "sla", {"priority": {"low", "high"}})) is None
-
-    def test_nothing_known_of_the_output(self) -> None:
+    def test_unknown_output(self) -> None:
         assert self.reason(tool("s", "a"), tool("s", "b", "customer_id!")) == "no output"
 
-    def test_nothing_taken(self) -> None:
+    def test_no_parameters(self) -> None:
         assert self.reason(tool("s", "a", "", {"x": str}), tool("s", "b")) == "no input"
 
-    def test_nothing_alike(self) -> None:
+    def test_nothing_in_common(self) -> None:
         assert (
             self.reason(tool("s", "a", "", {"x": str}), tool("s", "b", "flight_number!")) == "nothing alike"
         )
 
-    def test_no_such_tool(self) -> None:
+    def test_unknown_tool(self) -> None:
         assert graph_of(tool("s", "a")).explain("mcp__s__a", "nope").near[0].reason == "unknown tool"
 
-    def test_an_edge_with_its_evidence(self) -> None:
-        source, target = tool("s", "a", "", {"customer_id": str}), tool("s", "b", "customer_id!")
-        told = graph_of(source, target).explain(source.tool, target.tool).to_json()
-        assert told["edge"]["mappings"][0]["evidence"] == [
-            {"kind": "name", "weight": 0.88, "detail": "customer id"}
-        ]
 
-
-def test_tools_written_to_be_much_work_are_not() -> None:
+def test_huge_catalogues_of_one_server_stay_bounded() -> None:
     # Each could supply each from hundreds of places, and their descriptions say that they do.
     names = [f"tool_{number}" for number in range(12 if THOROUGH else 6)]
     text = f"Use with {', '.join(names)}. " * 40
@@ -259,7 +221,7 @@ def test_tools_written_to_be_much_work_are_not() -> None:
     assert all(len(edge.links) <= 3 * 400 for edge in graph.edges())
 
 
-def test_a_changed_tool_has_other_edges_and_the_rest_stays() -> None:
+def test_a_changed_tool_gets_new_edges_and_the_rest_stays() -> None:
     source, target = tool("s", "a", "", {"customer_id": str}), tool("s", "b", "customer_id!")
     other = tool("s", "c", "", {"order_id": str})
     graph = graph_of(source, target, other)
@@ -269,18 +231,3 @@ def test_a_changed_tool_has_other_edges_and_the_rest_stays() -> None:
     assert [edge.target for edge in graph.out_of(other.tool)] == [target.tool]
     graph.remove(source.tool)
     assert [edge.source for edge in graph.into(target.tool)] == [other.tool]
-
-
-def test_what_tools_return_is_found_by_the_words_of_its_name_as_they_come_and_go() -> None:
-    graph = Graph(
-        [ports("get_order", "order_id", "orderId status"), ports("list_orders", "", "orders[].order_id")]
-    )
-
-    def named(*words: str) -> dict[str, set[str]]:
-        return {name: set(tools) for name, tools in graph.named.sharing(words)}
-
-    assert named("order") == {"orderId": {"mcp__shop__get_order"}, "order_id": {"mcp__shop__list_orders"}}
-    graph.put(ports("get_order", "order_id", "state"))
-    assert named("order", "status") == {"order_id": {"mcp__shop__list_orders"}}
-    graph.remove("mcp__shop__list_orders")
-    assert set(graph.named.all) == {"state"}

@@ -1,4 +1,4 @@
-"""Names that were chosen to break out of a program or a picture: they stay names."""
+"""Names chosen to break out of a program or a picture."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ import json
 import math
 from dataclasses import replace
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.made import Made
-from graph.making import graph_of, tool
 from graph.playing import play
 from halflap.graph.edge import EACH, Edge, Link, Place, Ports, Slot, key
 from halflap.graph.emit import program
 from halflap.graph.picture import edges_dot, edges_mermaid, workflow_dot, workflow_mermaid
 from halflap.graph.plan import plan
-from halflap.graph.svg import edges_svg, workflow_svg
-from halflap.graph.want import target_of
 from halflap.graph.workflow import Target, Workflow
 from halflap.schema import Type
 from support import examples
@@ -76,9 +72,7 @@ def workflow(graph: Made, have: dict[str, Any]) -> Workflow:
 
 @settings(max_examples=examples(400), deadline=None)
 @given(TEXT, TEXT, TEXT.filter(lambda one: one not in {"next", "cursor"}), TEXT, TEXT)
-def test_a_program_passes_names_as_they_are(
-    tool: str, server: str, field: str, parameter: str, inner: str
-) -> None:
+def test_names_arrive_unchanged(tool: str, server: str, field: str, parameter: str, inner: str) -> None:
     graph = world(tool, server, field, parameter, inner)
     made = workflow(graph, {field: "x"})
 
@@ -89,7 +83,7 @@ def test_a_program_passes_names_as_they_are(
     # A source file is UTF-8: half of a pair has no place in it but as an escape.
     text.encode()
     if made.missing:
-        # A name without words is no name that anything can be at hand under.
+        # No value can be available under a name without words.
         compile(text, "program.py", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         return
     done = play(text, graph.tools.values(), {SOURCE: source, TARGET: lambda **arguments: arguments})
@@ -100,8 +94,8 @@ def test_a_program_passes_names_as_they_are(
         assert done.calls == [(TARGET, {parameter: "x"})]
 
 
-@pytest.mark.parametrize("tool", ["a-b", "class", "print", "x y", "__x", "ﬁ", "'); evil('"])
-def test_a_tool_whose_name_is_no_name_in_python_is_called_by_its_text(tool: str) -> None:
+@pytest.mark.parametrize("tool", ["a-b", "class", "print", "'); evil('"])
+def test_a_tool_name_that_is_no_identifier_is_passed_as_text(tool: str) -> None:
     one = Ports(tool, "x", (), (), original_name="tool")
     text = program(plan(Made.of(one), want=[Target("tool", tool)], have={}).suggestions[0])
     assert play(text, [replace(one, tool=tool)]).calls == [(tool, {})]
@@ -116,7 +110,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=examples(300), deadline=None)
 @given(VALUES.filter(lambda one: one is not None))
-def test_a_value_at_hand_arrives_as_it_is(value: Any) -> None:
+def test_values_arrive_unchanged(value: Any) -> None:
     one = Ports("mcp__x__t", "x", (), (Slot((key("v"),), Type("any"), required=True),), frozenset({"v"}))
     text = program(plan(Made.of(one), want=[Target("tool", one.tool)], have={"v": value}).suggestions[0])
     text.encode()
@@ -139,7 +133,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("value", ODD.values(), ids=ODD.keys())
-def test_a_value_that_python_could_not_read_back_is_written_in_another_way(value: Any) -> None:
+def test_values_without_a_literal_arrive_unchanged(value: Any) -> None:
     one = Ports("mcp__x__t", "x", (), (Slot((key("v"),), Type("any"), required=True),), frozenset({"v"}))
     text = program(plan(Made.of(one), want=[Target("tool", one.tool)], have={"v": value}).suggestions[0])
     ((_, arguments),) = play(text, [one]).calls
@@ -149,15 +143,11 @@ def test_a_value_that_python_could_not_read_back_is_written_in_another_way(value
 
 @settings(max_examples=examples(300), deadline=None)
 @given(TEXT, TEXT, TEXT, TEXT, TEXT)
-def test_a_picture_shows_names_and_is_nothing_else(
+def test_a_picture_contains_names_only_as_quoted_text(
     tool: str, server: str, field: str, parameter: str, inner: str
 ) -> None:
     graph = world(tool, server, field, parameter, inner)
     made = workflow(graph, {field: "x"})
-    for text in (workflow_svg(made), edges_svg(graph.edges, graph.tools)):
-        found = ET.fromstring(text)
-        tags = {one.tag.rpartition("}")[2] for one in found.iter()}
-        assert tags <= {"svg", "defs", "marker", "path", "rect", "text", "tspan"}
     for text in (workflow_mermaid(made), edges_mermaid(graph.edges, graph.tools)):
         check_mermaid(text)
     for text in (workflow_dot(made), edges_dot(graph.edges, graph.tools)):
@@ -193,15 +183,3 @@ def check_dot(text: str) -> None:
             outside += letter
     assert not quoted
     assert set(outside) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n{}[],=->")
-
-
-def test_what_is_called_exactly_like_a_parameter_is_what_goes_into_it() -> None:
-    source = tool("h", "class", "", {"__class__": str, "{key}": str})
-    graph = graph_of(source, tool("h", "get_import", "__class__!", {"x": str}))
-    planned = plan(graph, want=[target_of(graph, "get_import")], have={}, asked=frozenset(graph.tools))
-    made = play(
-        program(planned.suggestions[0]),
-        graph.tools.values(),
-        {"class": lambda: {"__class__": "C", "{key}": "K"}},
-    )
-    assert made.of("get_import") == [{"__class__": "C"}]

@@ -1,4 +1,4 @@
-"""Counts of flows: a law of adding up, and what can be asked of them."""
+"""Counts of observed flows: merging, renaming, JSON."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_merging_commutes_associates_and_has_a_unit(one: Lineage, two: Lineage, 
 
 
 @given(lineages)
-def test_what_is_written_is_read_again(one: Lineage) -> None:
+def test_json_round_trips(one: Lineage) -> None:
     written = json.loads(json.dumps(one.to_json()))
     assert Lineage.from_json(written) == one
     assert Lineage(dict(reversed(list(one.counts.items())))).to_json() == one.to_json()
 
 
 @given(lineages, lineages)
-def test_renaming_adds_up_what_becomes_one(one: Lineage, two: Lineage) -> None:
+def test_renaming_adds_up_flows_that_become_one(one: Lineage, two: Lineage) -> None:
     def name(tool: Any) -> str | None:
         return {"a": "x", "b": "x", ("one", "t", "h"): "y"}.get(tool)
 
@@ -40,7 +40,7 @@ def test_renaming_adds_up_what_becomes_one(one: Lineage, two: Lineage) -> None:
     assert all(flow.source in {"x", "y"} for flow in one.named(name).counts)
 
 
-def test_the_ways_between_two_tools_come_most_taken_first() -> None:
+def test_flows_between_two_tools_come_most_frequent_first() -> None:
     one = Lineage(
         {
             Flow("a", "id", "b", "x"): Count(2, 1),
@@ -68,6 +68,6 @@ def test_the_ways_between_two_tools_come_most_taken_first() -> None:
         [["a", "x", "b", "y", 1, 1], ["a", "x", "b", "y", 1, 1]],
     ],
 )
-def test_what_is_no_lineage_is_refused(wrong: Any) -> None:
+def test_malformed_lineage_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"\.$"):
         Lineage.from_json(wrong)

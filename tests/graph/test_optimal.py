@@ -1,4 +1,4 @@
-"""The search against trying everything, on small graphs, with cycles."""
+"""The planner against brute force, on small graphs with cycles."""
 
 from __future__ import annotations
 
@@ -116,9 +116,7 @@ class Everything:
 
 @settings(max_examples=examples(300), deadline=None)
 @given(graphs(), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
-def test_no_plan_is_cheaper_than_the_first_and_none_without_its_tools_than_the_next(
-    graph: Made, held: list[str]
-) -> None:
+def test_plans_are_optimal_and_in_order(graph: Made, held: list[str]) -> None:
     have = dict.fromkeys(held, "x")
     wanted = next(iter(graph.tools))
     all_ways = Everything(graph, have, wanted).ways(wanted)
@@ -140,9 +138,7 @@ def test_no_plan_is_cheaper_than_the_first_and_none_without_its_tools_than_the_n
 
 @settings(max_examples=examples(100), deadline=None)
 @given(graphs(), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
-def test_of_ways_that_may_leave_something_open_the_first_is_the_cheapest(
-    graph: Made, held: list[str]
-) -> None:
+def test_the_first_partial_plan_is_the_cheapest(graph: Made, held: list[str]) -> None:
     have = dict.fromkeys(held, "x")
     wanted = next(iter(graph.tools))
     all_ways = Everything(graph, have, wanted, partial=True).ways(wanted)
@@ -156,9 +152,7 @@ def test_of_ways_that_may_leave_something_open_the_first_is_the_cheapest(
 
 @settings(max_examples=examples(150), deadline=None)
 @given(graphs(), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
-def test_every_plan_supplies_every_required_parameter_from_a_step_before_it(
-    graph: Made, held: list[str]
-) -> None:
+def test_every_required_parameter_comes_from_an_earlier_step(graph: Made, held: list[str]) -> None:
     wanted = next(iter(graph.tools))
     for one in plan(graph, want=[Target("tool", wanted)], have=dict.fromkeys(held, 1)).suggestions:
         done: set[str] = set()
@@ -172,7 +166,7 @@ def test_every_plan_supplies_every_required_parameter_from_a_step_before_it(
 
 @settings(max_examples=examples(100), deadline=None)
 @given(graphs(), st.permutations(NAMES))
-def test_the_order_of_what_is_at_hand_does_not_matter(graph: Made, names: list[str]) -> None:
+def test_the_order_of_available_values_does_not_matter(graph: Made, names: list[str]) -> None:
     wanted = next(iter(graph.tools))
     target = [Target("tool", wanted)]
     have = {name: name for name in names[:2]}
@@ -182,7 +176,7 @@ def test_the_order_of_what_is_at_hand_does_not_matter(graph: Made, names: list[s
 
 @settings(max_examples=examples(100), deadline=None)
 @given(graphs())
-def test_where_nothing_gets_all_the_way_as_little_as_possible_is_left_open(graph: Made) -> None:
+def test_a_partial_plan_leaves_as_little_open_as_possible(graph: Made) -> None:
     """Nothing is left open that some tool, called with what is there, would have supplied."""
     wanted = next(iter(graph.tools))
     planned = plan(graph, want=[Target("tool", wanted)], have={})

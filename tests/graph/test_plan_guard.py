@@ -1,4 +1,4 @@
-"""What changes something is not done to all that is found, unless that is asked for."""
+"""Guards of a change: not to everything found, and no new value read from the thing that is changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.made import Made, edge, link, ports
+from graph.made import Made, ports
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
 
@@ -33,7 +33,7 @@ def tools(planned: Planned) -> list[list[str]]:
 
 @pytest.mark.parametrize("change", [DELETE, TOP_UP])
 @pytest.mark.parametrize("sources", [(WALLETS,), (MEMBERS, MEMBER), (WALLETS, MEMBERS, MEMBER)])
-def test_a_loop_that_any_step_began_asks_for_one_value(change: Any, sources: tuple[Any, ...]) -> None:
+def test_a_change_is_not_applied_to_every_item_found(change: Any, sources: tuple[Any, ...]) -> None:
     planned = asked(Made.of(*sources, change), change.original_name)
     assert all(one.missing and not any(task.axes for task in one.tasks) for one in planned.suggestions)
     (lack,) = planned.missing
@@ -45,12 +45,12 @@ def test_a_loop_that_any_step_began_asks_for_one_value(change: Any, sources: tup
 
 
 @pytest.mark.parametrize("sources", [(WALLETS,), (MEMBERS, MEMBER)])
-def test_where_all_are_meant_it_is_done_to_all(sources: tuple[Any, ...]) -> None:
+def test_unless_all_are_meant(sources: tuple[Any, ...]) -> None:
     planned = asked(Made.of(*sources, DELETE), "delete_wallet", every=True)
     assert tools(planned)[0] == [*(one.original_name for one in sources), "delete_wallet"]
 
 
-def test_what_reads_is_called_for_each() -> None:
+def test_reading_fans_out() -> None:
     planned = asked(Made.of(MEMBERS, MEMBER, READ), "read_wallet")
     assert tools(planned) == [["list_members", "get_member", "read_wallet"]]
     steps = planned.to_json()["suggestions"][0]["steps"]
@@ -58,47 +58,60 @@ def test_what_reads_is_called_for_each() -> None:
     assert [one["fan_out"] for one in steps] == [None, loop, loop]
 
 
-def test_one_value_leads_to_one_change_over_the_same_steps() -> None:
+def test_one_value_leads_to_one_change() -> None:
     planned = asked(Made.of(MEMBERS, MEMBER, DELETE), "delete_wallet", {"member_id": "m"})
     assert tools(planned) == [["get_member", "delete_wallet"]]
     assert not planned.missing
 
 
-def test_an_array_of_all_that_is_found_is_not_destroyed_at_once() -> None:
+def test_an_array_of_everything_found_is_not_passed_to_a_change() -> None:
     planned = asked(Made.of(WALLETS, ports("delete_wallets", "wallet_ids[]", "done")), "delete_wallets")
     assert tools(planned) == [["delete_wallets"]]
     assert planned.missing[0].name == "wallet_ids"
 
 
-def test_nothing_on_the_way_is_changed_for_each() -> None:
+def test_an_intermediate_change_does_not_fan_out_either() -> None:
     makes = ports("create_card", "wallet_id", "card_id")
     planned = asked(Made.of(WALLETS, makes, ports("get_card", "card_id", "state")), "get_card")
     assert all(not task.axes for one in planned.suggestions for task in one.tasks)
 
 
-class TestRoles:
-    TRANSFER = ports("compare_wallets", "from_wallet_id to_wallet_id", "difference")
+@pytest.mark.parametrize(
+    ("change", "takes", "reads"),
+    [
+        ("set_brightness", "light_id brightness", ("get_light", "light_id", "brightness power")),
+        ("rename_user", "user_id name", ("get_user", "user_id", "user.user_id user.name")),
+        ("update_order_state", "order_id state", ("order_log", "", "orders[].order_id orders[].state")),
+    ],
+)
+def test_a_new_value_is_not_read_from_the_thing_that_is_changed(
+    change: str, takes: str, reads: tuple[str, str, str]
+) -> None:
+    identity, value = takes.split()
+    planned = asked(Made.of(ports(change, takes, "done"), ports(*reads)), change, {identity: "x"})
+    assert tools(planned) == [[change]]
+    assert [one.name for one in planned.missing] == [value]
 
-    def graph(self, source: Any, *links: Any) -> Made:
-        return Made.of(source, self.TRANSFER, edges=[edge(source, self.TRANSFER, *links)], by_name=False)
 
-    def test_one_place_of_one_item_goes_into_one_of_two_roles(self) -> None:
-        same = "wallets[].wallet_id"
-        graph = self.graph(WALLETS, link(same, "from_wallet_id"), link(same, "to_wallet_id"))
-        planned = asked(graph, "compare_wallets")
-        assert [one.name for one in planned.missing] == ["to_wallet_id"]
+def test_the_identity_of_the_thing_may_be_read() -> None:
+    find = ports("find_user", "email", "user_id phone")
+    graph = Made.of(find, ports("set_phone", "user_id phone", "done"))
+    planned = asked(graph, "set_phone", {"email": "a@b", "phone": "1"})
+    assert tools(planned) == [["find_user", "set_phone"]]
+    assert not planned.missing
 
-    def test_another_place_of_the_same_item_goes_into_the_other(self) -> None:
-        pair = ports("get_pair", "", "wallet_id other_wallet_id")
-        links = [
-            link("wallet_id", "from_wallet_id"),
-            link("wallet_id", "to_wallet_id"),
-            link("other_wallet_id", "to_wallet_id", 0.6),
-        ]
-        planned = asked(self.graph(pair, *links), "compare_wallets")
-        assert not planned.missing
-        step = planned.to_json()["suggestions"][0]["steps"][1]
-        assert {name: one["path"] for name, one in step["arguments"].items()} == {
-            "from_wallet_id": "wallet_id",
-            "to_wallet_id": "other_wallet_id",
-        }
+
+def test_new_values_come_from_elsewhere_and_the_rest_stays_as_it_was() -> None:
+    graph = Made.of(
+        ports("get_loan", "loan_id", "shelf books[].book_no reader_id"),
+        ports("search_books", "author", "[].book_no"),
+        ports("update_loan_books", "loan_id shelf books[].book_no", "done"),
+    )
+    planned = asked(graph, "update_loan_books", {"loan_id": "l", "author": "x"})
+    assert tools(planned) == [["get_loan", "search_books", "update_loan_books"]]
+    assert not planned.missing
+
+
+def test_a_new_thing_is_made_from_existing_values() -> None:
+    graph = Made.of(ports("get_user", "user_id", "address"), ports("send_letter", "user_id address", "done"))
+    assert tools(asked(graph, "send_letter", {"user_id": "u"})) == [["get_user", "send_letter"]]

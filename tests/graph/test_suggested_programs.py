@@ -1,4 +1,4 @@
-"""Suggested programs over real servers: they pass the check, run in the sandbox, and print what was wanted."""
+"""Suggested programs, from the gateway's face: they pass the check, run in the sandbox and print what was asked for."""
 
 from __future__ import annotations
 
@@ -6,108 +6,98 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from mcp.server.mcpserver import MCPServer
+from typing_extensions import TypedDict
 
-from execution.desk import Desk
-from halflap.demo import demo_config
-from halflap.graph.graph import Graph
-from halflap.graph.plan import plan
-from halflap.graph.ports import ports_of
-from halflap.graph.want import target_of
-from halflap.schema import parse_schema
-from support import ROOT, THOROUGH, python_server
+from halflap import Gateway
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    servers = [
-        *demo_config()["servers"],
-        python_server("helpdesk", "helpdesk.py", env={"PYTHONPATH": str(ROOT / "tests")}),
-        python_server("crm", "crm.py"),
-    ]
-    with Desk({"servers": servers}, tmp_path_factory.mktemp("suggested")) as opened:
-        opened.do(opened.gateway.refresh())
-        yield opened
+class Customer(TypedDict):
+    customer_id: str
 
 
-@pytest.fixture(scope="module")
-def graph(desk: Desk) -> Graph:
-    snapshot = desk.gateway.snapshot
-    tools = [snapshot.tools[name] for name in snapshot.callable]
-    return Graph([ports_of(one, parse_schema(one)) for one in tools])
+class Customers(TypedDict):
+    customers: list[Customer]
 
 
-@pytest.fixture(scope="module")
-def ask(desk: Desk, graph: Graph) -> Callable[..., Any]:
-    """Ask for a workflow, run the first, and give what it printed."""
-
-    def asked(want: str, /, **have: Any) -> Any:
-        planned = plan(graph, want=[target_of(graph, one) for one in want.split()], have=have)
-        told = planned.to_json()["suggestions"][0]
-        assert told["missing"] == []
-        execution = desk.run(told["program"])
-        assert execution.ok, f"{told['program']}\n{execution.text}"
-        return json.loads(execution.output)
-
-    return asked
+class OrderRow(TypedDict):
+    order_id: str
 
 
-def test_the_orders_of_the_top_customers(ask: Callable[..., Any]) -> None:
-    histories = ask("order_history", period="year")
-    assert len(histories) > 1
-    assert all(one["customer_id"] for history in histories for one in history["orders"])
+class Orders(TypedDict):
+    orders: list[OrderRow]
+    next_cursor: str | None
 
 
-def test_all_pages_of_one_customers_orders(ask: Callable[..., Any]) -> None:
-    history = ask("order_history", customer_id="CUST-001", limit=2)
-    assert len(history["orders"]) == history["pagination"]["total_count"]
+class Order(TypedDict):
+    order_id: str
+    courier_email: str | None
 
 
-def test_the_address_of_a_customer_whose_name_is_known(ask: Callable[..., Any]) -> None:
-    found = ask("customer.email", query="Acme")
-    assert found
-    assert all("@" in one for one in found)
+def shop() -> MCPServer:
+    server = MCPServer("shop")
+
+    @server.tool()
+    def list_customers() -> Customers:
+        """List the customers."""
+        return {"customers": [{"customer_id": "c1"}, {"customer_id": "c2"}]}
+
+    @server.tool()
+    def list_orders(customer_id: str, cursor: str | None = None) -> Orders:
+        """List the orders of a customer, page by page."""
+        at = int(cursor or 0)
+        return {
+            "orders": [{"order_id": f"{customer_id}-{at}"}],
+            "next_cursor": str(at + 1) if at < 2 else None,
+        }
+
+    @server.tool()
+    def get_order(order_id: str) -> Order:
+        """Get an order."""
+        return {
+            "order_id": order_id,
+            "courier_email": None if order_id.endswith("0") else f"{order_id}@x.org",
+        }
+
+    return server
 
 
-def test_the_details_of_every_account(ask: Callable[..., Any]) -> None:
-    assert [one["name"] for one in ask("mcp__crm__get_account")] == ["Acme", "Bolt", "Cusp"]
+@pytest.mark.parametrize("sandbox", ["auto", pytest.param("monty", marks=pytest.mark.slow)])
+def test_suggestions_pass_the_check_and_print_what_was_asked_for(run: Run, sandbox: str) -> None:
+    if sandbox == "monty":
+        pytest.importorskip("pydantic_monty", reason="monty is not installed: pip install 'halflap[monty]'")
 
+    async def story() -> None:
+        config = {"execution": {"sandbox": sandbox}}
+        async with Gateway.open(config, servers={"shop": shop()}) as gateway:
+            await gateway.tools()
 
-def test_a_field_that_is_null_at_times(ask: Callable[..., Any]) -> None:
-    assert ask("owner.email") == ["a@x.org", None, "c@x.org"]
+            async def printed(want: str, **have: Any) -> Any:
+                (first, *_) = (await gateway.suggest_workflow(want=want, have=have))["suggestions"]
+                assert first["missing"] == []
+                checked = await gateway.check(first["program"])
+                assert not checked.mistakes, first["program"]
+                assert not checked.skipped
+                execution = await gateway.execute(first["program"])
+                assert execution.ok, f"{first['program']}\n{execution.text}"
+                return json.loads(execution.output)
 
+            assert [one["order_id"] for one in await printed("get_order")] == [
+                f"{customer}-{at}" for customer in ("c1", "c2") for at in range(3)
+            ]
+            orders = await printed("list_orders", customer_id="c2")
+            assert [one["order_id"] for one in orders["orders"]] == ["c2-0", "c2-1", "c2-2"]
+            assert await printed("courier_email", customer_id="c1") == [None, "c1-1@x.org", "c1-2@x.org"]
 
-def test_every_ticket_with_all_that_is_known_of_it(ask: Callable[..., Any]) -> None:
-    tickets = ask("get_ticket")
-    assert len(tickets) > 20
-    assert all(one["customer"]["email"] for one in tickets)
+            found = await gateway.suggest_workflow(want="list_orders", have={"customer_id": None})
+            unfilled = await gateway.execute(found["suggestions"][0]["program"])
+            assert not unfilled.ok
+            assert "customer_id" in unfilled.text
+            assert list(unfilled.calls) == []
 
-
-def test_two_things_that_do_not_need_each_other(ask: Callable[..., Any]) -> None:
-    both = ask("mcp__crm__get_account mcp__crm__count", account_id=1)
-    assert both["mcp__crm__get_account"]["name"] == "Acme"
-    assert "mcp__crm__count" in both
-
-
-def test_what_is_only_known_to_exist_stops_the_program_before_any_call(desk: Desk, graph: Graph) -> None:
-    planned = plan(graph, want=[target_of(graph, "order_history")], have={"customer_id": None})
-    execution = desk.run(planned.to_json()["suggestions"][0]["program"])
-    assert not execution.ok
-    assert "Fill in customer_id: customer_id of mcp__sales__order_history" in execution.text
-    assert list(execution.calls) == []
-
-
-def test_every_suggestion_for_every_tool_passes_the_check(desk: Desk, graph: Graph) -> None:
-    """As far as `check` goes: nothing is run."""
-
-    async def mistakes() -> list[tuple[str, Any]]:
-        found = []
-        for name in [*graph.tools][:: 1 if THOROUGH else 6]:
-            for one in plan(graph, want=[target_of(graph, name)], have={}).to_json()["suggestions"]:
-                checked = await desk.gateway.check(one["program"])
-                found += [(one["program"], checked.mistakes)] if checked.mistakes or checked.skipped else []
-        return found
-
-    assert desk.do(mistakes(), 110) == []
+    run(story())

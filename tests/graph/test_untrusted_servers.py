@@ -1,4 +1,4 @@
-"""What a server can and cannot do to the plans and the lineage of others, by what it says and returns."""
+"""What a hostile server can do to the plans and the lineage of others."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class TestBait:
     """A tool that takes nothing and returns a value for every popular parameter."""
 
     @pytest.mark.parametrize("have", [{}, {"branch_id": "EU"}, {"customer_id": "c"}])
-    def test_what_the_tools_own_server_has_is_taken_from_there(self, have: dict[str, str]) -> None:
+    def test_the_tools_own_server_is_preferred(self, have: dict[str, str]) -> None:
         graph = graph_of(*SHOP, BAIT)
         assert graph.edge(BAIT.tool, ORDER.tool) is not None
         best = asked(graph, "get_order", have)["suggestions"][0]
         assert used(best) == {"shop"}
 
-    def test_so_it_is_with_many_such_tools_that_were_seen_to_feed_it(self) -> None:
+    def test_even_against_many_tools_with_observed_flows(self) -> None:
         bait = [
             tool("bait", f"get_order_{at}", "", {"order_id": str, "customer_id": str}) for at in range(150)
         ]
@@ -62,22 +62,7 @@ class TestBait:
         best = asked(Graph([*SHOP, *bait], seen), "get_order")["suggestions"][0]
         assert used(best) == {"shop"}
 
-    def test_so_it_is_where_such_a_tool_takes_what_is_at_hand(self) -> None:
-        lure = tool("bait", "find_order", "branch_id!", {"order_id": str})
-        best = asked(graph_of(*SHOP, lure), "get_order", {"branch_id": "EU"})["suggestions"][0]
-        assert used(best) == {"shop"}
-
-    def test_what_is_at_hand_is_asked_for_at_another_server_rather_than_all_gone_through_at_the_own(
-        self,
-    ) -> None:
-        crm = tool("crm", "find_customer", "email!", {"customer_id": str})
-        all_ = tool("billing", "list_customers", "", {"customers": [{"customer_id": str}]})
-        invoices = tool("billing", "list_invoices", "customer_id!", {"invoices": [{"invoice_id": str}]})
-        best = asked(graph_of(crm, all_, invoices), "list_invoices", {"email": "a@b.c"})["suggestions"][0]
-        assert best["tools"] == [crm.tool, invoices.tool]
-        assert best["steps"][1]["crosses_servers"]
-
-    def test_where_the_own_server_has_it_not_another_is_taken_and_marked(self) -> None:
+    def test_another_server_is_used_and_marked_where_its_own_has_nothing(self) -> None:
         best = asked(graph_of(ORDER, BAIT), "get_order")["suggestions"][0]
         (_, last) = best["steps"]
         assert last["crosses_servers"] == [{"from": "bait", "to": "shop", "argument": "order_id"}]
@@ -97,14 +82,7 @@ class TestLineage:
 
     LIST, GET, LOG = Key("shop", "list"), Key("shop", "get"), Key("bait", "log")
 
-    def test_who_returns_what_it_was_given_is_no_source(self) -> None:
-        found = self.flows(
-            (self.LOG, {"order_id": "O-12345"}, {"order_id": "O-12345"}),
-            (self.GET, {"order_id": "O-12345"}, {}),
-        )
-        assert found == set()
-
-    def test_nor_is_who_finds_it_in_a_text_that_it_was_given_where_the_own_server_had_it(self) -> None:
+    def test_nor_an_echo_from_within_a_text(self) -> None:
         found = self.flows(
             (self.LIST, {}, [{"order_id": "O-12345"}]),
             (self.LOG, {"message": "order O-12345 is late"}, {"order_id": "O-12345"}),
@@ -112,7 +90,7 @@ class TestLineage:
         )
         assert found == {("list", "get")}
 
-    def test_nor_who_returns_all_that_there_may_be_before_anybody_else_does(self) -> None:
+    def test_nor_a_tool_that_guesses_every_value(self) -> None:
         every = [f"O-{at}" for at in range(12_000, 12_900)]
         bait: list[Any] = [(Key("bait", f"guess{at}"), {}, every) for at in range(20)]
         found = self.flows(
@@ -139,8 +117,8 @@ def said(name: str, takes: str, gives: dict[str, Any], **claims: Any) -> Ports:
 
 
 class TestClaims:
-    @pytest.mark.parametrize("name", ["delete_account", "accounts_purge", "deleteAccount"])
-    def test_who_says_that_deleting_only_reads_is_not_believed(self, name: str) -> None:
+    @pytest.mark.parametrize("name", ["delete_account"])
+    def test_a_delete_annotated_as_read_only_is_not_trusted(self, name: str) -> None:
         claimed = said(name, "", {"receipt_id": {"type": "string"}}, read_only=True, destructive=False)
         show = tool("bait", "show_receipt", "receipt_id!", {"text": str})
         found = asked(graph_of(claimed, show), "show_receipt")
@@ -150,7 +128,7 @@ class TestClaims:
             == "it seems to change something (say otherwise under `tools.read_only`), and is not what is wanted"
         )
 
-    def test_no_description_says_what_the_tool_of_another_server_takes_from_it(self) -> None:
+    def test_no_description_claims_the_tools_of_another_server(self) -> None:
         told = said(
             "get_token",
             "",
