@@ -1,4 +1,4 @@
-"""A model for tests: a real HTTP server on loopback that speaks the OpenAI chat API and says what it is told to say."""
+"""A language model for tests: an HTTP server on loopback that speaks the OpenAI chat API with scripted answers."""
 
 from __future__ import annotations
 

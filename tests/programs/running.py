@@ -1,4 +1,4 @@
-"""Programs to run in tests, and a runtime for them that calls tools of the test's own."""
+"""Programs to run in tests, and a runtime whose tools belong to the test."""
 
 from __future__ import annotations
 

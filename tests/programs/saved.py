@@ -1,4 +1,4 @@
-"""Folders of DSPy programs for tests, written as a person or `halflap programs export` would leave them."""
+"""Folders of DSPy programs for tests, as `halflap programs export` would leave them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gateway and a client of it in this process, for tests of DSPy programs as clients meet them."""
+"""A gateway and a client of it in this process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def opened(home: Path, config: dict[str, Any], **options: Any) -> AsyncIterator[tuple[Gateway, Client]]:
+async def opened(
+    home: Path, config: dict[str, Any], servers: dict[str, Any] | None = None, **options: Any
+) -> AsyncIterator[tuple[Gateway, Client]]:
     found = replace(await asyncio.to_thread(Config.from_mapping, config), data_dir=home / "data")
-    async with Gateway.open(found) as gateway, Client(Front(gateway).server, **options) as client:
+    async with (
+        Gateway.open(found, servers=servers) as gateway,
+        Client(Front(gateway).server, **options) as client,
+    ):
         yield gateway, client
 
 

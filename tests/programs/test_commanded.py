@@ -1,4 +1,4 @@
-"""`halflap programs` where DSPy is installed: what runs, writes and optimises programs."""
+"""`halflap programs` with DSPy installed: run, export and optimize."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "programs"
 
 
-def test_the_command_runs_a_program_and_says_what_is_wrong_with_the_asking(
-    tmp_path: Path, root: Path
-) -> None:
+def test_run_runs_a_program_and_reports_wrong_inputs(tmp_path: Path, root: Path) -> None:
     with chatting(say_worklet) as chat:
         file = tmp_path / "halflap.json"
         file.write_text(json.dumps(settings(root, chat)))
@@ -73,7 +71,7 @@ number = 7
 """
 
 
-def test_the_command_writes_a_module_that_can_be_run_at_once(
+def test_export_writes_a_module_that_can_be_run_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "choosing_worklets.py").write_text(MODULE)
@@ -104,7 +102,7 @@ def test_the_command_writes_a_module_that_can_be_run_at_once(
             assert called("export", wrong, "chooser", "--version=2.0.0").exit_code == 2
 
 
-def test_the_command_optimises_a_program_and_brings_it_into_force_if_it_is_no_worse(tmp_path: Path) -> None:
+def test_optimize_promotes_a_program_that_is_no_worse(tmp_path: Path) -> None:
     def say(*, shown: bool) -> Say:
         """Play a model that knows the answer if examples are shown to it, or only if none are."""
 

@@ -1,4 +1,4 @@
-"""Laws of types: what a schema says comes back from the type that is made of it, and values of it fit."""
+"""Laws of field types: schemas and types round trip, and samples fit."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_samples_of_a_schema_fit_it_and_survive_its_type(schema: Mapping[str, An
 
 
 @given(SCHEMAS)
-def test_a_schema_comes_back_from_its_type(schema: Mapping[str, Any]) -> None:
+def test_a_schema_round_trips_through_its_type(schema: Mapping[str, Any]) -> None:
     # Limits at the top are told to DSPy with the field, and not by the type.
     told = {
         key: one for key, one in schema.items() if key not in {"minLength", "maxLength", "minimum", "maximum"}
@@ -77,7 +77,7 @@ def test_a_schema_comes_back_from_its_type(schema: Mapping[str, Any]) -> None:
     assert schema_of(python_type(schema, "x")) == told
 
 
-def test_what_need_not_be_there_is_left_out() -> None:
+def test_absent_optional_properties_are_left_out() -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
@@ -104,6 +104,6 @@ class Checked(pydantic.BaseModel):
     "kind",
     [tuple[int, int], set[str], bytes, dict[int, str], int | list[str] | list[int], Itself, Checked, complex],
 )
-def test_types_that_a_schema_cannot_say_are_refused(kind: Any) -> None:
+def test_types_without_a_schema_are_refused(kind: Any) -> None:
     with pytest.raises(NotSayableError):
         schema_of(kind)

@@ -1,4 +1,4 @@
-"""What holds of every program: what is written is read as it was, and every field comes from somewhere before it."""
+"""Laws of every program: manifests and states round trip, and every field has a source."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def manifests(draw: st.DrawFn) -> Manifest:
 
 @settings(max_examples=examples(80), deadline=None)
 @given(manifests())
-def test_what_is_written_is_read_as_it_was(one: Manifest) -> None:
+def test_manifests_round_trip(one: Manifest) -> None:
     assert read_manifest(write_manifest(one), name="triage") == one
 
 
 @settings(max_examples=examples(80), deadline=None)
 @given(manifests())
-def test_every_field_comes_from_the_program_or_from_a_predictor_before(one: Manifest) -> None:
+def test_every_field_comes_from_an_input_or_an_earlier_predictor(one: Manifest) -> None:
     there = {"inputs": {field.name: field for field in one.inputs}}
     used = set()
     for predictor in one.predictors:
@@ -105,7 +105,7 @@ def test_every_field_comes_from_the_program_or_from_a_predictor_before(one: Mani
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.data())
-def test_a_state_that_is_written_is_read_as_it_was(data: st.DataObject) -> None:
+def test_states_round_trip(data: st.DataObject) -> None:
     one = data.draw(manifests())
     values = st.recursive(
         SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3)
@@ -128,7 +128,7 @@ def test_a_state_that_is_written_is_read_as_it_was(data: st.DataObject) -> None:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.data())
-def test_inputs_are_taken_as_they_are_if_they_fit_the_schema_and_else_refused(data: st.DataObject) -> None:
+def test_inputs_are_accepted_exactly_when_they_fit_the_schema(data: st.DataObject) -> None:
     one = data.draw(manifests())
     values = st.recursive(
         SCALARS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=2)

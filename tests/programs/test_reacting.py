@@ -1,15 +1,14 @@
-"""DSPy programs that call tools: as everything is called, under the rules for programs, and with the person's word."""
+"""DSPy programs that call tools, under the policy of every call."""
 
 from __future__ import annotations
 
-import shlex
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp_types import ElicitResult
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ElicitResult, ToolAnnotations
 
-from halflap.demo import demo_config
 from programs.chat_server import Answer, Asked, chatting
 from programs.saved import WORKLET_INPUTS, field, manifest, predictor, settings, worklet, write
 from programs.serving import executed, opened, refused, told
@@ -26,7 +25,24 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(
     find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it"
 )
-SALES = next(one for one in demo_config()["servers"] if one["name"] == "sales")
+
+
+def sales() -> MCPServer:
+    server = MCPServer("sales")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def sales_top_customers(limit: int = 5) -> list[dict[str, str]]:
+        """List the customers who buy most."""
+        return [{"customer_id": f"c{at}", "total_revenue": "9"} for at in range(limit)]
+
+    @server.tool()
+    def delete_customer(customer_id: str) -> str:
+        """Delete a customer."""
+        return f"{customer_id} is gone"
+
+    return server
+
+
 REACT = predictor(
     "find",
     [field("question")],
@@ -54,12 +70,12 @@ def react(customer: str | None) -> Say:
     return say
 
 
-def test_the_tools_of_a_react_program_go_the_way_of_every_call(tmp_path: Path, run: Run) -> None:
+def test_tools_of_a_react_program_are_called_and_recorded_like_any_other(tmp_path: Path, run: Run) -> None:
     root = tmp_path / "programs"
     write(root, manifest("finder", REACT))
 
     async def scenario(chat: ChatServer) -> None:
-        async with opened(tmp_path, settings(root, chat, servers=[SALES])) as (gateway, client):
+        async with opened(tmp_path, settings(root, chat), {"sales": sales()}) as (gateway, client):
             printed = await executed(client, "print(await dspy__finder(question='Who buys most?'))")
             assert "{'answer': 'done'}" in printed
             by_kind = {run.kind: run for run in await gateway.runs()}
@@ -77,74 +93,49 @@ def test_the_tools_of_a_react_program_go_the_way_of_every_call(tmp_path: Path, r
         assert "total_revenue" in chat.requests[1].last
 
 
-def test_a_program_whose_tools_are_not_there_is_listed_as_broken_until_they_are(
-    tmp_path: Path, run: Run
-) -> None:
-    root, starter = tmp_path / "programs", tmp_path / "start"
+def test_a_program_with_missing_tools_is_broken_until_they_appear(tmp_path: Path, run: Run) -> None:
+    root = tmp_path / "programs"
     for name, tool in {
         "finds": "mcp__sales__sales_top_customers",
         "misspells": "mcp__sales__top_customer",
-        "waits": "mcp__late__sales_top_customers",
-        "rests": "mcp__resting__sales_top_customers",
         "dreams": "mcp__nowhere__x",
         "leans": "dspy__helper",
     }.items():
         write(root, manifest(name, {**REACT, "tools": [tool]}))
-    servers = [
-        SALES,
-        {**SALES, "name": "resting", "disabled": True},
-        {**SALES, "name": "late", "command": str(starter), "args": []},
-    ]
-    config = {"servers": servers, "programs": {"root": str(root)}}
 
     async def scenario() -> None:
-        async with opened(tmp_path, config) as (gateway, client):
+        config = {"programs": {"root": str(root)}}
+        async with opened(tmp_path, config, {"sales": sales()}) as (_, client):
 
-            async def listed() -> tuple[list[str], dict[str, str]]:
+            async def listed() -> tuple[list[str], list[str]]:
                 found = await told(client, "dspy_list_programs")
                 assert found["total_count"] == len(found["programs"])
-                return [one["name"] for one in found["programs"]], {
-                    one["name"]: one["reason"] for one in found["broken"]
-                }
+                return [one["name"] for one in found["programs"]], sorted(
+                    one["name"] for one in found["broken"]
+                )
 
-            # Nobody had asked any server before.
-            good, broken = await listed()
-            assert good == ["finds"]
-            assert sorted(broken) == ["dreams", "leans", "misspells", "rests", "waits"]
-            assert "mcp__sales__top_customer (the server sales has no such tool)" in broken["misspells"]
-            assert "(the server late cannot be asked: " in broken["waits"]
-            assert "(the server resting is off)" in broken["rests"]
-            assert "(there is no server of that name)" in broken["dreams"]
-            assert "dspy__helper (there is none of that name)" in broken["leans"]
-            info = await told(client, "dspy_get_program_info", program="waits")
-            assert info["name"] == "waits"
-            answer = await client.call_tool("dspy_reload_program", {"program": "waits"})
-            assert answer.is_error
-
+            # No server had been asked before.
+            assert await listed() == (["finds"], ["dreams", "leans", "misspells"])
+            assert (await told(client, "dspy_get_program_info", program="dreams"))["name"] == "dreams"
+            assert (await client.call_tool("dspy_reload_program", {"program": "dreams"})).is_error
             write(root, worklet("helper"))
-            starter.write_text(f"#!/bin/sh\n{shlex.join(['exec', SALES['command'], *SALES['args']])}\n")
-            starter.chmod(0o755)
-            await gateway.refresh("late")
-            good, broken = await listed()
-            assert good == ["finds", "helper", "leans", "waits"]
-            assert sorted(broken) == ["dreams", "misspells", "rests"]
+            assert await listed() == (["finds", "helper", "leans"], ["dreams", "misspells"])
 
     run(scenario())
 
 
-def test_the_rules_for_programs_hold_for_what_a_react_program_calls(tmp_path: Path, run: Run) -> None:
+def test_execution_rules_hold_for_a_react_program(tmp_path: Path, run: Run) -> None:
     root = tmp_path / "programs"
     write(root, manifest("finder", REACT))
     write(root, worklet("kept_out"))
 
     async def scenario(chat: ChatServer) -> None:
         more = {
-            "servers": [SALES],
             "tools": {"block": ["dspy__kept_out"]},
             "execution": {"read_only": True},
             "traces": {"per_tool": {"dspy__finder": "metadata"}},
         }
-        async with opened(tmp_path, settings(root, chat, **more)) as (gateway, client):
+        async with opened(tmp_path, settings(root, chat, **more), {"sales": sales()}) as (gateway, client):
             asking = {"program": "finder", "inputs": {"question": "Who buys most?"}}
             assert (await told(client, "dspy_execute_program", **asking))["answer"] == "done"
             (made,) = await gateway.runs()
@@ -153,17 +144,15 @@ def test_the_rules_for_programs_hold_for_what_a_react_program_calls(tmp_path: Pa
             assert [(one.tool, one.outcome) for one in calls] == [("sales_top_customers", "tool-refused")]
             assert (kept.calls, kept.output) == (1, None)
             code, message = await refused(client, program="kept_out", inputs=WORKLET_INPUTS)
-            assert (code, "`tools.block: dspy__kept_out`" in message) == ("EXECUTION_ERROR", True)
+            assert (code, "tools.block" in message) == ("EXECUTION_ERROR", True)
 
     with chatting(react(None)) as chat:
         run(scenario(chat))
-        assert "`execution.read_only` lets programs call no other tools" in chat.requests[1].last
+        assert "execution.read_only" in chat.requests[1].last
 
 
 @pytest.mark.parametrize("yes", [True, False])
-def test_the_person_is_asked_about_what_a_react_program_may_destroy(
-    tmp_path: Path, yes: bool, run: Run
-) -> None:
+def test_destructive_tools_of_a_react_program_need_confirmation(tmp_path: Path, yes: bool, run: Run) -> None:
     root = tmp_path / "programs"
     write(root, manifest("finder", REACT))
     questions: list[str] = []
@@ -174,12 +163,14 @@ def test_the_person_is_asked_about_what_a_react_program_may_destroy(
 
     async def scenario(chat: ChatServer) -> None:
         more = {
-            "servers": [SALES],
             "tools": {"destructive": ["mcp__sales__delete_*"]},
             "execution": {"confirm_destructive": True},
         }
         config = settings(root, chat, **more)
-        async with opened(tmp_path, config, elicitation_callback=answer) as (gateway, client):
+        async with opened(tmp_path, config, {"sales": sales()}, elicitation_callback=answer) as (
+            gateway,
+            client,
+        ):
             asking = {"program": "finder", "inputs": {"question": "Who buys most?"}}
             assert (await told(client, "dspy_execute_program", **asking))["answer"] == "done"
             _, calls = await gateway.run((await gateway.runs())[0].id)
@@ -188,14 +179,12 @@ def test_the_person_is_asked_about_what_a_react_program_may_destroy(
 
     with chatting(react("nobody")) as chat:
         run(scenario(chat))
-        told_model = chat.requests[-1].last
-        assert ("was not confirmed by the person" in told_model) is not yes
+        assert ("not confirmed" in chat.requests[-1].last) is not yes
     (question,) = questions
-    assert question.startswith("The DSPy program finder can call tools which destroy something:")
-    assert "- mcp__sales__delete_customer:" in question
+    assert "mcp__sales__delete_customer" in question
 
 
-def test_programs_that_call_each_other_in_a_circle_come_to_an_end(tmp_path: Path, run: Run) -> None:
+def test_programs_that_call_each_other_in_a_circle_end(tmp_path: Path, run: Run) -> None:
     root = tmp_path / "programs"
     settled = {"tools": ["dspy__circle"], "max_iterations": 1}
     write(root, manifest("circle", predictor("ask", [field("text")], [field("answer")], "ReAct", **settled)))

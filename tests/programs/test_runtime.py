@@ -1,4 +1,4 @@
-"""Running DSPy programs: real DSPy, and a model over HTTP that says what the test tells it to."""
+"""Running programs with real DSPy and a scripted model over HTTP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from halflap.errors import (
     ProgramInputsError,
     ToolRefusedError,
 )
-from halflap.programs.fields import RESERVED
 from halflap.programs.library import Library
 from halflap.programs.samples import sample
 from halflap.values import CallContext, Result
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
-
-NAMES = {"instance", "base", "fn", "args", "kwargs", "messages", "prompt", "call_id"}
-"""What functions of DSPy's that a field goes through call their own parameters."""
 
 
 def react(asked: Asked) -> dict[str, Any]:
@@ -48,7 +44,7 @@ def react(asked: Asked) -> dict[str, Any]:
 
 
 class TestWhatIsAsked:
-    def test_a_program_gives_what_the_model_answers(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_a_program_returns_what_the_model_answers(self, run: Callable[..., Any], tmp_path: Path) -> None:
         async def story() -> None:
             with chatting(lambda _: {"reply": "In Rome."}) as model:
                 async with runtime(configured(model.url), tmp_path) as programs:
@@ -90,7 +86,7 @@ class TestWhatIsAsked:
 
         run(story())
 
-    def test_steps_are_fed_as_they_are_wired(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_steps_are_fed_as_wired(self, run: Callable[..., Any], tmp_path: Path) -> None:
         second = predictor(
             "judge", "ChainOfThought", inputs=[{"name": "claim"}], outputs=[of_type("sure", "number")]
         )
@@ -149,21 +145,6 @@ class TestWhatIsAsked:
 
         run(story())
 
-    @pytest.mark.parametrize("name", sorted(NAMES - RESERVED))
-    def test_inputs_may_be_called_what_is_not_reserved(
-        self, name: str, run: Callable[..., Any], tmp_path: Path
-    ) -> None:
-        async def story() -> None:
-            with chatting(echo) as model:
-                async with runtime(configured(model.url), tmp_path) as programs:
-                    program = stored(
-                        predictors=[predictor(inputs=[{"name": name}], outputs=[{"name": f"{name}s"}])]
-                    )
-                    outcome = await programs.execute(program, {name: "x"}, CallContext())
-            assert outcome.outputs == {f"{name}s": f"{name}s of {{'{name}': 'x'}}"}
-
-        run(story())
-
 
 class TestChecks:
     @pytest.mark.parametrize(
@@ -182,7 +163,7 @@ class TestChecks:
 
         run(story())
 
-    def test_an_answer_beyond_the_manifests_limits_is_refused_and_not_kept(
+    def test_an_answer_outside_the_schema_is_refused_and_not_cached(
         self, run: Callable[..., Any], tmp_path: Path
     ) -> None:
         program = stored(predictors=[predictor(outputs=[of_type("sure", "number", minimum=0, maximum=1)])])
@@ -197,21 +178,11 @@ class TestChecks:
 
         run(story())
 
-    def test_without_a_model_it_says_what_to_configure(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_without_a_model_the_setting_is_named(self, run: Callable[..., Any], tmp_path: Path) -> None:
         async def story() -> None:
             async with runtime(ProgramsConfig(), tmp_path) as programs:
                 with pytest.raises(ProgramFailedError, match=r"programs:\n  lm:"):
                     await programs.execute(stored(), QUESTION, CallContext())
-
-        run(story())
-
-    def test_a_program_that_calls_itself_for_ever_is_stopped(
-        self, run: Callable[..., Any], tmp_path: Path
-    ) -> None:
-        async def story() -> None:
-            async with runtime(configured(None), tmp_path) as programs:
-                with pytest.raises(ProgramFailedError, match="in a circle"):
-                    await programs.execute(stored(), QUESTION, CallContext(depth=5))
 
         run(story())
 
@@ -223,9 +194,7 @@ class TestTools:
         )
     )
 
-    def test_tools_are_called_for_whoever_runs_the_program(
-        self, run: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_tools_are_called_for_the_caller(self, run: Callable[..., Any], tmp_path: Path) -> None:
         tools = Tools(answer="31 degrees")
 
         async def story() -> None:
@@ -250,12 +219,10 @@ class TestTools:
                 Result(content=({"type": "text", "text": "No such city"},), is_error=True),
                 "Error: No such city",
             ),
-            (RuntimeError("a bug"), "Error: the call of mcp__desk__weather failed within Halflap"),
             (Result(structured_content={"warm": True}, has_structured_content=True), '{"warm": true}'),
-            (Result(content=({"type": "image", "data": "eA=="},)), "image: not shown"),
         ],
     )
-    def test_what_comes_of_a_call_is_an_observation_for_the_model(
+    def test_the_result_of_a_call_is_an_observation(
         self, answer: Any, told: str, run: Callable[..., Any], tmp_path: Path
     ) -> None:
         async def story() -> None:
@@ -268,7 +235,7 @@ class TestTools:
 
         run(story())
 
-    def test_a_cancelled_execution_is_no_observation(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_cancelling_ends_the_program(self, run: Callable[..., Any], tmp_path: Path) -> None:
         begun = asyncio.Event()
 
         async def call(*_: Any) -> Result:
@@ -290,21 +257,9 @@ class TestTools:
 
         run(story())
 
-    def test_a_tool_that_is_not_in_the_catalogue_is_named(
-        self, run: Callable[..., Any], tmp_path: Path
-    ) -> None:
-        program = stored(predictors=[predictor("plan", "ReAct", tools=["mcp__desk__gone"])])
-
-        async def story() -> None:
-            async with runtime(configured(None), tmp_path) as programs:
-                with pytest.raises(ProgramFailedError, match="mcp__desk__gone"):
-                    await programs.execute(program, QUESTION, CallContext())
-
-        run(story())
-
 
 class TestConcurrency:
-    def test_many_executions_at_once_do_not_mix(self, run: Callable[..., Any], tmp_path: Path) -> None:
+    def test_concurrent_executions_do_not_mix(self, run: Callable[..., Any], tmp_path: Path) -> None:
         program = stored(predictors=[predictor("plan", "ReAct", tools=["mcp__desk__weather"])])
 
         def answer(asked: Asked) -> Answer:
@@ -335,7 +290,7 @@ class TestConcurrency:
         run(story())
 
 
-def test_the_programs_that_come_along_run(run: Callable[..., Any], tmp_path: Path) -> None:
+def test_bundled_programs_run(run: Callable[..., Any], tmp_path: Path) -> None:
     shelf = Library(None).read()
     assert not shelf.broken
     dice = random.Random(1)

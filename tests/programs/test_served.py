@@ -1,4 +1,4 @@
-"""Saved DSPy programs as everybody meets them: over MCP, from a program in the sandbox, while their files change."""
+"""DSPy programs over MCP, from the sandbox, and across reloads."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "programs"
 
 
-def test_an_execution_is_answered_as_documented_and_the_second_from_the_cache(
-    tmp_path: Path, root: Path, run: Run
-) -> None:
+def test_the_second_execution_comes_from_the_cache(tmp_path: Path, root: Path, run: Run) -> None:
     async def scenario(chat: ChatServer) -> None:
         async with opened(tmp_path, settings(root, chat)) as (_, client):
             first = await told(client, "dspy_execute_program", **ASKING)
@@ -75,7 +73,7 @@ def test_an_execution_is_answered_as_documented_and_the_second_from_the_cache(
         run(scenario(chat))
 
 
-def test_a_program_in_the_sandbox_gets_the_outputs_and_all_of_it_is_on_record(
+def test_a_sandboxed_program_gets_the_outputs_and_all_is_recorded(
     tmp_path: Path, root: Path, run: Run
 ) -> None:
     async def scenario(chat: ChatServer) -> None:
@@ -102,7 +100,7 @@ def test_a_program_in_the_sandbox_gets_the_outputs_and_all_of_it_is_on_record(
         run(scenario(chat))
 
 
-def test_what_goes_wrong_has_the_code_of_its_kind(tmp_path: Path, root: Path, run: Run) -> None:
+def test_failures_have_their_codes(tmp_path: Path, root: Path, run: Run) -> None:
     def say(asked: Asked) -> Answer | str | Mapping[str, Any]:
         about = asked.inputs["case_context"]
         if about == "odd":
@@ -133,7 +131,7 @@ def test_what_goes_wrong_has_the_code_of_its_kind(tmp_path: Path, root: Path, ru
         run(scenario(chat))
 
 
-def test_the_time_of_a_program_that_calls_it_is_its_time_too(tmp_path: Path, root: Path, run: Run) -> None:
+def test_the_time_limit_of_the_calling_program_holds(tmp_path: Path, root: Path, run: Run) -> None:
     async def scenario(chat: ChatServer) -> str:
         config = settings(root, chat, execution={"timeout_seconds": 2})
         async with opened(tmp_path, config) as (_, client):
@@ -145,29 +143,7 @@ def test_the_time_of_a_program_that_calls_it_is_its_time_too(tmp_path: Path, roo
         assert run(scenario(chat)).startswith("[Script execution failed]")
 
 
-def test_executions_at_the_same_time_do_not_mix(tmp_path: Path, root: Path, run: Run) -> None:
-    def say(asked: Asked) -> Answer | Mapping[str, Any]:
-        number = int(asked.inputs["case_context"])
-        return {**WORKLET_OUTPUTS, "worklet_id": f"worklet_{number}", "rationale": f"because of {number}"}
-
-    async def scenario(chat: ChatServer) -> None:
-        async with opened(tmp_path, settings(root, chat)) as (_, client):
-
-            async def one(number: int) -> None:
-                inputs = {**WORKLET_INPUTS, "case_context": str(number)}
-                found = await told(client, "dspy_execute_program", program="worklet_selector", inputs=inputs)
-                assert found["worklet_id"] == f"worklet_{number}"
-                assert found["rationale"] == f"because of {number}"
-                assert found["_metadata"]["cache_hit"] is False
-
-            await asyncio.gather(*map(one, range(12)))
-            assert chat.count == 12
-
-    with chatting(say) as chat:
-        run(scenario(chat))
-
-
-def test_an_execution_that_is_given_up_is_on_record_as_that(tmp_path: Path, root: Path, run: Run) -> None:
+def test_a_cancelled_execution_is_recorded_as_cancelled(tmp_path: Path, root: Path, run: Run) -> None:
     async def scenario(chat: ChatServer) -> str:
         async with opened(tmp_path, settings(root, chat)) as (gateway, _):
             under_way = asyncio.create_task(gateway.execute_dspy("worklet_selector", WORKLET_INPUTS))
@@ -181,9 +157,7 @@ def test_an_execution_that_is_given_up_is_on_record_as_that(tmp_path: Path, root
         assert run(scenario(chat)) == "cancelled"
 
 
-def test_an_execution_keeps_the_program_that_it_began_with_when_it_is_reloaded(
-    tmp_path: Path, root: Path, run: Run
-) -> None:
+def test_a_running_execution_keeps_its_program_across_a_reload(tmp_path: Path, root: Path, run: Run) -> None:
     let_go = threading.Event()
 
     def say(asked: Asked) -> Answer | Mapping[str, Any]:
@@ -216,7 +190,7 @@ def test_an_execution_keeps_the_program_that_it_began_with_when_it_is_reloaded(
         run(scenario(chat))
 
 
-def test_the_key_is_not_in_what_is_kept_of_a_failure(tmp_path: Path, root: Path, run: Run) -> None:
+def test_the_key_is_not_in_the_record_of_a_failure(tmp_path: Path, root: Path, run: Run) -> None:
     key = "sk-verysecretkey12345"
 
     async def scenario(chat: ChatServer) -> None:
@@ -232,9 +206,7 @@ def test_the_key_is_not_in_what_is_kept_of_a_failure(tmp_path: Path, root: Path,
     assert key[:8].encode() not in kept
 
 
-def test_a_reload_that_cannot_be_built_leaves_the_old_in_use_and_says_so_until_it_is_mended(
-    tmp_path: Path, root: Path, run: Run
-) -> None:
+def test_a_broken_reload_keeps_the_old_version_in_use(tmp_path: Path, root: Path, run: Run) -> None:
     async def scenario(chat: ChatServer) -> None:
         async with opened(tmp_path, settings(root, chat)) as (_, client):
 
@@ -259,7 +231,7 @@ def test_a_reload_that_cannot_be_built_leaves_the_old_in_use_and_says_so_until_i
         run(scenario(chat))
 
 
-def test_a_folder_that_is_watched_is_reloaded_by_itself_and_what_is_broken_is_not(
+def test_a_watched_folder_is_reloaded_unless_it_is_broken(
     tmp_path: Path, root: Path, caplog: pytest.LogCaptureFixture, run: Run
 ) -> None:
     async def scenario(chat: ChatServer) -> None:

@@ -1,4 +1,4 @@
-"""A DSPy program that comes along, run with a real language model: small, and held to the form that it is asked for."""
+"""A bundled program with a small real language model."""
 
 from __future__ import annotations
 

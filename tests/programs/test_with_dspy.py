@@ -1,4 +1,4 @@
-"""What is said of DSPy without importing it, held against DSPy itself."""
+"""What we assume of DSPy without importing it, compared with DSPy itself."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.programs.fields import RESERVED
-from halflap.programs.library import Library
 from halflap.programs.manifest import _IMPLICIT, _TAKEN, read_manifest
 from halflap.programs.parts import signatures_of
 from halflap.programs.state import read_state, write_state
-from programs.written import MANIFEST, STATE, as_bytes, manifest
+from programs.written import as_bytes, manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,13 +64,13 @@ def described(*kinds: str) -> Any:
 KINDS = ("Predict", "ChainOfThought", "ReAct")
 
 
-def test_the_fields_of_each_signature_are_dspys_in_dspys_order(dspy: Any) -> None:
+def test_fields_match_dspy_in_order(dspy: Any) -> None:
     made = {key: tuple(one.signature.fields) for key, one in module(dspy, *KINDS).named_parameters()}
     said = {key: names for one in described(*KINDS).predictors for key, names in signatures_of(one).items()}
     assert said == made
 
 
-def test_what_dspy_saves_is_read_and_nothing_of_it_is_dropped(dspy: Any, tmp_path: Path) -> None:
+def test_a_state_saved_by_dspy_is_read_whole(dspy: Any, tmp_path: Path) -> None:
     live = module(dspy, *KINDS)
     live.chainofthought.predict.demos = [dspy.Example(message="m", count=1, topic="t", augmented=True)]
     live.save(tmp_path / "state.json")
@@ -82,7 +81,7 @@ def test_what_dspy_saves_is_read_and_nothing_of_it_is_dropped(dspy: Any, tmp_pat
     )
 
 
-def test_what_is_saved_dspy_can_load(dspy: Any, tmp_path: Path) -> None:
+def test_a_saved_state_can_be_loaded_by_dspy(dspy: Any, tmp_path: Path) -> None:
     live, told = module(dspy, *KINDS), described(*KINDS)
     live.predict.demos = [dspy.Example(message="m", count=1, topic="t")]
     live.save(tmp_path / "state.json")
@@ -93,15 +92,7 @@ def test_what_is_saved_dspy_can_load(dspy: Any, tmp_path: Path) -> None:
     assert other.dump_state() == live.dump_state()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_predictor_that_is_saved_alone_is_read(dspy: Any, tmp_path: Path, kind: str) -> None:
-    alone = getattr(module(dspy, kind), kind.lower())
-    alone.save(tmp_path / "state.json")
-    found = read_state((tmp_path / "state.json").read_bytes(), described(kind))
-    assert list(found.predictors) == list(signatures_of(described(kind).predictors[0]))
-
-
-def test_names_that_dspy_takes_for_itself_are_reserved(dspy: Any) -> None:
+def test_names_taken_by_dspy_are_reserved(dspy: Any) -> None:
     of_signatures = {name for name in dir(dspy.Signature) if not name.startswith(("_", "model_"))}
     of_calls = set(inspect.signature(dspy.Predict.load_state).parameters) & {"self"}
     assert of_signatures | of_calls <= RESERVED
@@ -115,20 +106,3 @@ def test_names_that_dspy_takes_for_itself_are_reserved(dspy: Any) -> None:
     assert popped >= {"signature", "demos", "config", "lm", "prediction", "max_iters"}
     of_modules = {name for name in dir(module(dspy)) if not name.startswith("_")}
     assert of_modules <= _TAKEN
-
-
-def test_without_our_care_a_state_would_choose_where_the_key_is_sent(dspy: Any) -> None:
-    """The reason for dropping keys: DSPy's own loading sets them."""
-    evil = {**STATE["reply"], "config": {"api_base": "http://elsewhere/"}}
-    evil["signature"] = {"instructions": "x", "fields": []}
-    live = module(dspy, "Predict").predict
-    live.load_state(evil)
-    assert live.config == {"api_base": "http://elsewhere/"}
-    told = read_manifest(as_bytes(MANIFEST), name="triage")
-    kept = read_state(as_bytes({**STATE, "reply": evil | {"signature": {}}}), told)
-    assert kept.dropped == ("reply.config",)
-    assert "config" not in kept.clean["reply"]
-
-
-def test_the_shipped_programs_are_of_the_version_that_is_installed(dspy: Any) -> None:
-    assert {one.manifest.dspy_version for one in Library(None).read().programs.values()} == {dspy.__version__}

@@ -1,4 +1,4 @@
-"""Folders of DSPy programs as tests write them: a good one, to be spoilt in one place each."""
+"""A valid program folder for tests, to be broken in one place each."""
 
 from __future__ import annotations
 
