@@ -1,0 +1,184 @@
+"""Calls through the gateway, on servers in this process: what is sent, what comes back, what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap import Gateway, ToolNotFoundError
+from halflap.errors import InvalidArgumentsError, ToolFailedError
+from servers.memory import Memory, RefusedError, definition, echo, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+PIXEL = {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
+
+
+def asked(run: Run, server: Any, question: Callable[[Gateway], Coroutine[Any, Any, Any]]) -> Any:
+    """Ask a gateway with one server, `s`."""
+
+    async def scenario() -> Any:
+        async with Gateway.open({}, servers={"s": server}) as gateway:
+            return await question(gateway)
+
+    return run(scenario())
+
+
+def test_one_session_is_shared_by_calls_that_run_in_parallel(run: Run) -> None:
+    everybody = asyncio.Barrier(8)
+
+    async def wait(_name: str, _arguments: Any) -> Any:
+        await everybody.wait()
+        return text("met")
+
+    server = Memory("t", answer=wait)
+
+    async def ask(gateway: Gateway) -> list[str]:
+        return [one.text for one in await asyncio.gather(*(gateway.call("mcp__s__t") for _ in range(8)))]
+
+    assert asked(run, server, ask) == ["met"] * 8
+    assert server.starts == 1
+
+
+def test_a_result_is_kept_as_it_came(run: Run) -> None:
+    results: list[Any] = [
+        {"content": [PIXEL, *text("one pixel")["content"]], "_meta": {"test/answer": 42}},
+        text("no", isError=True),
+        {"content": "just a string", "structuredContent": [{"id": 1}]},
+    ]
+    server = Memory("t", answer=lambda *_: results[len(server.calls) - 1])
+
+    async def ask(gateway: Gateway) -> list[Any]:
+        return [await gateway.call("mcp__s__t") for _ in results]
+
+    image, failed, sloppy = asked(run, server, ask)
+    assert [block["type"] for block in image.content] == ["image", "text"]
+    assert image.meta["test/answer"] == 42
+    assert (failed.is_error, failed.text) == (True, "no")
+    assert (sloppy.text, sloppy.structured_content) == ("just a string", [{"id": 1}])
+
+
+def test_a_protocol_error_is_told_with_its_code_and_is_no_lost_connection(run: Run) -> None:
+    def refuse(_name: str, arguments: dict[str, Any]) -> Any:
+        raise RefusedError(arguments["code"], "refused as asked")
+
+    server = Memory({"name": "t", "inputSchema": {"type": "object"}}, answer=refuse)
+
+    async def ask(gateway: Gateway) -> None:
+        # The first is the code that the library has for a closed connection.
+        for code in (-32000, -32602, 7):
+            with pytest.raises(ToolFailedError, match=f"'mcp__s__t' .*{code}.*refused as asked"):
+                await gateway.call("mcp__s__t", code=code)
+
+    asked(run, server, ask)
+    assert (server.starts, len(server.calls)) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"a": "one", "c": 3}, {"a": float("nan"), "b": 1}, {"a": object(), "b": 1}, {"a": "\ud800", "b": 1}, {"self": 1}],
+    ids=["wrong type", "NaN", "object", "half a letter", "missing"],
+)  # fmt: skip
+def test_wrong_arguments_are_refused_before_anything_is_sent(run: Run, arguments: dict[str, Any]) -> None:
+    number = {"type": "integer"}
+    schema = {"type": "object", "properties": {"a": number, "b": number}, "required": ["a", "b"]}
+    server = Memory({"name": "add", "inputSchema": schema})
+
+    async def ask(gateway: Gateway) -> Any:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            await gateway.call("mcp__s__add", **arguments)
+        return caught.value.problems
+
+    assert "a" in {problem.path for problem in asked(run, server, ask)}
+    assert server.calls == []
+
+
+def test_an_argument_may_be_called_name_or_self(run: Run) -> None:
+    server = Memory(definition("t", "name self"))
+    asked(run, server, lambda gateway: gateway.call("mcp__s__t", name="x", self="y"))
+    assert server.calls == [("t", {"name": "x", "self": "y"})]
+
+
+def test_an_unknown_name_gets_suggestions_and_the_servers_tools(run: Run) -> None:
+    async def ask(gateway: Gateway) -> None:
+        with pytest.raises(ToolNotFoundError) as caught:
+            await gateway.call("mcp__s__reed")
+        assert caught.value.suggestions[0] == "mcp__s__read"
+        assert caught.value.server == "s"
+        assert len(caught.value.available) == 3
+
+    asked(run, Memory("read", "write", "wait"), ask)
+
+
+def test_one_malformed_tool_does_not_hide_the_others(run: Run) -> None:
+    async def ask(gateway: Gateway) -> Any:
+        await gateway.refresh()
+        (report,) = await gateway.reports()
+        return gateway.snapshot.callable, len(report.status.warnings)
+
+    server = Memory("first", {"name": 42, "description": "Malformed."}, "last")
+    assert asked(run, server, ask) == (("mcp__s__first", "mcp__s__last"), 1)
+
+
+def test_pages_of_tools_are_followed_to_the_end(run: Run) -> None:
+    tools = asked(run, echo(tools=95, page=10), lambda gateway: gateway.tools())
+    assert len(tools) == 14 + 95
+
+
+# Schemas ------------------------------------------------------------------------------------------------
+
+
+def test_schemas_of_a_server_that_was_never_listed_need_one_listing_however_many(run: Run) -> None:
+    server = Memory(definition("add", "a b"), "c", "d")
+
+    async def ask(gateway: Gateway) -> Any:
+        names = ["mcp__s__add", "mcp__s__c", "mcp__s__d", "mcp__s__add"]
+        return await asyncio.gather(gateway.get_schemas(names), *(gateway.get_schema(one) for one in names))
+
+    found, add, *_ = asked(run, server, ask)
+    assert list(found) == ["mcp__s__add", "mcp__s__c", "mcp__s__d"]
+    assert add.format_compact() == "mcp__s__add(a: string, b: string)"
+    assert not add.stale
+    assert (server.starts, server.listings) == (1, 1)
+
+
+def test_a_schema_that_appeared_since_the_last_listing_is_found(run: Run) -> None:
+    server = Memory("old")
+
+    async def ask(gateway: Gateway) -> str:
+        await gateway.refresh()
+        server.tools.append(definition("new"))
+        return (await gateway.get_schema("mcp__s__new")).tool_name
+
+    assert asked(run, server, ask) == "mcp__s__new"
+
+
+def test_an_unknown_name_among_several_raises_after_the_others_are_resolved(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open({}, servers={"s": Memory("a"), "t": Memory("b")}) as gateway:
+            with pytest.raises(ToolNotFoundError, match="mcp__s__nope"):
+                await gateway.get_schemas(["mcp__s__nope", "mcp__t__b"])
+            assert "mcp__t__b" in gateway.snapshot.tools
+
+    run(scenario())
+
+
+def test_changing_a_returned_schema_does_not_change_the_catalogue(run: Run) -> None:
+    async def ask(gateway: Gateway) -> str:
+        properties: dict[str, Any] = (await gateway.get_schema("mcp__s__t")).raw_schema["properties"]
+        properties["a"]["type"] = "integer"
+        return (await gateway.get_schema("mcp__s__t")).parameters[0].type
+
+    assert asked(run, Memory(definition("t", "a")), ask) == "string"
+
+
+def test_arguments_can_be_validated_without_calling_anything(run: Run) -> None:
+    server = Memory(definition("t", "a b"))
+    problems = asked(run, server, lambda gateway: gateway.validate_arguments("mcp__s__t", {"a": True}))
+    assert [problem.path for problem in problems] == ["b", "a"]
+    assert server.calls == []
