@@ -75,20 +75,28 @@ def pair():
 
 """
 
-_AFTER = """
-
-try:
-    told = {"got": probe()}
-except BaseException as error:
-    told = {"refused": type(error).__name__, "errno": getattr(error, "errno", None)}
-print(json.dumps(told), flush=True)
+_RUN = """
+for name, code in json.loads({probes!r}).items():
+    # Each probe has a namespace of its own.
+    scope = dict(globals())
+    try:
+        exec(code, scope)
+        told = {{"got": scope["probe"]()}}
+    except BaseException as error:
+        told = {{"refused": type(error).__name__, "errno": getattr(error, "errno", None)}}
+    print(json.dumps({{"name": name}} | told), flush=True)
 """
 
 
 def anything(got: Any) -> bool:
-    """Take every result of a control: whether the attack succeeds depends on the kernel's configuration."""
+    """Accept every result of the control: success depends on the kernel's configuration."""
     del got
     return True
+
+
+def not_without_locks(got: Any) -> bool:
+    """Mark a probe that the control cannot run, because it would break the process that runs it."""
+    raise AssertionError(got)
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,10 @@ class Attack:
     """What the control must have got."""
     on: str | None = None
     """The only machine that it makes sense on."""
+
+    @property
+    def applies(self) -> bool:
+        return self.on in {None, MACHINE}
 
 
 @dataclass(frozen=True)
@@ -117,6 +129,11 @@ class Prize:
         """Whether the kernel killed it for the system call."""
         return "system call that no program needs" in self.ending
 
+    @property
+    def was_refused(self) -> bool:
+        """Whether it was attempted, got nothing, and lived."""
+        return self.got is None and self.refused is not None
+
 
 class Loot:
     """What an attacker would want of the host: a listening port, a socket that takes messages, a folder, a secret."""
@@ -132,10 +149,11 @@ class Loot:
         path.chmod(0o777)
         self.secret = secrets.token_hex(16)
         (self.folder / "secret").write_text(self.secret)
-        self.known = {
+        self.known: dict[str, Any] = {
             "port": self._listener.getsockname()[1],
             "inbox": str(path),
             "folder": str(self.folder),
+            "shared": f"/dev/shm/{self.folder.name}",
             "gateway": os.getpid(),
         }
 
@@ -143,6 +161,7 @@ class Loot:
         self._listener.close()
         self.inbox.close()
         shutil.rmtree(self.folder)
+        Path(self.known["shared"]).unlink(missing_ok=True)
 
 
 class Attacker:
@@ -161,15 +180,19 @@ class Attacker:
         return self._run(self.source(code))
 
     def attack(self, attack: Attack) -> Prize:
-        """Say what an attack got here."""
-        if attack.on not in {None, MACHINE}:
+        """Run one probe in a program of its own."""
+        if not attack.applies:
             pytest.skip(f"an attack of {attack.on}")
-        got = self.run(attack.code + _AFTER)
-        lines = got.output.splitlines()
-        told = json.loads(lines[-1]) if lines else {}
-        return Prize(**told, ending=f"{got.outcome} {got.detail} {got.failure}".strip())
+        return self.attack_all([attack])[attack.name]
 
-
-def each(attacks: Iterable[Attack]) -> pytest.MarkDecorator:
-    """Have a test run for each attack."""
-    return pytest.mark.parametrize("attack", attacks, ids=lambda attack: attack.name)
+    def attack_all(self, attacks: Iterable[Attack]) -> dict[str, Prize]:
+        """Run probes one after the other in one program; what comes after one that kills it has got nothing."""
+        probes = {attack.name: attack.code for attack in attacks if attack.applies}
+        got = self.run(_RUN.format(probes=json.dumps(probes)))
+        ending = f"{got.outcome} {got.detail} {got.failure}".strip()
+        prizes = {name: Prize(ending=ending) for name in probes}
+        for line in got.output.splitlines():
+            told = json.loads(line)
+            name = told.pop("name")
+            prizes[name] = Prize(**told, ending=ending)
+        return prizes

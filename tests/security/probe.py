@@ -154,8 +154,7 @@ DEADLY: dict[str, Attempt] = {
 
 
 ATTACKS: dict[str, dict[str, Attempt]] = {
-    "reading": READING,
-    "reaching": REACHING,
+    "everything": READING | REACHING,
     "shell": {"run a shell": run_a_shell},
     **{name: {name: attempt} for name, attempt in DEADLY.items()},
 }

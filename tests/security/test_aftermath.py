@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
     from security.keeper import Got
 
-pytestmark = pytest.mark.slow
-"""What holds in odd circumstances runs with `make test-all`."""
-
-
 _SET_CHILD_SUBREAPER = 36
 _ALIVE = "print('here', flush=True)\nimport time\ntime.sleep(30)"
 _ATTACKS = [
@@ -45,11 +41,9 @@ _ATTACKS = [
 ]
 
 
-_EVERY_TIME = ("all-layers", "seccomp-alone")
 _MODES = [
-    # The most and the least locks; what is between runs with `make test-all`.
-    mode if mode in _EVERY_TIME else pytest.param(mode, marks=pytest.mark.slow)
-    for mode in LOCKED
+    "all-layers",
+    *(pytest.param(mode, marks=pytest.mark.slow) for mode in LOCKED if mode != "all-layers"),
 ]
 
 
@@ -92,6 +86,7 @@ def test_after_attacks_the_gateway_serves_and_nothing_is_left(mode: str, run: Ca
     assert [got.output for got in run(attacks())] == [b"served\n"] * 3
 
 
+@pytest.mark.slow
 def test_while_the_gateway_serves_no_child_is_left_but_those_that_wait(run: Callable[[Any], Any]) -> None:
     async def attacks() -> int:
         jail = new_jail("all-layers")
@@ -109,6 +104,7 @@ def test_while_the_gateway_serves_no_child_is_left_but_those_that_wait(run: Call
     assert run(attacks()) <= 4
 
 
+@pytest.mark.slow
 def test_ten_programs_run_beside_each_other(run: Callable[[Any], Any]) -> None:
     async def beside() -> list[Got]:
         jail = new_jail("all-layers")
@@ -120,6 +116,7 @@ def test_ten_programs_run_beside_each_other(run: Callable[[Any], Any]) -> None:
     assert [got.output for got in run(beside())] == [b"done\n"] * 10
 
 
+@pytest.mark.slow
 def test_a_hundred_programs_leave_no_memory_behind(run: Callable[[Any], Any]) -> None:
     async def programs() -> int:
         jail = new_jail("all-layers")
@@ -136,6 +133,7 @@ def test_a_hundred_programs_leave_no_memory_behind(run: Callable[[Any], Any]) ->
     assert run(programs()) < 10 << 20
 
 
+@pytest.mark.slow
 def test_a_flood_of_calls_does_not_grow_the_gateway(run: Callable[[Any], Any]) -> None:
     code = """
 import json, socket, struct, time
@@ -182,6 +180,7 @@ def _killed(mode: str, which: str, run: Callable[[Any], Any]) -> tuple[Got, Got]
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     os.getuid() != 0, reason="only as root has the fork server a user, and so a limit, of its own"
 )
@@ -213,7 +212,14 @@ def _parent(pid: int) -> int:
         return 0
 
 
-@pytest.mark.parametrize(("mode", "which"), [(mode, "outer") for mode in LOCKED] + [("all-layers", "inner")])
+@pytest.mark.parametrize(
+    ("mode", "which"),
+    [
+        ("all-layers", "outer"),
+        *(pytest.param(mode, "outer", marks=pytest.mark.slow) for mode in LOCKED if mode != "all-layers"),
+        pytest.param("all-layers", "inner", marks=pytest.mark.slow),
+    ],
+)
 def test_a_fork_server_that_is_killed_ends_the_run_and_the_next_one_works(
     mode: str, which: str, run: Callable[[Any], Any]
 ) -> None:
@@ -238,13 +244,8 @@ def test_a_gateway_that_is_killed_leaves_no_process(mode: str) -> None:
     assert eventually(lambda: not any(map(alive, left)))
 
 
-@pytest.mark.parametrize(
-    "delay",
-    [
-        *(0.0, 0.01, 0.1, 0.5),
-        *(pytest.param(delay, marks=pytest.mark.slow) for delay in (0.001, 0.3, 0.6, 0.7, 0.8, 1.0)),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.8])
 def test_the_first_run_can_be_given_up_at_any_moment(delay: float, run: Callable[[Any], Any]) -> None:
     async def given_up() -> bytes:
         jail = new_jail("all-layers")
@@ -260,6 +261,7 @@ def test_the_first_run_can_be_given_up_at_any_moment(delay: float, run: Callable
     assert run(given_up()) == b"served\n"
 
 
+@pytest.mark.slow
 def test_later_runs_can_be_given_up_at_any_moment(run: Callable[[Any], Any]) -> None:
     async def given_up() -> bytes:
         jail = new_jail("all-layers")
@@ -276,6 +278,7 @@ def test_later_runs_can_be_given_up_at_any_moment(run: Callable[[Any], Any]) -> 
     assert run(given_up()) == b"served\n"
 
 
+@pytest.mark.slow
 def test_a_run_can_be_given_up_twice(run: Callable[[Any], Any]) -> None:
     async def given_up() -> None:
         jail = new_jail("all-layers")
@@ -291,6 +294,7 @@ def test_a_run_can_be_given_up_twice(run: Callable[[Any], Any]) -> None:
     run(given_up())
 
 
+@pytest.mark.slow
 def test_a_jail_can_be_closed_while_it_starts(run: Callable[[Any], Any]) -> None:
     async def closed() -> None:
         jail = new_jail("all-layers")

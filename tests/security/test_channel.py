@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,62 +26,61 @@ ORDER = {"name": "echo", "arguments": {}}
 _STAY = "\ntime.sleep(30)\n"
 
 MISUSED = {
-    "unknown-kind": ("send(b'Z')", "unknown kind"),
-    "kind-of-the-gateway": ("send(b'V', bytes(8))", "unknown kind"),
-    "zero-bytes": ("channel.sendall(bytes(100))", "unknown kind"),
-    "rubbish": ("channel.sendall(os.urandom(100000))", ""),
-    "four-gigabytes": ("send(b'C', b'', 0xffffffff)", "4,294,967,295 bytes"),
-    "output-too-long": ("send(b'O', b'', 65537)", "65,537 bytes"),
-    "done-too-long": ("send(b'D', b'', 1 << 20)", "1,048,576 bytes"),
-    "print-of-nothing": ("send(b'O')", "nothing"),
-    "ready-twice": ("send(b'R', b'{}')", "second word of readiness"),
-    "ready-with-trouble": ("send(b'R', json.dumps({'trouble': 'x'}).encode())", "second word of readiness"),
-    "call-replayed": ("call(1, ORDER); call(1, ORDER)", "call 1 again"),
-    "call-from-the-past": ("call(9, ORDER); call(8, ORDER)", "call 8 again"),
-    "call-zero": ("call(0, ORDER)", "call 0 again"),
-    "call-too-short": ("send(b'C', b'1234')", "too short"),
-    "call-without-json": ("call(1, b'{\"name\":')", "not JSON"),
-    "call-of-nothing": ("call(1, b'')", "not JSON"),
-    "call-of-a-list": ("call(1, [])", "not an object"),
-    "call-without-a-name": ("call(1, {'arguments': {}})", "without a name"),
-    "call-with-a-number-for-a-name": ("call(1, {'name': 1, 'arguments': {}})", "without a name"),
-    "call-with-a-list-of-arguments": ("call(1, {'name': 'echo', 'arguments': []})", "without a name"),
-    "deep-json": ("call(1, b'[' * 500000)", "not JSON"),
-    "deep-object": ("call(1, b'{\"a\":' * 100000)", "not JSON"),
-    "huge-number": ("call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": ' + b'9' * 100000 + b'}}')", "not JSON"),
-    "not-a-number": ("call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": NaN}}')", "not JSON"),
-    "infinity": ("call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": -Infinity}}')", "not JSON"),
-    "infinity-by-exponent": ("call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": 1e999}}')", "not JSON"),
-    "invalid-utf-8": ("call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": \"\\xff\"}}')", "not JSON"),
-    "utf-16": ("call(1, json.dumps(ORDER).encode('utf-16'))", "not JSON"),
-    "byte-order-mark": ("call(1, json.dumps(ORDER).encode('utf-8-sig'))", "not JSON"),
-    "half-a-character": ("call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": \"\\\\ud800\"}}')", "half a character"),
-    "half-a-character-as-key": ("call(1, b'{\"name\": \"echo\", \"arguments\": {\"\\\\uDFFF\": 1}}')", "half a character"),
-    "half-a-character-in-the-name": ("call(1, b'{\"name\": \"\\\\udead\", \"arguments\": {}}')", "half a character"),
-    "encoded-surrogate": ("call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": \"\\xed\\xa0\\x80\"}}')", "not JSON"),
-    "cancel-too-short": ("send(b'X', b'1')", "too short"),
-    "cancel-before-any-call": ("send(b'X', bytes(8))", "more calls given up"),
-    "cancel-flood": ("call(1, ORDER)\nfor _ in range(100000): send(b'X', struct.pack('!Q', 1))", "more calls given up"),
-    "show-of-rubbish": ("send(b'S', b'rubbish')", "not JSON"),
-    "show-of-nothing": ("send(b'S', b'{}')", "something to show"),
-    "show-of-half-a-character": ("send(b'S', b'{\"type\": \"image\", \"data\": \"\\\\ud800\"}')", "half a character"),
-    "done-of-rubbish": ("send(b'D', b'rubbish')", "not JSON"),
-    "done-without-words": ("send(b'D', json.dumps({'type': [[[]]], 'message': 1}).encode())", "not told in words"),
-    "too-many-calls": ("wait = {'name': 'wait', 'arguments': {}}\nfor number in range(1, 20000): call(number, wait)", "calls without waiting"),
+    "unknown-kind": "send(b'Z')",
+    "kind-of-the-gateway": "send(b'V', bytes(8))",
+    "zero-bytes": "channel.sendall(bytes(100))",
+    "rubbish": "channel.sendall(os.urandom(100000))",
+    "four-gigabytes": "send(b'C', b'', 0xffffffff)",
+    "output-too-long": "send(b'O', b'', 65537)",
+    "done-too-long": "send(b'D', b'', 1 << 20)",
+    "print-of-nothing": "send(b'O')",
+    "ready-twice": "send(b'R', b'{}')",
+    "ready-with-trouble": "send(b'R', json.dumps({'trouble': 'x'}).encode())",
+    "call-replayed": "call(1, ORDER); call(1, ORDER)",
+    "call-from-the-past": "call(9, ORDER); call(8, ORDER)",
+    "call-zero": "call(0, ORDER)",
+    "call-too-short": "send(b'C', b'1234')",
+    "call-without-json": "call(1, b'{\"name\":')",
+    "call-of-nothing": "call(1, b'')",
+    "call-of-a-list": "call(1, [])",
+    "call-without-a-name": "call(1, {'arguments': {}})",
+    "call-with-a-number-for-a-name": "call(1, {'name': 1, 'arguments': {}})",
+    "call-with-a-list-of-arguments": "call(1, {'name': 'echo', 'arguments': []})",
+    "deep-json": "call(1, b'[' * 500000)",
+    "deep-object": "call(1, b'{\"a\":' * 100000)",
+    "huge-number": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": ' + b'9' * 100000 + b'}}')",
+    "not-a-number": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": NaN}}')",
+    "infinity": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": -Infinity}}')",
+    "infinity-by-exponent": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": 1e999}}')",
+    "invalid-utf-8": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": \"\\xff\"}}')",
+    "utf-16": "call(1, json.dumps(ORDER).encode('utf-16'))",
+    "byte-order-mark": "call(1, json.dumps(ORDER).encode('utf-8-sig'))",
+    "half-a-character": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": \"\\\\ud800\"}}')",
+    "half-a-character-as-key": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"\\\\uDFFF\": 1}}')",
+    "half-a-character-in-the-name": "call(1, b'{\"name\": \"\\\\udead\", \"arguments\": {}}')",
+    "encoded-surrogate": "call(1, b'{\"name\": \"echo\", \"arguments\": {\"a\": \"\\xed\\xa0\\x80\"}}')",
+    "cancel-too-short": "send(b'X', b'1')",
+    "cancel-before-any-call": "send(b'X', bytes(8))",
+    "cancel-flood": "call(1, ORDER)\nfor _ in range(100000): send(b'X', struct.pack('!Q', 1))",
+    "show-of-rubbish": "send(b'S', b'rubbish')",
+    "show-of-nothing": "send(b'S', b'{}')",
+    "show-of-half-a-character": "send(b'S', b'{\"type\": \"image\", \"data\": \"\\\\ud800\"}')",
+    "done-of-rubbish": "send(b'D', b'rubbish')",
+    "done-without-words": "send(b'D', json.dumps({'type': [[[]]], 'message': 1}).encode())",
+    "too-many-calls": "wait = {'name': 'wait', 'arguments': {}}\nfor number in range(1, 20000): call(number, wait)",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MISUSED)
-def test_a_forged_message_ends_the_program(name: str, keeper: Keeper, forger: Attacker) -> None:
-    code, told = MISUSED[name]
-    got = forger.run(_FORGE + code + _STAY)
-    assert (got.outcome, told in got.detail) == ("misused", True), got
+_MAKES_A_CALL = {"call-replayed", "call-from-the-past", "cancel-flood", "too-many-calls"}
+
+
+def test_a_forged_message_ends_the_program_and_no_call_is_made(keeper: Keeper, forger: Attacker) -> None:
+    got = keeper.run_all(
+        "all-layers", {name: forger.source(_FORGE + code + _STAY) for name, code in MISUSED.items()}
+    )
+    assert {name: one for name, one in got.items() if one.outcome != "misused"} == {}
+    assert {name for name, one in got.items() if one.calls} <= _MAKES_A_CALL
     assert keeper.run("all-layers", "print('next')").output == b"next\n"
-
-
-@pytest.mark.parametrize("name", ["half-a-character", "not-a-number", "utf-16", "invalid-utf-8"])
-def test_a_forged_call_is_not_made(name: str, forger: Attacker) -> None:
-    assert forger.run(_FORGE + MISUSED[name][0] + _STAY).calls == []
 
 
 def test_an_honest_call_with_half_a_character_is_told_in_python(forger: Attacker) -> None:
@@ -131,31 +129,25 @@ def test_half_a_frame_and_an_end_is_a_crash(forger: Attacker) -> None:
     assert forger.run(_FORGE + "send(b'C', b'', 1000); os._exit(7)").outcome == "crashed"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "os.close(3)",
-        pytest.param("channel.shutdown(2)", marks=pytest.mark.slow),
-        pytest.param("channel.shutdown(socket.SHUT_WR)", marks=pytest.mark.slow),
-    ],
-    ids=lambda code: code,
-)
-def test_a_closed_channel_ends_the_program(code: str, forger: Attacker) -> None:
-    got = forger.run(code + _STAY)
-    assert (got.outcome, "channel was closed" in got.detail) == ("misused", True), got
+def test_a_closed_channel_ends_the_program(keeper: Keeper, forger: Attacker) -> None:
+    closing = ["os.close(3)", "channel.shutdown(2)", "channel.shutdown(socket.SHUT_WR)"]
+    got = keeper.run_all("all-layers", {code: forger.source(code + _STAY) for code in closing})
+    assert {name: one for name, one in got.items() if one.outcome != "misused"} == {}
 
 
 def test_who_shuts_its_ears_alone_can_still_print(forger: Attacker) -> None:
     assert forger.run("channel.shutdown(socket.SHUT_RD); print('out')").output == b"out\n"
 
 
-def test_a_million_tiny_frames_leave_the_loop_to_others(keeper: Keeper, forger: Attacker) -> None:
+def test_a_flood_of_tiny_frames_leaves_the_loop_to_others(keeper: Keeper, forger: Attacker) -> None:
     code = forger.source(
-        "piece = (struct.pack('!cI', b'O', 1) + b'x') * 10000\nfor _ in range(100): channel.sendall(piece)"
+        "piece = (struct.pack('!cI', b'O', 1) + b'x') * 10000\nfor _ in range(5): channel.sendall(piece)"
     )
-    worst = keeper.do(_longest_wait_beside(keeper, code, Visitor(2 << 20)))
-    # In time of the processor; all of them at once would take a second.
-    assert worst < 0.2
+    flooded = _Flooded()
+    got = keeper.do(_with_others(keeper, code, flooded))
+    assert (got.outcome, len(got.output)) == ("ok", 50_000)
+    # One read brings about ten thousand of them.
+    assert flooded.most_in_a_row < 1_000
 
 
 def test_what_is_not_read_is_not_kept(forger: Attacker) -> None:
@@ -170,7 +162,7 @@ def test_calls_that_wait_hold_only_so_much(forger: Attacker) -> None:
     code = """
 import asyncio
 waiting = [asyncio.ensure_future(call_tool("wait", text="x" * 1_000_000)) for _ in range(50)]
-await asyncio.wait(waiting, timeout=1)
+await asyncio.wait(waiting, timeout=0.3)
 print(len([task for task in waiting if task.done()]))
 """
     got = forger.run(code)
@@ -209,19 +201,26 @@ def test_a_mistake_of_the_host_is_not_kept_from_the_gateway(forger: Attacker) ->
         forger.run("await call_tool('broken')")
 
 
-async def _longest_wait_beside(keeper: Keeper, code: str, visitor: Visitor) -> float:
-    """Run a program, and say how long the loop computed without a pause meanwhile."""
+class _Flooded(Visitor):
+    """A host that counts the frames that come without anybody else having a turn."""
 
+    in_a_row = most_in_a_row = 0
+
+    def output(self, data: bytes) -> bool:
+        self.in_a_row += 1
+        self.most_in_a_row = max(self.most_in_a_row, self.in_a_row)
+        return super().output(data)
+
+
+async def _with_others(keeper: Keeper, code: str, visitor: _Flooded) -> Got:
+    """Run a program while somebody else wants a turn all the time."""
     jail = keeper.jail("all-layers")
     await jail.ready()
     running: asyncio.Task[Got] = asyncio.create_task(visit(jail, code, visitor))
-    worst = 0.0
     while not running.done():
-        before = time.thread_time()
-        await asyncio.sleep(0.001)
-        worst = max(worst, time.thread_time() - before)
-    assert running.result().outcome == "ok"
-    return worst
+        visitor.in_a_row = 0
+        await asyncio.sleep(0)
+    return running.result()
 
 
 @pytest.fixture

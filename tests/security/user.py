@@ -29,7 +29,7 @@ class OrdinaryUser:
     ) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="halflap-user-"))
         self._home.chmod(0o755)
-        shutil.copytree(ROOT / "src", self._home / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "src", self._home / "src", copy_function=_link)
         for name in (module.replace(".", "/") + ".py", *needs):
             (self._home / "src" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / "tests" / name, self._home / "src" / name)
