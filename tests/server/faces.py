@@ -1,25 +1,28 @@
-"""What the tests of both faces share: `halflap serve`, and who talks to it."""
+"""Clients of our MCP server: in this process, and of `halflap serve` over stdio and HTTP."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import httpx2
-import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from cli.program import configure, environment
+from halflap.config import Config
+from halflap.gateway import Gateway
+from halflap.server import Front
 from support import HALFLAP
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
     from pathlib import Path
 
 HANDSHAKE = {
@@ -28,28 +31,30 @@ HANDSHAKE = {
     "clientInfo": {"name": "test", "version": "1"},
 }
 
-FACES: list[Any] = [
-    ("stdio", "auto"),
-    ("http", "legacy"),
-    # Each transport and each era is there once above; the other two pairs run with `make test-all`.
-    pytest.param(("stdio", "legacy"), marks=pytest.mark.slow),
-    pytest.param(("http", "auto"), marks=pytest.mark.slow),
-]
 
-ONE_FACE = [FACES[0], *(pytest.param(face, marks=pytest.mark.slow) for face in [FACES[1]]), *FACES[2:]]
-"""For what is the same whoever asks: that every face passes answers on is tested with FACES."""
-
-
-def face_id(face: tuple[str, str]) -> str:
-    """Name a face in a test's name."""
-    return "-".join(face)
+@asynccontextmanager
+async def in_memory(
+    home: Path,
+    servers: Mapping[str, Any],
+    settings: Mapping[str, Any] | None = None,
+    *,
+    mode: str = "auto",
+    **options: Any,
+) -> AsyncIterator[Client]:
+    """Connect a client to our MCP server in this process, in front of servers that are in it, too."""
+    config = await asyncio.to_thread(Config.from_mapping, settings or {})
+    own = replace(config, data_dir=home / "data")
+    async with Gateway.open(own, servers=servers) as gateway:
+        front = Front(gateway)
+        async with Client(front.server, mode=mode, **options) as client:
+            yield client
 
 
 @asynccontextmanager
 async def stdio_face(
     config: str, home: Path, *, mode: str, errors: TextIO, **options: Any
 ) -> AsyncIterator[Client]:
-    """Give a client of `halflap serve` over stdio."""
+    """Connect a client to `halflap serve` over stdio."""
     parameters = StdioServerParameters(
         command=HALFLAP, args=["serve", "-c", config], env=environment(home), cwd=home
     )
@@ -70,7 +75,7 @@ class Wire:
         self.process.stdin.flush()
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request and give its answer, whatever else comes before it."""
+        """Send a request and return its answer, whatever else comes before it."""
         assert self.process.stdout is not None
         self._last += 1
         request = {"jsonrpc": "2.0", "id": f"test-{self._last}", "method": method, "params": params}

@@ -107,7 +107,7 @@ def test_a_tool_that_only_a_script_names_is_said_to_be_so() -> None:
     "piece",
     some(
         ['\\"""', "'", '"""', "f'{", "mcp__crm__delete ", "# ", "r'\\", "\\", "call_tool;'", "a\n", "('"],
-        every=4,
+        every=11,
     ),
 )
 def test_no_program_takes_long_to_show(piece: str) -> None:

@@ -1,27 +1,25 @@
-"""The tools of the dspy family over MCP, where DSPy is not installed: all that needs none of it, and what says so."""
+"""The dspy tools over MCP without DSPy installed: listing, inspecting and reloading work; running says what is missing."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
 from blockbuster import blockbuster_ctx
-from mcp import Client
 
 from halflap.codes import CODES
-from halflap.config import Config
-from halflap.gateway import Gateway
-from halflap.server.app import Front
 from programs.saved import WORKLET_INPUTS, field, manifest, predictor, worklet, write
+from server.faces import in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
+
+    from mcp import Client
 
     Ask = Callable[[Client], Awaitable[Any]]
 
@@ -60,40 +58,48 @@ def root(tmp_path: Path) -> Path:
 
 
 def asked(tmp_path: Path, ask: Ask, **programs: Any) -> Any:
-    config = Config.from_mapping({"programs": programs} if programs else {})
-
     async def scenario() -> Any:
-        own = replace(config, data_dir=tmp_path / "data")
-        async with Gateway.open(own) as gateway, Client(Front(gateway).server) as client:
+        async with in_memory(tmp_path, {}, {"programs": programs} if programs else {}) as client:
             return await ask(client)
 
     with blockbuster_ctx("halflap"):
         return asyncio.run(scenario())
 
 
-def answer_of(tmp_path: Path, tool: str, arguments: dict[str, Any], **programs: Any) -> Any:
-    """Give what a tool answers; it has to be as it is declared, and the same as text."""
+Question = tuple[str, dict[str, Any]]
 
-    async def ask(client: Client) -> Any:
-        (declared,) = (one for one in (await client.list_tools()).tools if one.name == tool)
-        found = await client.call_tool(tool, arguments)
-        assert found.content[0].text == json.dumps(found.structured_content, indent=2, ensure_ascii=False)  # type: ignore[union-attr]
-        assert declared.output_schema is not None
-        jsonschema_rs.validate(declared.output_schema, found.structured_content)
+
+def answers_of(tmp_path: Path, *questions: Question, **programs: Any) -> list[Any]:
+    """Return what tools answer; it has to fit the declared schema, and be the same as text."""
+
+    async def ask(client: Client) -> list[Any]:
+        declared = {one.name: one.output_schema for one in (await client.list_tools()).tools}
+        found = []
+        for tool, arguments in questions:
+            answer = await client.call_tool(f"dspy_{tool}", arguments)
+            text = json.dumps(answer.structured_content, indent=2, ensure_ascii=False)
+            assert answer.content[0].text == text  # type: ignore[union-attr]
+            schema = declared[f"dspy_{tool}"]
+            assert schema is not None
+            jsonschema_rs.validate(schema, answer.structured_content)
+            found.append(answer)
         return found
 
-    return asked(tmp_path, ask, **programs)
+    return list(asked(tmp_path, ask, **programs))
 
 
-def failure(tmp_path: Path, tool: str, arguments: dict[str, Any], **programs: Any) -> tuple[str, str]:
-    found = answer_of(tmp_path, tool, arguments, **programs)
-    told = found.structured_content
-    assert (found.is_error, sorted(told), told["error"]) == (True, ["code", "error", "message"], True)
-    assert found.meta["halflap"]["code"] in CODES
-    return told["code"], told["message"]
+def failures(tmp_path: Path, *questions: Question, **programs: Any) -> list[tuple[str, str]]:
+    """Return the code and the message of each answer."""
+    found = []
+    for one in answers_of(tmp_path, *questions, **programs):
+        told = one.structured_content
+        assert (one.is_error, sorted(told), told["error"]) == (True, ["code", "error", "message"], True)
+        assert one.meta["halflap"]["code"] in CODES
+        found.append((told["code"], told["message"]))
+    return found
 
 
-def test_the_tools_take_what_their_documents_say(tmp_path: Path) -> None:
+def test_the_tools_take_what_is_agreed(tmp_path: Path) -> None:
     async def ask(client: Client) -> Any:
         return {one.name: one for one in (await client.list_tools()).tools}
 
@@ -131,8 +137,9 @@ def test_the_tools_take_what_their_documents_say(tmp_path: Path) -> None:
     assert {name for name, one in hints.items() if one.destructive_hint} == {"dspy_execute_program"}
 
 
-def test_programs_are_listed_as_documented_and_broken_ones_beside_them(tmp_path: Path, root: Path) -> None:
-    found = answer_of(tmp_path, "dspy_list_programs", {}, root=str(root)).structured_content
+def test_programs_are_listed_and_broken_ones_beside_them(tmp_path: Path, root: Path) -> None:
+    (answer,) = answers_of(tmp_path, ("list_programs", {}), root=str(root))
+    found = answer.structured_content
     broken = found.pop("broken")
     assert found == {
         "programs": [
@@ -159,8 +166,9 @@ def test_programs_are_listed_as_documented_and_broken_ones_beside_them(tmp_path:
     assert "manifest.json" in broken[0]["reason"]
 
 
-def test_without_a_folder_those_are_listed_that_ship_with_halflap(tmp_path: Path) -> None:
-    found = answer_of(tmp_path, "dspy_list_programs", {}).structured_content
+def test_without_a_folder_the_bundled_programs_are_listed(tmp_path: Path) -> None:
+    (answer,) = answers_of(tmp_path, ("list_programs", {}))
+    found = answer.structured_content
     assert {one["name"] for one in found["programs"]} == {
         "worklet_selector",
         "resource_router",
@@ -171,9 +179,9 @@ def test_without_a_folder_those_are_listed_that_ship_with_halflap(tmp_path: Path
     assert (found["total_count"], found["broken"]) == (4, [])
 
 
-def test_a_program_is_told_of_as_documented(tmp_path: Path, root: Path) -> None:
-    asking = {"program": "worklet_selector"}
-    found = answer_of(tmp_path, "dspy_get_program_info", asking, root=str(root)).structured_content
+def test_a_program_is_described(tmp_path: Path, root: Path) -> None:
+    (answer,) = answers_of(tmp_path, ("get_program_info", {"program": "worklet_selector"}), root=str(root))
+    found = answer.structured_content
     assert list(found) == [
         "name",
         "version",
@@ -209,9 +217,7 @@ def test_a_program_is_told_of_as_documented(tmp_path: Path, root: Path) -> None:
     ]
 
 
-def test_a_reload_says_what_was_loaded_and_a_broken_one_leaves_the_old_in_use(
-    tmp_path: Path, root: Path
-) -> None:
+def test_a_reload_that_fails_leaves_the_old_program_in_use(tmp_path: Path, root: Path) -> None:
     async def ask(client: Client) -> Any:
         async def told(tool: str) -> Any:
             answer = await client.call_tool(tool, {"program": "resource_router"})
@@ -243,106 +249,54 @@ def test_a_reload_says_what_was_loaded_and_a_broken_one_leaves_the_old_in_use(
     assert kept == after
 
 
-@pytest.mark.parametrize("tool", ["dspy_execute_program", "dspy_get_program_info", "dspy_reload_program"])
-def test_a_program_that_there_is_not_is_answered_with_those_that_there_are(
-    tmp_path: Path, root: Path, tool: str
-) -> None:
+def test_an_unknown_or_broken_program_is_an_error(tmp_path: Path, root: Path) -> None:
     arguments = {"program": "unknown_program", "inputs": {"a": 1}}
-    assert failure(tmp_path, tool, arguments, root=str(root)) == (
-        "PROGRAM_NOT_FOUND",
-        "Program not found: unknown_program. Available programs: [resource_router, worklet_selector]",
-    )
-
-
-@pytest.mark.parametrize("inputs", [{}, {"inputs": {}}, {"inputs": None}])
-def test_missing_or_empty_inputs_are_answered_to_the_letter(tmp_path: Path, inputs: dict[str, Any]) -> None:
-    assert failure(tmp_path, "dspy_execute_program", {"program": "worklet_selector", **inputs}) == (
-        "INVALID_INPUTS",
-        "Parameter 'inputs' is required and must not be empty",
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"inputs": {"a": 1}}, "Parameter 'program' is required and must not be empty"),
-        ({"program": ""}, "Parameter 'program' is required and must not be empty"),
-        ({"program": 7}, "Parameter 'program' must be a string, the name of a program, not a number"),
-        ({"program": ["a"]}, "Parameter 'program' must be a string, the name of a program, not a list"),
-        (
-            {"program": "worklet_selector", "inputs": "text"},
-            "Parameter 'inputs' must be an object with the program's input fields, not a text",
-        ),
-        (
-            {"program": "worklet_selector", "inputs": []},
-            "Parameter 'inputs' must be an object with the program's input fields, not a list",
-        ),
-    ],
-)
-def test_arguments_that_are_none_are_answered_with_what_is_wanted(
-    tmp_path: Path, arguments: dict[str, Any], message: str
-) -> None:
-    assert failure(tmp_path, "dspy_execute_program", arguments) == ("INVALID_INPUTS", message)
-
-
-@pytest.mark.parametrize(
-    ("inputs", "named"),
-    [
-        ({"workflow_description": "a"}, "case_context"),
-        ({**WORKLET_INPUTS, "colour": "red"}, "colour"),
-        ({**WORKLET_INPUTS, "case_context": 7}, "case_context"),
-    ],
-)
-def test_inputs_that_do_not_fit_are_named_before_anything_else_is_needed(
-    tmp_path: Path, inputs: dict[str, Any], named: str
-) -> None:
-    write(tmp_path / "own", worklet())
-    code, message = failure(
+    *unknown, broken = failures(
         tmp_path,
-        "dspy_execute_program",
-        {"program": "worklet_selector", "inputs": inputs},
-        root=str(tmp_path / "own"),
+        *((tool, arguments) for tool in ("execute_program", "get_program_info", "reload_program")),
+        ("get_program_info", {"program": "half"}),
+        root=str(root),
     )
-    assert (code, named in message) == ("INVALID_INPUTS", True)
+    assert {*unknown} == {
+        (
+            "PROGRAM_NOT_FOUND",
+            "Program not found: unknown_program. Available programs: [resource_router, worklet_selector]",
+        )
+    }
+    assert broken[0] == "EXECUTION_ERROR"
+    assert "manifest.json" in broken[1]
 
 
-def test_without_a_model_an_execution_says_what_to_configure(tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused_with_the_parameter_that_is_wrong(tmp_path: Path) -> None:
     write(tmp_path / "own", worklet())
-    arguments = {"program": "worklet_selector", "inputs": WORKLET_INPUTS}
-    own: dict[str, Any] = {"root": str(tmp_path / "own")}
-    for programs in ({}, own):
-        code, message = failure(tmp_path, "dspy_execute_program", arguments, **programs)
-        assert (code, "programs:\n  lm:" in message) == ("EXECUTION_ERROR", True)
+    own = {"program": "worklet_selector"}
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({**own}, "inputs"),
+        ({**own, "inputs": {}}, "inputs"),
+        ({**own, "inputs": None}, "inputs"),
+        ({**own, "inputs": "text"}, "inputs"),
+        ({"inputs": {"a": 1}}, "program"),
+        ({"program": ""}, "program"),
+        ({"program": 7}, "program"),
+        ({**own, "inputs": {"workflow_description": "a"}}, "case_context"),
+        ({**own, "inputs": {**WORKLET_INPUTS, "colour": "red"}}, "colour"),
+        ({**own, "inputs": {**WORKLET_INPUTS, "case_context": 7}}, "case_context"),
+    ]
+    questions = (("execute_program", arguments) for arguments, _ in wrong)
+    found = failures(tmp_path, *questions, root=str(tmp_path / "own"))
+    for (_, named), (code, message) in zip(wrong, found, strict=True):
+        assert code == "INVALID_INPUTS"
+        assert named in message
 
 
-def test_without_dspy_an_execution_says_how_to_install_it(tmp_path: Path) -> None:
+def test_without_a_model_or_without_dspy_an_execution_says_what_to_do(tmp_path: Path) -> None:
     write(tmp_path / "own", worklet())
-    arguments = {"program": "worklet_selector", "inputs": WORKLET_INPUTS}
-    code, message = failure(tmp_path, "dspy_execute_program", arguments, root=str(tmp_path / "own"), lm=LM)
+    question = ("execute_program", {"program": "worklet_selector", "inputs": WORKLET_INPUTS})
+    own = str(tmp_path / "own")
+    ((code, message),) = failures(tmp_path, question, root=own)
+    assert (code, "programs:\n  lm:" in message) == ("EXECUTION_ERROR", True)
+    ((code, message),) = failures(tmp_path, question, root=own, lm=LM)
     assert (code, "pip install 'halflap[dspy]'" in message) == ("EXECUTION_ERROR", True)
-
-
-def test_a_finder_that_raises_is_as_good_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Refusing:
-        def find_spec(self, name: str, *_: Any) -> None:
-            if name == "dspy":
-                raise ModuleNotFoundError(name=name)
-
-    write(tmp_path / "own", worklet())
-    monkeypatch.delitem(sys.modules, "dspy")
-    monkeypatch.setattr(sys, "meta_path", [Refusing(), *sys.meta_path])
-    own: dict[str, Any] = {"root": str(tmp_path / "own"), "lm": LM}
-    arguments = {"program": "worklet_selector", "inputs": WORKLET_INPUTS}
-    code, message = failure(tmp_path, "dspy_execute_program", arguments, **own)
-    assert (code, "pip install 'halflap[dspy]'" in message) == ("EXECUTION_ERROR", True)
-    reloaded = answer_of(tmp_path, "dspy_reload_program", {"program": "worklet_selector"}, **own)
-    assert reloaded.structured_content["status"] == "reloaded"
-
-
-def test_a_broken_program_is_told_of_with_what_is_wrong(tmp_path: Path, root: Path) -> None:
-    code, message = failure(tmp_path, "dspy_get_program_info", {"program": "half"}, root=str(root))
-    assert code == "EXECUTION_ERROR"
-    assert "manifest.json" in message
 
 
 def test_programs_are_tools_of_the_catalogue_only_where_they_are_configured(
@@ -381,7 +335,7 @@ def test_a_program_is_searched_and_inspected_like_any_tool(tmp_path: Path) -> No
     assert keyed.meta["halflap"]["code"] == "run-mistaken"
 
 
-def test_new_folders_are_found_and_those_that_are_gone_are_let_go_of(tmp_path: Path, root: Path) -> None:
+def test_folders_that_come_and_go_are_noticed(tmp_path: Path, root: Path) -> None:
     async def ask(client: Client) -> Any:
         async def names() -> list[str]:
             found = await client.call_tool("list_callable_tools", {})

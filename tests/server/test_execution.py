@@ -1,10 +1,8 @@
-"""`execute_program` as clients see it: over both transports, in both eras."""
+"""`execute_program` as a client sees it: output, resources, cancelling, and asking the person."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -12,11 +10,11 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from cli.program import SWIFT, configure
-from server.faces import FACES, ONE_FACE, client_of, face_id, served, stdio_face
+from server.faces import client_of, in_memory, served, stdio_face
+from servers.memory import Memory, definition, echo, text
 from support import comes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from mcp import Client
@@ -34,21 +32,6 @@ except OSError:
     print("refused")
 """
 PID = "print(int(await mcp__echo__pid()) > 0)"
-
-
-@asynccontextmanager
-async def connected(
-    home: Path, face: tuple[str, str], more: dict[str, Any] | None = None, **options: Any
-) -> AsyncIterator[Client]:
-    transport, mode = face
-    if transport == "stdio":
-        config = configure(home, SWIFT, **(more or {}))
-        async with stdio_face(config, home, mode=mode, errors=sys.stderr, **options) as client:
-            yield client
-    else:
-        with served(home, SWIFT, **(more or {})) as server:
-            async with client_of(server, mode, **options) as client:
-                yield client
 
 
 async def execute(client: Client, code: str, **options: Any) -> types.CallToolResult:
@@ -69,19 +52,24 @@ async def refusal(work: Any) -> str:
     return "none"
 
 
-# One server and one client for each face; all is asked in turn, and looked at below. --------------------------
-
-
-@pytest.fixture(scope="module", params=ONE_FACE, ids=face_id)
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     progress: list[str | None] = []
+    cancelled: list[str] = []
 
     async def hear(_progress: float, _total: float | None, message: str | None) -> None:
         progress.append(message)
 
+    async def hang(name: str, _arguments: Any) -> Any:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.append(name)
+
     async def ask() -> dict[str, Any]:
-        home = tmp_path_factory.mktemp("execution")
-        async with connected(home, request.param, {"execution": {"max_output_bytes": 200}}) as client:
+        servers = {"echo": echo(), "slow": Memory("hang", answer=hang)}
+        settings = {"execution": {"max_output_bytes": 200}}
+        async with in_memory(tmp_path_factory.mktemp("execution"), servers, settings) as client:
             told: dict[str, Any] = {
                 "sum": await execute(client, "x = await mcp__echo__add(a=1, b=2)\nprint(x)"),
                 "failed": await execute(client, "print('a')\n1 / 0"),
@@ -95,30 +83,27 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             told["resource"] = (await client.read_resource(told["uri"])).contents
             told["resources"] = [one.uri for one in (await client.list_resources()).resources]
             told["templates"] = (await client.list_resource_templates()).resource_templates
-            told["no run"] = await refusal(client.read_resource("halflap://runs/00000000ff/output"))
-            told["beginnings"] = [
-                await refusal(client.read_resource(f"halflap://runs/{told['run'][:length]}/output"))
-                for length in (8, 27)
+            told["refused"] = [
+                await refusal(client.read_resource(uri))
+                for uri in (
+                    "halflap://runs/00000000ff/output",
+                    "file:///etc/passwd",
+                    f"halflap://runs/{told['run'][:8]}/output",
+                    f"halflap://runs/{told['run'][:27]}/output",
+                )
             ]
-            told["no uri"] = await refusal(client.read_resource("file:///etc/passwd"))
-            told["cancelled"] = await cancel(client)
+            program = asyncio.create_task(execute(client, "await mcp__slow__hang()", progress_callback=hear))
+            while not progress:
+                await asyncio.sleep(0.02)
+            program.cancel()
+            await asyncio.wait([program])
+
+            async def counted() -> bool:
+                return cancelled == ["hang"]
+
+            told["cancelled"] = await comes(counted)
             told["progress"] = progress
         return told
-
-    async def cancel(client: Client) -> bool:
-        """Give a program up when it has been heard of, and say whether its call was."""
-        code = "await mcp__echo__sleep(seconds=1_000)"
-        program = asyncio.create_task(execute(client, code, progress_callback=hear))
-        while not progress:
-            await asyncio.sleep(0.02)
-        program.cancel()
-        await asyncio.wait([program])
-
-        async def counted() -> bool:
-            told = await execute(client, "print(await mcp__echo__cancelled_count())")
-            return text_of(told).endswith("\n1")
-
-        return await comes(counted)
 
     return asyncio.run(ask())
 
@@ -127,10 +112,7 @@ def test_only_what_a_program_prints_comes_back(told: dict[str, Any]) -> None:
     result = told["sum"]
     assert (text_of(result), result.is_error) == ("[Script executed successfully]\n3", False)
     assert result.structured_content is None
-
-
-def test_run_calls_and_times_are_beside_it(told: dict[str, Any]) -> None:
-    meta = told["sum"].meta["halflap"]
+    meta = result.meta["halflap"]
     assert meta["outcome"] == "ok"
     assert [(call["tool"], call["outcome"]) for call in meta["calls"]] == [("mcp__echo__add", "ok")]
 
@@ -144,50 +126,73 @@ def test_an_image_that_is_shown_reaches_the_model_as_one(told: dict[str, Any]) -
     assert [block.type for block in told["image"].content] == ["text", "image"]
 
 
-def test_a_wrong_argument_is_told(told: dict[str, Any]) -> None:
+def test_a_missing_argument_is_an_error(told: dict[str, Any]) -> None:
     assert told["wrong"].is_error
     assert "code: missing" in text_of(told["wrong"])
 
 
-def test_a_long_output_is_cut_and_says_where_the_whole_is(told: dict[str, Any]) -> None:
+def test_what_a_program_prints_never_reaches_the_protocol(told: dict[str, Any]) -> None:
+    assert text_of(told["raw"]).endswith("x\nrefused")
+    # What was asked afterwards was answered.
+    assert not told["long"].is_error
+
+
+def test_a_long_output_is_cut_and_can_be_read_whole_as_a_resource(told: dict[str, Any]) -> None:
     lines = text_of(told["long"]).splitlines()
     assert lines[1:3] == ["x" * 200, "... (truncated)"]
     assert told["uri"] in lines[3]
-
-
-def test_the_whole_output_can_be_read_as_a_resource(told: dict[str, Any]) -> None:
     (contents,) = told["resource"]
     assert contents.text == "x" * 1000 + "\n"
     assert told["uri"] in told["resources"]
     assert [template.uri_template for template in told["templates"]] == ["halflap://runs/{run}/output"]
 
 
-def test_the_beginning_of_an_identifier_is_no_resource_and_names_no_run(told: dict[str, Any]) -> None:
-    for refused in told["beginnings"]:
-        assert "There is no resource" in refused
+def test_neither_a_strange_address_nor_part_of_an_identifier_is_a_resource(told: dict[str, Any]) -> None:
+    for refused in told["refused"]:
+        assert "no resource" in refused
         assert told["run"] not in refused
-
-
-def test_what_is_no_resource_is_refused(told: dict[str, Any]) -> None:
-    assert "There is no resource" in told["no run"]
-    assert "There is no resource" in told["no uri"]
-
-
-def test_progress_is_told_while_a_program_runs(told: dict[str, Any]) -> None:
-    assert told["progress"]
-    assert "running for" in str(told["progress"][0])
 
 
 def test_cancelling_the_request_ends_the_program_and_its_calls(told: dict[str, Any]) -> None:
     assert told["cancelled"]
 
 
-# Confirmation -----------------------------------------------------------------------------------------------
+def test_progress_is_reported_while_a_program_runs(told: dict[str, Any]) -> None:
+    assert told["progress"]
 
 
-@pytest.fixture(scope="module", params=FACES, ids=face_id)
-def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Ask a person who answers as they are told to."""
+# Asking the person --------------------------------------------------------------------------------------
+
+
+async def _confirmed(client: Client, answers: list[types.ElicitResult]) -> dict[str, str]:
+    """Execute a destructive program; the person answers differently each time."""
+    got = {}
+    for name, action, content in (
+        ("yes", "accept", {"confirm": True}),
+        ("yes again", "accept", {"confirm": True}),
+        ("declined", "decline", None),
+        ("dismissed", "cancel", None),
+        ("unticked", "accept", {"confirm": False}),
+    ):
+        answers.append(types.ElicitResult(action=action, content=content))  # type: ignore[arg-type]
+        got[name] = text_of(await execute(client, PID))
+    got["harmless"] = text_of(await execute(client, "print(await mcp__echo__echo(text='a'))"))
+    return got
+
+
+@pytest.mark.parametrize(
+    ("transport", "mode"),
+    [
+        ("memory", "auto"),
+        ("memory", "legacy"),
+        ("http", "legacy"),
+        *(
+            pytest.param(*face, marks=pytest.mark.slow)
+            for face in (("stdio", "auto"), ("stdio", "legacy"), ("http", "auto"))
+        ),
+    ],
+)
+def test_a_destructive_call_needs_a_yes_each_time(home: Path, transport: str, mode: str) -> None:
     questions: list[str] = []
     answers: list[types.ElicitResult] = []
 
@@ -195,53 +200,39 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         questions.append(params.message)
         return answers.pop()
 
-    async def ask() -> dict[str, Any]:
-        home = tmp_path_factory.mktemp("confirmation")
-        got: dict[str, Any] = {"questions": questions}
-        async with connected(home, request.param, DESTRUCTIVE, elicitation_callback=answer) as client:
-            for name, action, content in (
-                ("yes", "accept", {"confirm": True}),
-                ("yes again", "accept", {"confirm": True}),
-                ("declined", "decline", None),
-                ("dismissed", "cancel", None),
-                ("unticked", "accept", {"confirm": False}),
-            ):
-                answers.append(types.ElicitResult(action=action, content=content))  # type: ignore[arg-type]
-                got[name] = text_of(await execute(client, PID))
-            got["harmless"] = text_of(await execute(client, "print(await mcp__echo__echo(text='a'))"))
-        async with connected(home, request.param, DESTRUCTIVE) as client:
-            got["unasked"] = text_of(await execute(client, PID))
-        return got
+    async def ask() -> dict[str, str]:
+        if transport == "stdio":
+            config = configure(home, SWIFT, **DESTRUCTIVE)
+            with (home / "errors").open("w") as errors:
+                face = stdio_face(config, home, mode=mode, errors=errors, elicitation_callback=answer)
+                async with face as client:
+                    return await _confirmed(client, answers)
+        if transport == "http":
+            with served(home, SWIFT, **DESTRUCTIVE) as server:
+                async with client_of(server, mode, elicitation_callback=answer) as client:
+                    return await _confirmed(client, answers)
+        servers = {"echo": echo()}
+        async with in_memory(home, servers, DESTRUCTIVE, mode=mode, elicitation_callback=answer) as client:
+            return await _confirmed(client, answers)
 
-    return asyncio.run(ask())
-
-
-def test_a_yes_counts_once(asked: dict[str, Any]) -> None:
-    assert asked["yes"].endswith("True")
-    assert asked["yes again"].endswith("True")
-    assert len(asked["questions"]) == 5
+    got = asyncio.run(ask())
+    assert (got["yes"][-4:], got["yes again"][-4:], got["harmless"][-2:]) == ("True", "True", "\na")
+    for name in ("declined", "dismissed", "unticked"):
+        assert "not confirmed" in got[name]
+    assert len(questions) == 5
+    assert "mcp__echo__pid" in questions[0]
+    assert PID in questions[0]
 
 
-def test_the_question_names_the_tools_and_shows_the_program(asked: dict[str, Any]) -> None:
-    assert "mcp__echo__pid" in asked["questions"][0]
-    assert PID in asked["questions"][0]
+def test_without_a_way_to_ask_a_destructive_call_is_refused(home: Path) -> None:
+    server = Memory("pid")
 
+    async def ask() -> str:
+        async with in_memory(home, {"echo": server}, DESTRUCTIVE) as client:
+            return text_of(await execute(client, PID))
 
-def test_nobody_is_asked_about_a_harmless_program(asked: dict[str, Any]) -> None:
-    assert asked["harmless"].endswith("\na")
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        ("declined", "they declined"),
-        ("dismissed", "they gave no answer"),
-        ("unticked", "they declined"),
-        ("unasked", "the client cannot ask (it does not offer elicitation)"),
-    ],
-)
-def test_without_a_yes_the_call_is_refused_and_why(asked: dict[str, Any], answer: str, why: str) -> None:
-    assert f"was not confirmed by the person: {why}. It was not called." in asked[answer]
+    assert "elicitation" in asyncio.run(ask())
+    assert server.calls == []
 
 
 def test_an_answer_to_another_program_or_used_before_does_not_count(home: Path) -> None:
@@ -249,7 +240,8 @@ def test_an_answer_to_another_program_or_used_before_does_not_count(home: Path) 
         return types.ElicitResult(action="accept", content={"confirm": True})
 
     async def use() -> None:
-        async with connected(home, ("stdio", "auto"), DESTRUCTIVE, elicitation_callback=answer) as client:
+        servers = {"echo": echo()}
+        async with in_memory(home, servers, DESTRUCTIVE, elicitation_callback=answer) as client:
             session = client.session
             first = await session.call_tool("execute_program", {"code": PID}, allow_input_required=True)
             assert isinstance(first, types.InputRequiredResult)
@@ -277,36 +269,35 @@ def test_an_answer_to_another_program_or_used_before_does_not_count(home: Path) 
     asyncio.run(use())
 
 
-# Alone ------------------------------------------------------------------------------------------------------
+def test_the_person_is_asked_about_what_a_called_script_destroys(home: Path) -> None:
+    folder = home / "data" / "scripts"
+    folder.mkdir(parents=True)
+    (folder / "shout.py").write_text(
+        "async def main(text: str): return (await mcp__s__say(text=text)).upper()"
+    )
+    settings = {"execution": {"confirm_destructive": True}, "tools": {"destructive": ["mcp__s__say"]}}
+    asked: list[str] = []
 
+    async def answer(_context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"confirm": True})
 
-def test_a_run_is_read_by_who_ran_it_alone(home: Path) -> None:
-    async def use() -> None:
-        async with connected(home, ("http", "auto")) as client:
-            result = await execute(client, "print('secret')")
-            assert result.meta is not None
-            uri = f"halflap://runs/{result.meta['halflap']['run']}/output"
-            await client.read_resource(uri)
-        async with connected(home, ("stdio", "auto")) as other:
-            with pytest.raises(MCPError, match="no resource"):
-                await other.read_resource(uri)
-            assert uri not in [resource.uri for resource in (await other.list_resources()).resources]
+    async def use() -> str:
+        server = Memory(definition("say", "text"), answer=lambda _, given: text(given["text"]))
+        async with in_memory(home, {"s": server}, settings, elicitation_callback=answer) as client:
+            return text_of(await execute(client, "print(await script__shout(text='hey'))"))
 
-    asyncio.run(use())
+    assert asyncio.run(use()).endswith("\nHEY")
+    assert len(asked) == 1
+    assert "mcp__s__say" in asked[0]
 
 
 def test_code_execution_that_is_off_says_so_and_all_else_works(home: Path) -> None:
     async def use() -> None:
-        async with connected(home, ("stdio", "auto"), {"execution": {"sandbox": "off"}}) as client:
+        async with in_memory(home, {"s": Memory("t")}, {"execution": {"sandbox": "off"}}) as client:
             result = await execute(client, "print(1)")
             assert result.is_error
-            assert text_of(result).startswith("[Script execution failed]\nCode execution is off: ")
+            assert text_of(result).startswith("[Script execution failed]\n")
             assert not (await client.call_tool("list_callable_tools", {})).is_error
 
     asyncio.run(use())
-
-
-def test_what_a_program_prints_never_reaches_the_protocol(told: dict[str, Any]) -> None:
-    assert text_of(told["raw"]).endswith("x\nrefused")
-    # What was asked afterwards was answered.
-    assert not told["long"].is_error

@@ -1,3 +1,5 @@
+"""`halflap serve --http`: who gets in, both eras, and how it ends."""
+
 from __future__ import annotations
 
 import asyncio
@@ -74,10 +76,10 @@ def test_without_the_token_nobody_gets_in(face: Served, authorization: str) -> N
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
 @pytest.mark.parametrize("path", ["/", "/mcp", "/mcp/", "/docs", "//mcp", "/%6dcp"])
-def test_every_path_and_method_is_guarded(face: Served, path: str, method: str) -> None:
-    assert face.ask(path, method, Authorization="Bearer wrong").status_code == 401
+def test_every_path_and_method_is_guarded(face: Served, path: str) -> None:
+    for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"):
+        assert face.ask(path, method, Authorization="Bearer wrong").status_code == 401
 
 
 def test_a_web_socket_is_guarded_too(face: Served) -> None:
@@ -158,6 +160,28 @@ def test_a_token_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(
+    ("method", "status", "headers"),
+    [
+        ("GET", 200, {}),
+        ("HEAD", 200, {}),
+        ("POST", 405, {}),
+        ("GET", 401, {"Authorization": "Bearer wrong"}),
+        ("GET", 421, {"Host": "evil.example"}),
+    ],
+)
+def test_metrics_are_read_with_the_token(
+    face: Served, method: str, status: int, headers: dict[str, str]
+) -> None:
+    answer = face.ask("/metrics", method, **headers)
+    assert answer.status_code == status
+    if (method, status) == ("GET", 200):
+        assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+        assert 'halflap_server_tools{server="old"}' in answer.text
+    else:
+        assert "halflap_" not in answer.text
+
+
 def test_an_empty_token_file_does_not_mean_no_token(tmp_path: Path) -> None:
     (tmp_path / "http_token").touch()
     token, _, made = keep_token(tmp_path)
@@ -174,14 +198,6 @@ def test_it_listens_on_this_machine_alone_at_a_free_port(face: Served) -> None:
     assert face.port > 0
     listening = Path("/proc/net/tcp").read_text()
     assert f"0100007F:{face.port:04X} 00000000:0000 0A" in listening
-
-
-def test_the_token_stays_the_same_and_is_not_shown_again(tmp_path: Path) -> None:
-    token, _, _ = keep_token(tmp_path / "data")
-    with served(tmp_path) as face:
-        assert face.token == token
-        assert token not in face.said
-        assert str(tmp_path / "data" / "http_token") in face.said
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -213,21 +229,26 @@ def test_several_clients_are_served_at_once(run: Run, face: Served) -> None:
     assert run(scenario()) == [3] * 8
 
 
-def test_a_signal_ends_it_soon_although_a_client_holds_a_stream_open(run: Run, tmp_path: Path) -> None:
-    with served(tmp_path, OLD, {**OLD, "name": "other"}) as face:
+def test_the_token_stays_the_same_and_a_signal_ends_it_although_a_stream_is_open(
+    run: Run, tmp_path: Path
+) -> None:
+    token, _, _ = keep_token(tmp_path / "data")
+    with served(tmp_path, OLD) as face:
+        assert face.token == token
+        assert token not in face.said
+        assert str(tmp_path / "data" / "http_token") in face.said
 
         async def scenario() -> list[int]:
             async with client_of(face, "legacy") as client:
                 await client.call_tool("list_callable_tools", {})
                 children = children_of(face.process.pid)
-                await asyncio.sleep(0.3)
                 face.process.send_signal(signal.SIGTERM)
                 # The client holds it open for longer.
                 assert await asyncio.to_thread(face.process.wait, PATIENCE) == 0
                 return children
 
         children = run(scenario())
-        assert len(children) >= 3
+        assert len(children) >= 2
         assert eventually(lambda: not any(alive(pid) for pid in children))
         assert face.process.stderr is not None
         assert "Traceback" not in face.process.stderr.read()
@@ -247,22 +268,10 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done
         yield at_once({name: ["serve", "--http", address] for name, address in addresses.items()}, home)
 
 
-@pytest.mark.parametrize(
-    ("name", "advice"),
-    [
-        ("taken", "Choose another port."),
-        ("no such name", "Choose an address of this machine"),
-    ],
-)
-def test_an_address_that_cannot_be_had_is_a_failure(refused: dict[str, Done], name: str, advice: str) -> None:
-    assert (refused[name].code, refused[name].out) == (1, "")
-    assert refused[name].err.startswith("Error [serve]: Cannot listen at ")
-    assert advice in refused[name].err
-
-
-def test_what_is_no_address_is_a_mistake(refused: dict[str, Done]) -> None:
-    assert (refused["no address"].code, refused["no address"].out) == (2, "")
-    assert "Write host:port, like 127.0.0.1:8765." in refused["no address"].err
+@pytest.mark.parametrize(("name", "code"), [("taken", 1), ("no such name", 1), ("no address", 2)])
+def test_an_address_that_cannot_be_used_is_an_error(refused: dict[str, Done], name: str, code: int) -> None:
+    assert (refused[name].code, refused[name].out) == (code, "")
+    assert refused[name].err.startswith("Error [serve]" if code == 1 else "Error [usage]")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +279,7 @@ def test_what_is_no_address_is_a_mistake(refused: dict[str, Done]) -> None:
     ["localhost", "", ":65536", ":http", "http://127.0.0.1:8765/mcp", ":-1", ":٣", ":1_0", "1.2.3.4"],
 )
 def test_an_address_needs_a_port(address: str) -> None:
-    with pytest.raises(UsageError, match="is not an address to listen at"):
+    with pytest.raises(UsageError):
         parse_address(address)
 
 
@@ -289,7 +298,7 @@ def test_an_address_without_a_host_is_this_machine(address: str, meaning: tuple[
 
 
 @pytest.mark.parametrize("spoilt", ["a folder", "not text"])
-def test_a_token_file_that_cannot_be_used_is_told_of(tmp_path: Path, spoilt: str) -> None:
+def test_a_token_file_that_cannot_be_used_is_an_error(tmp_path: Path, spoilt: str) -> None:
     file = tmp_path / "http_token"
     if spoilt == "a folder":
         file.mkdir()

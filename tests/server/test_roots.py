@@ -1,8 +1,11 @@
+"""The folders that a client opens reach the servers behind us."""
+
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +14,16 @@ from mcp import Client
 from mcp_types import ErrorData, ListRootsResult, Root
 from pydantic import FileUrl
 
-from cli.program import ECHO, SWIFT
 from halflap import Gateway
 from halflap.config import Config
 from halflap.server import Front
+from servers.memory import echo
 from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
-
-from contextlib import asynccontextmanager
 
 ROOTED = {
     "name": "rooted",
@@ -44,9 +45,10 @@ class Folders:
 
 @asynccontextmanager
 async def connected(
-    server: dict[str, Any], callback: Any, *, mode: str = "legacy", **more: Any
+    callback: Any, *, mode: str = "legacy", **settings: Any
 ) -> AsyncIterator[tuple[Gateway, Client]]:
-    gateway = Gateway(await asyncio.to_thread(Config.from_mapping, {"servers": [server], **more}))
+    config = await asyncio.to_thread(Config.from_mapping, settings)
+    gateway = Gateway(config, {"echo": echo()})
     front = Front(gateway)
     front.forward_roots()
     try:
@@ -57,21 +59,10 @@ async def connected(
         await gateway.close()
 
 
-@pytest.mark.parametrize("upstream", ["legacy", "modern"])
-def test_the_clients_roots_reach_a_server_that_asks(run: Run, upstream: str) -> None:
-    async def scenario() -> None:
-        folders = Folders("file:///home/somebody/project")
-        async with connected({**ECHO, "protocol": upstream}, folders) as (gateway, _):
-            text = (await gateway.call("mcp__echo__roots")).text
-            assert json.loads(text) == ["file:///home/somebody/project"]
-
-    run(scenario())
-
-
 def test_the_clients_roots_come_after_the_configured_ones(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         folders = Folders("file:///home/somebody/project")
-        async with connected(SWIFT, folders, roots=[str(tmp_path)]) as (gateway, _):
+        async with connected(folders, roots=[str(tmp_path)]) as (gateway, _):
             text = (await gateway.call("mcp__echo__roots")).text
             assert json.loads(text) == [tmp_path.as_uri(), "file:///home/somebody/project"]
 
@@ -82,7 +73,7 @@ def test_the_clients_roots_come_after_the_configured_ones(run: Run, tmp_path: Pa
 def test_a_change_of_the_clients_roots_reaches_the_server(run: Run) -> None:
     async def scenario() -> None:
         folders = Folders("file:///one")
-        async with connected(ROOTED, folders) as (gateway, client):
+        async with connected(folders, servers=[ROOTED]) as (gateway, client):
             assert json.loads((await gateway.call("mcp__rooted__heard")).text) == []
             folders.uris = ["file:///one", "file:///two"]
             await client.send_roots_list_changed()
@@ -94,28 +85,18 @@ def test_a_change_of_the_clients_roots_reaches_the_server(run: Run) -> None:
     run(scenario())
 
 
-def test_a_client_without_roots_is_not_asked(run: Run) -> None:
-    async def scenario() -> None:
-        async with connected(SWIFT, None) as (gateway, _):
-            assert (await gateway.call("mcp__echo__roots")).text == "[]"
-
-    run(scenario())
+async def refuse(_context: object) -> ErrorData:
+    return ErrorData(code=-32603, message="no idea")
 
 
-def test_a_client_of_the_new_era_cannot_be_asked_and_the_call_goes_on(run: Run) -> None:
-    async def scenario() -> None:
-        async with connected(SWIFT, Folders("file:///one"), mode="auto") as (gateway, _):
-            assert (await gateway.call("mcp__echo__roots")).text == "[]"
+@pytest.mark.parametrize(
+    ("callback", "mode"),
+    [(None, "legacy"), (Folders("file:///one"), "auto"), (refuse, "legacy")],
+    ids=["client without roots", "client that cannot be asked", "client that refuses"],
+)
+def test_a_client_that_does_not_tell_its_roots_fails_no_call(run: Run, callback: Any, mode: str) -> None:
+    async def scenario() -> str:
+        async with connected(callback, mode=mode) as (gateway, _):
+            return (await gateway.call("mcp__echo__roots")).text
 
-    run(scenario())
-
-
-def test_a_client_that_fails_to_tell_its_roots_does_not_fail_the_call(run: Run) -> None:
-    async def refuse(_context: object) -> ErrorData:
-        return ErrorData(code=-32603, message="no idea")
-
-    async def scenario() -> None:
-        async with connected(SWIFT, refuse) as (gateway, _):
-            assert (await gateway.call("mcp__echo__roots")).text == "[]"
-
-    run(scenario())
+    assert run(scenario()) == "[]"

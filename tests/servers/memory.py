@@ -19,11 +19,12 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCResponse
 from halflap.demo import _serving, doc_retrieval, financial_data, sales
 from halflap.demo._sales_book import Book
 from servers import echo as library_server
+from servers import records as record_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Memory", "RefusedError", "bundled", "definition", "echo", "structured", "text"]
+__all__ = ["Memory", "RefusedError", "bundled", "definition", "echo", "records", "structured", "text"]
 
 METHOD_NOT_FOUND = -32601
 
@@ -164,3 +165,8 @@ def bundled(*names: str) -> dict[str, Server[dict[str, Any]]]:
         "financial_data": _serving.build("financial_data", financial_data.TOOLS),
     }
     return {name: made[name] for name in names or made}
+
+
+def records() -> Memory:
+    """Return a server with the tools of records.py, which declare no output."""
+    return Memory(*record_server.tools(), answer=record_server.call)
