@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 OLD = python_server("old", "legacy.py", protocol="legacy")
-ECHO = python_server("echo", "echo.py")
 SWIFT = python_server("echo", "swift.py", protocol="legacy")
 PLAIN = {
     "name": "plain",
@@ -113,17 +112,6 @@ def side_by_side(jobs: Mapping[str, Callable[[], Done]]) -> dict[str, Done]:
     with ThreadPoolExecutor(4) as pool:
         waiting = {name: pool.submit(job) for name, job in jobs.items()}
         return {name: job.result() for name, job in waiting.items()}
-
-
-class Asked(dict[str, Done]):
-    """Runs of the program, each of which is made when it is first looked at."""
-
-    def __init__(self, jobs: Mapping[str, Callable[[], Done]]) -> None:
-        self._jobs = jobs
-
-    def __missing__(self, name: str) -> Done:
-        done = self[name] = self._jobs[name]()
-        return done
 
 
 def in_terminal(

@@ -1,4 +1,4 @@
-"""`halflap init` and `halflap install` as a person has them: on a terminal, with a question and an answer."""
+"""`halflap init` and `halflap install` on a terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("answer", "code"),
     [("n\n", 1), ("\x03", 130), *(pytest.param(key, 1, marks=pytest.mark.slow) for key in ("\n", "\x04"))],
 )
-def test_whatever_is_not_yes_writes_nothing(place: Path, answer: str, code: int) -> None:
+def test_anything_but_yes_writes_nothing(place: Path, answer: str, code: int) -> None:
     done = in_terminal("init", home=place, answers={QUESTION: answer})
     assert done.code == code
     assert "Nothing was written." in done.out
@@ -40,13 +40,13 @@ def test_whatever_is_not_yes_writes_nothing(place: Path, answer: str, code: int)
 
 
 def assert_within(columns: int, shown: str) -> None:
-    """See that nothing is broken by the terminal but what has no place to be broken at."""
+    """Assert that only unbreakable words exceed the width."""
     for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines():
         is_name = line.startswith(("--- ", "+++ ")) or "? [y/N]" in line or len(line.split()) == 1
         assert len(line) <= columns or is_name
 
 
-def test_a_person_goes_from_their_client_to_halflap_and_back(place: Path) -> None:
+def test_init_install_and_undo_on_a_terminal(place: Path) -> None:
     cursor = place / ".cursor" / "mcp.json"
     before = cursor.read_bytes()
     done = in_terminal("init", home=place, columns=60, answers={QUESTION: "y\n"})

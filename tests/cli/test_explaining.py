@@ -1,3 +1,5 @@
+"""`halflap explain`."""
+
 from __future__ import annotations
 
 import json
@@ -29,41 +31,23 @@ def halflap(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return called
 
 
-def test_a_code_is_explained_without_what_only_a_page_needs(halflap: Run) -> None:
-    code, out, err = halflap("explain", "[Usage]")
-    assert (code, err) == (0, "")
-    assert out.startswith("usage\n\nWhat was asked for makes no sense")
-    assert "\nCause. " in out
+@pytest.mark.parametrize("code", ["[Usage]", "not-reached"])
+def test_a_code_is_explained_in_plain_text(halflap: Run, code: str) -> None:
+    status, out, err = halflap("explain", code)
+    assert (status, err) == (0, "")
+    assert out.startswith(code.strip("[]").lower() + "\n")
     assert "\nFix. " in out
     assert "](" not in out
 
 
-def test_all_codes_are_listed_each_on_a_line(halflap: Run) -> None:
+def test_all_codes_are_listed(halflap: Run) -> None:
     _, out, _ = halflap("explain")
     assert sorted(line.split()[0] for line in out.splitlines()) == sorted([*CODES, *ABOUT])
     _, out, _ = halflap("explain", "--json")
     assert sorted(one["code"] for one in json.loads(out)) == sorted([*CODES, *ABOUT])
 
 
-def test_what_doctor_finds_is_explained_too(halflap: Run) -> None:
-    code, out, _ = halflap("explain", "not-reached")
-    assert code == 0
-    assert out.startswith("not-reached\n\nIts `url` cannot be reached")
-    assert "Fix. Check the address" in out
-
-
-def test_a_code_that_there_is_not_is_a_mistake_with_the_one_that_was_meant(halflap: Run) -> None:
+def test_an_unknown_code_gets_a_suggestion(halflap: Run) -> None:
     code, out, err = halflap("explain", "tool-not-fond")
     assert (code, out) == (2, "")
-    assert err == (
-        "Error [usage]: There is no code 'tool-not-fond'. Did you mean tool-not-found? "
-        "`halflap explain` lists them all.\n"
-    )
-
-
-@pytest.mark.parametrize("arguments", [["lst"], ["explain", "--nope"], ["call"]])
-def test_a_mistake_that_the_library_finds_has_the_code_too(halflap: Run, arguments: list[str]) -> None:
-    code, out, err = halflap(*arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith("Usage: ")
-    assert "\nError [usage]: " in err
+    assert "tool-not-found" in err

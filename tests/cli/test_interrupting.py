@@ -1,4 +1,4 @@
-"""What is shown of a program that the person ends with Ctrl-C, or the system with SIGTERM."""
+"""A program that is ended by Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.program import configure, environment, halflap
-from support import HALFLAP, PATIENCE, eventually, python_server, some
+from support import HALFLAP, PATIENCE, eventually, python_server
 
 ODD = str(Path(__file__).parents[1] / "calls" / "odd_server.py")
 CODE = """
@@ -25,7 +25,7 @@ async def main():
 
 
 def interrupted(home: Path, *words: str, by: int = signal.SIGINT) -> tuple[int, str, str]:
-    """Run the program in a group of its own, and have all of the group interrupted, as a terminal does."""
+    """Run the program in its own process group and signal the group, as a terminal does."""
     notes = home / "notes"
     config = configure(home, python_server("s", ODD, "ok", str(notes), protocol="legacy"))
     (home / "it.py").write_text(CODE)
@@ -48,21 +48,8 @@ def interrupted(home: Path, *words: str, by: int = signal.SIGINT) -> tuple[int, 
     return process.returncode, out, err
 
 
-@pytest.mark.parametrize("saved", some([False, True], every=2), ids=["file", "script"])
-def test_ctrl_c_shows_what_was_printed_and_which_calls_were_made(tmp_path: Path, *, saved: bool) -> None:
-    if saved:
-        (tmp_path / "data" / "scripts").mkdir(parents=True)
-        (tmp_path / "data" / "scripts" / "it.py").write_text(CODE)
-    code, out, err = interrupted(tmp_path, "script__it" if saved else "it.py")
-    assert (code, out) == (130, "so far\n")
-    assert "The program was cancelled." in err
-    assert "1. mcp__s__t — ok" in err
-    assert "2. mcp__s__t — " in err
-    assert "Traceback" not in err
-
-
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_both_show_the_same_as_json_and_keep_it(tmp_path: Path, by: int) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_an_interrupted_program_is_reported_and_recorded_as_cancelled(tmp_path: Path, by: int) -> None:
     code, out, _ = interrupted(tmp_path, "it.py", "--json", by=by)
     told = json.loads(out)
     assert (code, told["outcome"], told["output"]) == (128 + by, "cancelled", "so far\n")

@@ -117,8 +117,8 @@ def said(name: str, takes: str, gives: dict[str, Any], **claims: Any) -> Ports:
 
 
 class TestClaims:
-    @pytest.mark.parametrize("name", ["delete_account"])
-    def test_a_delete_annotated_as_read_only_is_not_trusted(self, name: str) -> None:
+    def test_a_delete_annotated_as_read_only_is_not_trusted(self) -> None:
+        name = "delete_account"
         claimed = said(name, "", {"receipt_id": {"type": "string"}}, read_only=True, destructive=False)
         show = tool("bait", "show_receipt", "receipt_id!", {"text": str})
         found = asked(graph_of(claimed, show), "show_receipt")

@@ -22,14 +22,11 @@ pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'
 
 
 class TestRedirects:
-    @pytest.mark.parametrize(
-        ("model_name", "status", "body"),
-        [("openai/tiny", 302, None)],
-    )
-    def test_a_redirect_is_reported_and_not_followed(
-        self, status: int, body: bytes | None, model_name: str, tmp_path: Path
-    ) -> None:
+    def test_a_redirect_is_reported_and_not_followed(self, tmp_path: Path) -> None:
         """Whatever is in the reply: nothing, an error of the API, even an answer."""
+        model_name = "openai/tiny"
+        status = 302
+        body = None
 
         async def story() -> None:
             with chatting(lambda _: {"reply": "elsewhere"}) as other:
@@ -71,18 +68,11 @@ class TestEnvironment:
 
         run(story())
 
-    @pytest.mark.parametrize(
-        ("model_name", "variable"),
-        [("openai/tiny", "OPENAI_API_KEY")],
-    )
     def test_without_a_configured_key_nothing_is_sent(
-        self,
-        model_name: str,
-        variable: str,
-        run: Callable[..., Any],
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
+        self, run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        model_name = "openai/tiny"
+        variable = "OPENAI_API_KEY"
         monkeypatch.setenv(variable, "sk-of-the-environment")
 
         async def story() -> None:

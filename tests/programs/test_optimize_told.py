@@ -83,10 +83,10 @@ def configure(folder: Path, chat: Any) -> None:
 ASKED = ["programs", "optimize", "worklet_selector", "--train=data.jsonl", "-c", "halflap.json"]
 
 
-@pytest.mark.parametrize("optimizer", ["BootstrapFewShot"])
 def test_stdout_is_the_answer_and_stderr_shows_progress(
-    optimizer: str, folder: Path, capfd: pytest.CaptureFixture[str]
+    folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    optimizer = "BootstrapFewShot"
     with chatting(answer) as chat:
         configure(folder, chat)
         asked = [*ASKED, "--metric=mine_told:prints", f"--optimizer={optimizer}", "--budget=20", "--json"]
