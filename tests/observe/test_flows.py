@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import Answered
-from halflap.config import Config
 from halflap.errors import StoreError
 from halflap.gateway import Gateway
 from halflap.graph.lineage import Count, Flow, Lineage
@@ -15,11 +13,11 @@ from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
 from halflap.store import LIVE, ToolKey, open_store
 from observe.answers import called, structured
+from servers.memory import bundled
 from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from pathlib import Path
 
     import pytest
 
@@ -144,12 +142,9 @@ await asyncio.gather(*[mcp__sales__order_history(customer_id=one) for one in ids
 """
 
 
-def test_a_program_shows_what_feeds_what(run: Run, tmp_path: Path) -> None:
-    sales = {"command": sys.executable, "args": ["-m", "halflap.demo.sales"]}
-    config = Config.from_mapping({"mcpServers": {"sales": sales}, "store": {"path": str(tmp_path / "s.db")}})
-
+def test_a_program_shows_which_tool_feeds_which(run: Run) -> None:
     async def main() -> Lineage:
-        async with Gateway.open(config) as gateway:
+        async with Gateway.open({}, servers=bundled("sales")) as gateway:
             done = await gateway.execute(PROGRAM)
             assert done.outcome == "ok"
             await gateway.learned_rows()

@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from halflap import Gateway
 from observe.answers import structured
-from support import python_server
+from servers.memory import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 ODD = "mcp__r__odd"
-CONFIG: dict[str, Any] = {
-    "servers": [python_server("r", "records.py", protocol="legacy")],
-    "learning": {"values": True},
-}
+CONFIG: dict[str, Any] = {"learning": {"values": True}}
 
 
 def result(number: int) -> dict[str, Any]:
@@ -44,7 +41,7 @@ def check(told: dict[str, Any]) -> None:
 
 def test_a_secret_that_passes_leaves_its_form_and_no_value(run: Run, home: Path) -> None:
     async def scenario() -> None:
-        async with Gateway.open(CONFIG) as gateway:
+        async with Gateway.open(CONFIG, servers={"r": records()}) as gateway:
             for number in range(12):
                 await gateway.call(ODD, number=number, result=structured(result(number)))
             check(await gateway.inspect(ODD))
@@ -60,7 +57,7 @@ def test_so_does_one_in_a_log(run: Run, tmp_path: Path) -> None:
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     async def scenario() -> None:
-        async with Gateway.open(CONFIG) as gateway:
+        async with Gateway.open(CONFIG, servers={"r": records()}) as gateway:
             await (await gateway.backfill()).run([str(log)])
             check(await gateway.inspect(ODD))
             assert "hunter2" not in json.dumps(await gateway.export_learned())

@@ -5,28 +5,32 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from halflap import Gateway
-from halflap.errors import StoreError, UsageError
+from halflap.errors import StoreError
 from halflap.store.sql import SqlStore
 from observe.answers import structured
-from support import python_server
+from servers.memory import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
+
+    import pytest
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-RECORDS = python_server("r", "records.py", protocol="legacy")
 ODD = "mcp__r__odd"
-OFF: dict[str, Any] = {"servers": [RECORDS], "traces": {"record": "off"}}
+OFF: dict[str, Any] = {"traces": {"record": "off"}}
 ON = {**OFF, "learning": {"values": True}}
 
 
+def opened(settings: dict[str, Any]) -> AbstractAsyncContextManager[Gateway]:
+    return Gateway.open(settings, servers={"r": records()})
+
+
 async def learn(*words: str) -> None:
-    async with Gateway.open(ON) as gateway:
+    async with opened(ON) as gateway:
         for number in range(12):
             value = {"colour": words[number % len(words)], "type": "plain"}
             await gateway.call(ODD, number=number, result=structured(value))
@@ -34,7 +38,7 @@ async def learn(*words: str) -> None:
 
 
 async def everything(gateway: Gateway) -> str:
-    """Give all that is told of what was learned."""
+    """Return everything that is shown of what was learned."""
     known = await gateway.known(await _tool(gateway))
     told = [
         await gateway.inspect(ODD),
@@ -55,13 +59,13 @@ async def _tool(gateway: Gateway) -> Any:
 def test_they_are_gone_from_what_is_told_and_from_the_disk(run: Run, home: Path) -> None:
     async def scenario() -> None:
         await learn("vermilion", "turquoise")
-        async with Gateway.open(OFF) as gateway:
+        async with opened(OFF) as gateway:
             told = await everything(gateway)
             assert "vermilion" not in told
             assert "colour" in told
             assert (await gateway.inspect(ODD))["observations"] == 12
         # Switched on again, there is nothing that could come back.
-        async with Gateway.open(ON) as gateway:
+        async with opened(ON) as gateway:
             assert "vermilion" not in await everything(gateway)
 
     run(scenario())
@@ -72,7 +76,7 @@ def test_they_are_gone_from_what_is_told_and_from_the_disk(run: Run, home: Path)
 
 def test_what_another_gateway_still_keeps_is_not_told(run: Run) -> None:
     async def scenario() -> None:
-        async with Gateway.open(OFF) as gateway:
+        async with opened(OFF) as gateway:
             # It was opened before the other one learned.
             await learn("vermilion", "turquoise")
             assert "vermilion" not in await everything(gateway)
@@ -90,7 +94,7 @@ def test_a_store_that_cannot_drop_them_keeps_nobody_from_working(
             raise StoreError("The disk is full.")
 
         monkeypatch.setattr(SqlStore, "drop_values", fail)
-        async with Gateway.open(OFF) as gateway:
+        async with opened(OFF) as gateway:
             assert "vermilion" not in await everything(gateway)
 
     run(scenario())
@@ -99,23 +103,13 @@ def test_a_store_that_cannot_drop_them_keeps_nobody_from_working(
 def test_an_export_with_values_brings_them_only_to_those_who_keep_them(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         await learn("vermilion", "turquoise")
-        async with Gateway.open(ON) as gateway:
+        async with opened(ON) as gateway:
             data = await gateway.export_learned()
         assert data["values"] is True
         for name, config in (("on", ON), ("off", OFF)):
-            async with Gateway.open({**config, "store": {"path": str(tmp_path / name)}}) as gateway:
+            async with opened({**config, "store": {"path": str(tmp_path / name)}}) as gateway:
                 await gateway.import_learned(data)
                 assert ("vermilion" in str(await gateway.learned_rows())) == (name == "on")
         assert b"vermilion" not in (tmp_path / "off").read_bytes()
-
-    run(scenario())
-
-
-def test_where_learning_is_off_nothing_is_exported_or_imported(run: Run) -> None:
-    async def scenario() -> None:
-        async with Gateway.open({**OFF, "learning": {"enabled": False}}) as gateway:
-            for work in (gateway.export_learned(), gateway.import_learned({})):
-                with pytest.raises(UsageError, match="learning is switched off"):
-                    await work
 
     run(scenario())
