@@ -1,53 +1,60 @@
-"""One gateway with its sandbox for all tests of this folder: they take a while to start."""
+"""Gateways with their sandbox that tests of this folder share: they take a while to start."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from execution.desk import Desk
+from servers.memory import echo
 from support import python_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    Open = Callable[..., Desk]
+
 
 @pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """Give a gateway in front of the echo server, with the defaults, that lets wrong programs run."""
-    folder = tmp_path_factory.mktemp("execution")
+    """A gateway in front of a real process, with the defaults, that runs wrong programs too."""
     config = {
         "servers": [python_server("echo", "swift.py", protocol="legacy")],
         "execution": {"check": "off"},
     }
-    with Desk(config, folder) as opened:
+    with Desk(config, tmp_path_factory.mktemp("execution")) as opened:
         yield opened
 
 
-@pytest.fixture
-def desk_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Desk]]:
-    """Open a gateway with settings of one's own."""
+@pytest.fixture(scope="session")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A gateway with every limit low."""
+    limits = {
+        "cpu_seconds": 1,
+        "max_memory_mb": 64,
+        "max_output_bytes": 100,
+        "max_kept_output_bytes": 100_000,
+        "max_calls": 5,
+        "max_value_bytes": 40_000,
+        "max_shown": 2,
+        "max_shown_bytes": 300,
+    }
+    with Desk(
+        {"execution": {"check": "off", **limits}}, tmp_path_factory.mktemp("strict"), {"echo": echo()}
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def desk_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    """Open a gateway with other settings, in front of an echo server in this process."""
     opened: list[Desk] = []
 
-    def open_desk(
-        *,
-        servers: list[object] | None = None,
-        tools: object = None,
-        traces: object = None,
-        **execution: object,
-    ) -> Desk:
-        config: dict[str, object] = {
-            "servers": servers or [python_server("echo", "swift.py", protocol="legacy")],
-            "execution": {"check": "off", **execution},
-        }
-        if tools is not None:
-            config["tools"] = tools
-        if traces is not None:
-            config["traces"] = traces
-        one = Desk(config, tmp_path_factory.mktemp("desk"))
-        one.__enter__()
-        opened.append(one)
+    def open_desk(*, servers: dict[str, Any] | None = None, config: Any = None, **execution: object) -> Desk:
+        given = {"execution": {"check": "off", **execution}, **(config or {})}
+        one = Desk(given, tmp_path_factory.mktemp("desk"), servers or {"echo": echo()})
+        opened.append(one.__enter__())
         return one
 
     yield open_desk

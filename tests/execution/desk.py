@@ -23,11 +23,13 @@ _T = TypeVar("_T")
 class Desk:
     """Runs programs for tests."""
 
-    def __init__(self, config: Mapping[str, Any], folder: Path) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], folder: Path, servers: Mapping[str, Any] | None = None
+    ) -> None:
         self._config = replace(Config.from_mapping(dict(config)), data_dir=folder)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self.gateway = Gateway(self._config)
+        self.gateway = Gateway(self._config, servers)
 
     def __enter__(self) -> Self:
         self._thread.start()

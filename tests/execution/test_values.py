@@ -105,33 +105,3 @@ def test_a_wrapped_value_arrives_without_its_wrapper(desk: Desk) -> None:
 
 def test_a_result_that_breaks_its_declaration_arrives_all_the_same(desk: Desk) -> None:
     assert desk.output("print(await mcp__echo__breach())") == "{'count': 'many'}\n"
-
-
-def test_an_image_is_a_small_object_with_its_bytes(desk: Desk) -> None:
-    code = (
-        "image, text = await mcp__echo__image()\n"
-        "print(text, image.kind, image.mime_type, image.data[:4], len(image.data) < 200)\nprint(image)"
-    )
-    assert desk.output(code) == (
-        "one pixel image image/png b'\\x89PNG' True\n"
-        "<image image/png 70 bytes; show() puts it before the model>\n"
-    )
-
-
-def test_an_image_that_is_shown_is_a_content_block(desk: Desk) -> None:
-    execution = desk.run("r = await mcp__echo__image()\nprint('before')\nshow(r[0])\nprint('after')")
-    assert execution.output == "before\nafter\n"
-    (block,) = execution.shown
-    assert (block["type"], block["mimeType"]) == ("image", "image/png")
-
-
-def test_show_prints_what_is_text_and_takes_a_list_apart(desk: Desk) -> None:
-    execution = desk.run("show(await mcp__echo__image())\nshow({'a': 1})")
-    assert execution.output == "one pixel\n{'a': 1}\n"
-    assert len(execution.shown) == 1
-
-
-def test_more_images_than_a_model_can_take_are_left_out_with_a_word(desk: Desk) -> None:
-    execution = desk.run("r = await mcp__echo__image()\nfor _ in range(30):\n    show(r[0])")
-    assert len(execution.shown) == 20
-    assert "(not shown: " in execution.output

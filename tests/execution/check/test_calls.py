@@ -95,34 +95,29 @@ def test_nothing_but_what_is_meant_to_be_is_allowed_outright(filtered: Filtered)
     assert {name for name in known if filtered.examination(name, *ones) == ALLOW} == (PLAIN | MORE) & known
 
 
-@pytest.mark.parametrize("name", seccomp.KILLING)
-def test_what_nobody_does_by_accident_kills(name: str, filtered: Filtered) -> None:
-    if name in filtered.numbers:
-        assert (filtered.ty(name), filtered.examination(name)) == (KILL, KILL)
+def both(filtered: Filtered, name: str, *arguments: int) -> set[str | int]:
+    return {filtered.ty(name, *arguments), filtered.examination(name, *arguments)}
 
 
-@pytest.mark.parametrize(("name", "arguments"), GOOD_FOR_BOTH)
-def test_good_arguments_are_let_through(name: str, arguments: tuple[int, ...], filtered: Filtered) -> None:
-    assert (filtered.ty(name, *arguments), filtered.examination(name, *arguments)) == (ALLOW, ALLOW)
+def test_calls_that_nobody_makes_by_accident_kill(filtered: Filtered) -> None:
+    known = [name for name in seccomp.KILLING if name in filtered.numbers]
+    assert [name for name in known if both(filtered, name) != {KILL}] == []
 
 
-@pytest.mark.parametrize(("name", "arguments", "error"), BAD_FOR_BOTH)
-def test_bad_arguments_are_refused(
-    name: str, arguments: tuple[int, ...], error: int, filtered: Filtered
-) -> None:
-    assert (filtered.ty(name, *arguments), filtered.examination(name, *arguments)) == (error, error)
+def test_good_arguments_are_let_through(filtered: Filtered) -> None:
+    assert [one for one in GOOD_FOR_BOTH if both(filtered, one[0], *one[1]) != {ALLOW}] == []
 
 
-@pytest.mark.parametrize("flags", [0o1, 0o2, 0o100, 0o1000, 0o2000, 0o2000101, 0o20200002])
-def test_ty_opens_nothing_to_write(flags: int, filtered: Filtered) -> None:
-    assert filtered.ty("openat", 0, 0, flags) == errno.EACCES
-    if "open" in filtered.numbers:
-        assert filtered.ty("open", 0, flags) == errno.EACCES
+def test_bad_arguments_are_refused(filtered: Filtered) -> None:
+    assert [one for one in BAD_FOR_BOTH if both(filtered, one[0], *one[1]) != {one[2]}] == []
 
 
-@pytest.mark.parametrize("flags", [0, 0o2000000, 0o200000, 0o2200000])
-def test_ty_opens_files_and_folders_to_read(flags: int, filtered: Filtered) -> None:
-    assert filtered.ty("openat", 0, 0, flags) == ALLOW
+def test_ty_opens_files_and_folders_to_read_and_nothing_to_write(filtered: Filtered) -> None:
+    for flags in (0o1, 0o2, 0o100, 0o1000, 0o2000, 0o2000101, 0o20200002):
+        assert filtered.ty("openat", 0, 0, flags) == errno.EACCES
+        assert "open" not in filtered.numbers or filtered.ty("open", 0, flags) == errno.EACCES
+    for flags in (0, 0o2000000, 0o200000, 0o2200000):
+        assert filtered.ty("openat", 0, 0, flags) == ALLOW
 
 
 def test_ty_starts_no_process(filtered: Filtered) -> None:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from execution.check.checkup import TOOLS, Checkup
-from halflap.execution.check.finding import mistakes_text
-from support import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,125 +23,155 @@ def checkup() -> Iterator[Checkup]:
         yield opened
 
 
-@pytest.mark.parametrize("code", some(FINE, every=4))
-def test_a_correct_program_is_not_refused(checkup: Checkup, code: str) -> None:
+def refused(checkup: Checkup, code: str) -> list[str]:
     checked = checkup.check(code)
     assert checked.skipped is None
-    assert [str(one) for one in checked.mistakes] == []
+    return [str(one) for one in checked.mistakes]
+
+
+@pytest.mark.parametrize("first", range(0, len(FINE), 8))
+def test_correct_programs_one_after_the_other_are_not_refused(checkup: Checkup, first: int) -> None:
+    assert refused(checkup, "\n".join(FINE[first : first + 8])) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", FINE)
+def test_a_correct_program_is_not_refused(checkup: Checkup, code: str) -> None:
+    assert refused(checkup, code) == []
+
+
+CALLS = [
+    ("await mcp__shop__order(customer_id='a')", "unknown-tool", "mcp__shop__orders"),
+    ("await mcp_shop__orders(customer_id='a')", "unknown-tool", "mcp__shop__orders"),
+    ("await orders(customer_id='a')", "unknown-tool", "mcp__shop__orders"),
+    ("await mcp__shop__nothing_like_it()", "unknown-tool", "mcp__shop__anything"),
+    ("await call_tool('mcp__shop__ordes', customer_id='a')", "unknown-tool", "mcp__shop__orders"),
+    ("await mcp__shop__orders(customer='a')", "unknown-argument", "customer_id"),
+    ("await call_tool('mcp__shop__orders', customer='a')", "unknown-argument", "customer_id"),
+    ("await mcp__shop__orders(**{'customer': 'a'})", "unknown-argument", "customer_id"),
+    ("await mcp__shop__orders(limit=3)", "missing-argument", "customer_id: missing"),
+    ("await call_tool('mcp__shop__orders', limit=3)", "missing-argument", "customer_id: missing"),
+    ("await mcp__shop__odd(**{'from': 'a'})", "missing-argument", "user-id: missing"),
+    ("await mcp__shop__orders('a')", "unnamed-argument", ""),
+    ("await mcp__shop__orders(customer_id=3)", "wrong-argument", "customer_id: expected string"),
+    ("await mcp__shop__orders(customer_id=None)", "wrong-argument", "customer_id: expected string"),
+    ("await call_tool('mcp__shop__orders', customer_id=3)", "wrong-argument", "customer_id: expected string"),
+    ("await mcp__shop__orders(customer_id='a', limit='3')", "wrong-argument", "limit: expected integer"),
+    ("await mcp__shop__orders(customer_id='a', limit=True)", "wrong-argument", "limit: expected integer"),
+    ("n = '3'\nawait mcp__shop__orders(customer_id='a', limit=n)", "wrong-argument", "limit: expected integer"),
+    ("c = 3\nc += 1\nawait mcp__shop__orders(customer_id=c)", "wrong-argument", "customer_id: expected string"),
+    ("await mcp__shop__orders(customer_id='a', status='shut')", "wrong-argument", "status: expected"),
+    ("s = 'shut'\nawait mcp__shop__orders(customer_id='a', status=s)", "wrong-argument", '"open" | "closed"'),
+    ("await mcp__shop__orders(customer_id='a', ids='a')", "wrong-argument", "ids: expected array"),
+    ("await mcp__shop__orders(customer_id='a', ids=[1])", "wrong-argument", "ids[0]: expected string"),
+    ("await mcp__shop__orders(customer_id='a', filter={'q': 1})", "wrong-argument", "filter.q: expected string"),
+    (f"{ORDERS}await mcp__shop__orders(customer_id=r)", "wrong-argument", "customer_id: expected string"),
+]  # fmt: skip
+KEYS = [
+    (f"{ORDERS}print(r['ordres'])", "unknown-key", "'orders'"),
+    (f"{ORDERS}print(r['orders'][0]['totl'])", "unknown-key", "orders[] of the result of mcp__shop__orders"),
+    (f"{ORDERS}print(r['orders'][0]['zebra'])", "unknown-key", "order_id, total, status, note"),
+    (f"{ORDERS}for o in r['orders']:\n    print(f\"{{o['zebra']:.2f}}\")", "unknown-key", "'zebra'"),
+    (f"{ORDERS}print(max(r['orders'], key=lambda o: o['zebra']))", "unknown-key", "'zebra'"),
+    ("s = await mcp__shop__summary(year=1)\nprint(s['revenue'])", "unknown-key", "'totalRevenue'"),
+    ("s = await mcp__shop__summary(year=1)\nprint(s['total_revenue'])", "unknown-key", "'totalRevenue'"),
+    (f"{CLOSED}print(r['zebra'])", "unknown-key", "name, tags, owner"),
+    ("try:\n    t = await mcp__shop__closed()\n    print(t['zebra'])\nexcept Exception:\n    pass", "unknown-key", "'zebra'"),
+    ("for e in (await mcp__shop__events())['events']:\n    print(e['zebra'])", "unknown-key", "events[]"),
+    ("import asyncio\nfor g in await asyncio.gather(mcp__shop__closed(), return_exceptions=True):\n    if isinstance(g, Exception):\n        continue\n    print(g['zebra'])", "unknown-key", "'zebra'"),
+    ("print((await mcp__shop__closed())['zebra'])", "unknown-key", "'zebra'"),
+    ("k = await call_tool('mcp__shop__closed')\nprint(k['zebra'])", "unknown-key", "'zebra'"),
+    (f"{ORDERS}print(r['orders']['total'])", "no-keys", "a list"),
+    (f"{CLOSED}print(r['name']['first'])", "no-keys", "a text"),
+    ("l = await mcp__shop__names()\nprint(l['result'])", "no-keys", "a list"),
+]  # fmt: skip
+FUNCTIONS = [
+    ("async def get1():\n    return await mcp__shop__closed()\nprint((await get1())['zebra'])", "unknown-key", "'zebra'"),
+    ("def f1(o):\n    return o['zebra']\nprint(f1(await mcp__shop__closed()))", "unknown-key", "'zebra'"),
+    ("async def get2():\n    return await mcp__shop__closed()\ndef f2(o):\n    return o['zebra']\nx = await get2()\nprint(f2(x))", "unknown-key", "'zebra'"),
+    ("async def gen():\n    yield await mcp__shop__closed()\nasync for y in gen():\n    print(y['zebra'])", "unknown-key", "'zebra'"),
+    ("def walk(n):\n    print(n['zebra'])\n    for c in n['children']:\n        walk(c)\nwalk(await mcp__shop__tree())", "unknown-key", "id, children"),
+]  # fmt: skip
+AWAITS = [
+    ("r = mcp__shop__closed()\nprint(r['name'])", "not-awaited", "`r`"),
+    ("mcp__shop__closed()", "not-awaited", "`await mcp__shop__closed(…)`"),
+    ("print(mcp__shop__closed())", "not-awaited", "`await mcp__shop__closed(…)`"),
+    ("q = mcp__shop__closed()\nprint(f'{q}')", "not-awaited", "`await mcp__shop__closed(…)`"),
+    ("a = mcp__shop__anything(q='a')", "not-awaited", "`await mcp__shop__anything(…)`"),
+    ("import json\nprint(json.dumps(mcp__shop__closed()))", "not-awaited", "`await mcp__shop__closed(…)`"),
+    ("rs = [mcp__shop__closed() for _ in 'ab']\nprint(rs[0]['name'])", "not-awaited", ""),
+    ("for n in mcp__shop__names():\n    print(n)", "not-awaited", "`await mcp__shop__names(…)`"),
+    ("print(len(mcp__shop__names()))", "not-awaited", "`await mcp__shop__names(…)`"),
+    ("import asyncio\nb, d = asyncio.gather(mcp__shop__closed(), mcp__shop__names())\nprint(b)", "not-awaited", "`await asyncio.gather(…)`"),
+    ("async def main():\n    print(1)\nmain()", "not-awaited", "`await main(…)`"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("code", "rule", "said"),
-    some([
-        ("await mcp__shop__order(customer_id='a')", "unknown-tool", "Did you mean mcp__shop__orders"),
-        ("await mcp_shop__orders(customer_id='a')", "unknown-tool", "Did you mean mcp__shop__orders"),
-        ("await orders(customer_id='a')", "unknown-tool", "Did you mean mcp__shop__orders?"),
-        ("await mcp__shop__nothing_like_it()", "unknown-tool", "Tools of shop: mcp__shop__anything"),
-        ("await mcp__shop__orders(customer='a')", "unknown-argument", "Did you mean customer_id?"),
-        ("await call_tool('mcp__shop__ordes', customer_id='a')", "unknown-tool", "Did you mean mcp__shop__orders"),
-        ("await call_tool('mcp__shop__orders', customer='a')", "unknown-argument", "Did you mean customer_id?"),
-        ("await call_tool('mcp__shop__orders', limit=3)", "missing-argument", "customer_id: missing."),
-        ("await call_tool('mcp__shop__orders', customer_id=3)", "wrong-argument", "customer_id: expected string"),
-        ("await mcp__shop__orders(**{'customer': 'a'})", "unknown-argument", "Did you mean customer_id?"),
-        ("await mcp__shop__odd(**{'from': 'a'})", "missing-argument", "user-id: missing."),
-        ("await mcp__shop__orders(limit=3)", "missing-argument", "customer_id: missing."),
-        ("await mcp__shop__orders('a')", "unnamed-argument", "arguments of tools are named"),
-        ("await mcp__shop__orders(customer_id=3)", "wrong-argument", "customer_id: expected string, received"),
-        ("await mcp__shop__orders(customer_id=None)", "wrong-argument", "customer_id: expected string"),
-        ("await mcp__shop__orders(customer_id='a', limit='3')", "wrong-argument", "limit: expected integer"),
-        ("await mcp__shop__orders(customer_id='a', limit=True)", "wrong-argument", "limit: expected integer"),
-        ("n = '3'\nawait mcp__shop__orders(customer_id='a', limit=n)", "wrong-argument", "limit: expected integer"),
-        ("c = 3\nc += 1\nawait mcp__shop__orders(customer_id=c)", "wrong-argument", "customer_id: expected string"),
-        ("await mcp__shop__orders(customer_id='a', status='shut')", "wrong-argument", "status: expected"),
-        ("s = 'shut'\nawait mcp__shop__orders(customer_id='a', status=s)", "wrong-argument", '"open" | "closed"'),
-        ("await mcp__shop__orders(customer_id='a', ids='a')", "wrong-argument", "ids: expected array"),
-        ("await mcp__shop__orders(customer_id='a', ids=[1])", "wrong-argument", "ids[0]: expected string"),
-        ("await mcp__shop__orders(customer_id='a', filter={'q': 1})", "wrong-argument", "filter.q: expected string"),
-        (f"{ORDERS}await mcp__shop__orders(customer_id=r)", "wrong-argument", "customer_id: expected string"),
-        (f"{ORDERS}print(r['ordres'])", "unknown-key", "Did you mean 'orders'?"),
-        (f"{ORDERS}print(r['orders'][0]['totl'])", "unknown-key", "orders[] of the result of mcp__shop__orders"),
-        (f"{ORDERS}print(r['orders'][0]['zebra'])", "unknown-key", "keys: order_id, total, status, note."),
-        (f"{ORDERS}for o in r['orders']:\n    print(f\"{{o['zebra']:.2f}}\")", "unknown-key", "'zebra' is not in"),
-        (f"{ORDERS}print(max(r['orders'], key=lambda o: o['zebra']))", "unknown-key", "'zebra' is not in"),
-        ("s = await mcp__shop__summary(year=1)\nprint(s['revenue'])", "unknown-key", "Did you mean 'totalRevenue'?"),
-        ("s = await mcp__shop__summary(year=1)\nprint(s['total_revenue'])", "unknown-key", "'totalRevenue'"),
-        (f"{CLOSED}print(r['zebra'])", "unknown-key", "keys: name, tags, owner."),
-        ("try:\n    r = await mcp__shop__closed()\n    print(r['zebra'])\nexcept Exception:\n    pass", "unknown-key", "'zebra'"),
-        ("for e in (await mcp__shop__events())['events']:\n    print(e['zebra'])", "unknown-key", "'zebra' is not in events[]"),
-        ("import asyncio\nfor r in await asyncio.gather(mcp__shop__closed(), return_exceptions=True):\n    if isinstance(r, Exception):\n        continue\n    print(r['zebra'])", "unknown-key", "'zebra'"),
-        ("print((await mcp__shop__closed())['zebra'])", "unknown-key", "'zebra'"),
-        ("r = await call_tool('mcp__shop__closed')\nprint(r['zebra'])", "unknown-key", "'zebra'"),
-        ("async def get():\n    return await mcp__shop__closed()\nprint((await get())['zebra'])", "unknown-key", "'zebra'"),
-        ("def f(o):\n    return o['zebra']\nprint(f(await mcp__shop__closed()))", "unknown-key", "'zebra'"),
-        ("async def get():\n    return await mcp__shop__closed()\ndef f(o):\n    return o['zebra']\nx = await get()\nprint(f(x))",
-         "unknown-key", "'zebra'"),
-        ("async def gen():\n    yield await mcp__shop__closed()\nasync for r in gen():\n    print(r['zebra'])", "unknown-key", "'zebra'"),
-        ("def walk(n):\n    print(n['zebra'])\n    for c in n['children']:\n        walk(c)\nwalk(await mcp__shop__tree())",
-         "unknown-key", "keys: id, children"),
-        (f"{ORDERS}print(r['orders']['total'])", "no-keys", "`r['orders']` is a list and has no key 'total'."),
-        (f"{CLOSED}print(r['name']['first'])", "no-keys", "`r['name']` is a text"),
-        ("r = await mcp__shop__names()\nprint(r['result'])", "no-keys", "`r` is a list"),
-        ("r = mcp__shop__closed()\nprint(r['name'])", "not-awaited", "`r` is used without being awaited"),
-        ("mcp__shop__closed()", "not-awaited", "Write `await mcp__shop__closed(…)`."),
-        ("print(mcp__shop__closed())", "not-awaited", "Write `await mcp__shop__closed(…)`."),
-        ("r = mcp__shop__closed()\nprint(f'{r}')", "not-awaited", "Write `await mcp__shop__closed(…)`."),
-        ("r = mcp__shop__anything(q='a')", "not-awaited", "Write `await mcp__shop__anything(…)`."),
-        ("import json\nprint(json.dumps(mcp__shop__closed()))", "not-awaited", "Write `await mcp__shop__closed(…)`."),
-        ("rs = [mcp__shop__closed() for _ in 'ab']\nprint(rs[0]['name'])", "not-awaited", "without being awaited"),
-        ("for n in mcp__shop__names():\n    print(n)", "not-awaited", "Write `await mcp__shop__names(…)`."),
-        ("print(len(mcp__shop__names()))", "not-awaited", "Write `await mcp__shop__names(…)`."),
-        ("import asyncio\na, b = asyncio.gather(mcp__shop__closed(), mcp__shop__names())\nprint(a)", "not-awaited",
-         "Write `await asyncio.gather(…)`."),
-        ("async def main():\n    print(1)\nmain()", "not-awaited", "Write `await main(…)`."),
-        ("x = (", "syntax", "SyntaxError: '(' was never closed"),
-        ("return 1", "syntax", "SyntaxError: 'return' outside function"),
-    ], every=3),
-)  # fmt: skip
-def test_a_certain_mistake_is_found(checkup: Checkup, code: str, rule: str, said: str) -> None:
-    checked = checkup.check(code)
-    assert {one.rule for one in checked.mistakes} == {rule}
-    assert any(said in str(one) for one in checked.mistakes)
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        (
-            "s = await mcp__shop__summary(year=1)\nprint(s['zebra'])",
-            "'zebra' is not in the result of mcp__shop__summary",
-        ),
-        (f"{CLOSED}print(r['owner']['id'])", "`r['owner']` may also be something without 'id'."),
-        (f"{ORDERS}print(r.orders)", "the result of mcp__shop__orders` has no attribute `orders`"),
-        ("print(undefined_name)", "Name `undefined_name` used when not defined"),
-        (f"{CLOSED}print(r['name'] + 1)", "Operator `+` is not supported"),
-    ],
+    "listed", [CALLS, KEYS, FUNCTIONS, AWAITS], ids=["calls", "keys", "functions", "awaits"]
 )
-def test_what_is_not_certain_is_a_doubt(checkup: Checkup, code: str, said: str) -> None:
+def test_certain_mistakes_are_all_found_each_in_its_lines(
+    checkup: Checkup, listed: list[tuple[str, str, str]]
+) -> None:
+    """All pieces are one program: ty reads it once, and each finding has its line."""
+    found = checkup.check("\n".join(code for code, _, _ in listed)).mistakes
+    wrong = []
+    line = 1
+    for code, rule, said in listed:
+        after = line + code.count("\n") + 1
+        here = [one for one in found if line <= one.line < after]
+        if {one.rule for one in here} != {rule} or not any(said in str(one) for one in here):
+            wrong.append((code, rule, [str(one) for one in here]))
+        line = after
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [
+        ("x = (", "syntax"),
+        ("return 1", "syntax"),
+        (f"# type: ignore\n{CLOSED}print(r['zebra'])", "unknown-key"),
+        (f"{CLOSED}print(r['zebra'], '# type: ignore')", "unknown-key"),
+    ],
+    ids=["open", "return", "an override before all else", "a text that looks like an override"],
+)
+def test_a_program_with_one_mistake_has_that(checkup: Checkup, code: str, rule: str) -> None:
+    assert [one.rule for one in checkup.check(code).mistakes] == [rule]
+
+
+def test_a_finding_says_where_what_is_wrong_and_what_may_be_right(checkup: Checkup) -> None:
+    checked = checkup.check(f"# a comment\n{ORDERS}for ö in r['orders']:\n    print('ü', ö['totl'], 'x')")
+    (found,) = checked.mistakes
+    assert (found.line, found.column, found.end_column, found.code) == (4, 18, 24, "check-unknown-key")
+    assert "'totl'" in found.wrong
+    assert "'total'" in found.right
+    assert f"{found.source}\n{' ' * 17}^^^^^^\n" in str(found)
+
+
+def test_what_is_not_certain_is_a_doubt(checkup: Checkup) -> None:
+    code = (
+        "s = await mcp__shop__summary(year=1)\nprint(s['zebra'])\n"
+        f"{CLOSED}print(r['owner']['id'])\n"
+        "o = await mcp__shop__orders(customer_id='a')\nprint(o.orders)\n"
+        "print(undefined_name)\n"
+        "print(r['name'] + 1)\n"
+        "await mcp__late__orders(customer_id='a')"
+    )
     checked = checkup.check(code)
     assert list(checked.mistakes) == []
-    assert any(said in str(one) for one in checked.doubts)
+    assert sorted({one.line for one in checked.doubts}) == [2, 4, 6, 7, 8, 9]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        f"{CLOSED}print(r['zebra'])  # type: ignore",
-        "await mcp__shop__orders(customer_id=3)  # type: ignore[arg-type]",
-        "mcp__shop__closed()  # nothing is meant to happen  # type: ignore",
-        "await mcp__shop__nothing_like_it()  # ty: ignore",
-        "await mcp__shop__orders(\n    customer_id=3,  # type: ignore\n)",
-    ],
-)
-def test_who_overrides_a_line_is_left_alone(checkup: Checkup, code: str) -> None:
+def test_a_line_that_is_overridden_is_left_alone(checkup: Checkup) -> None:
+    code = (
+        f"{CLOSED}print(r['zebra'])  # type: ignore\n"
+        "await mcp__shop__orders(customer_id=3)  # type: ignore[arg-type]\n"
+        "mcp__shop__closed()  # nothing is meant to happen  # type: ignore\n"
+        "await mcp__shop__nothing_like_it()  # ty: ignore\n"
+        "await mcp__shop__orders(\n    customer_id=3,  # type: ignore\n)"
+    )
     assert list(checkup.check(code).mistakes) == []
-
-
-def test_an_override_before_all_else_is_none(checkup: Checkup) -> None:
-    assert checkup.check(f"# type: ignore\n{CLOSED}print(r['zebra'])").mistakes
-
-
-def test_a_text_that_looks_like_an_override_is_none(checkup: Checkup) -> None:
-    assert checkup.check(f"{CLOSED}print(r['zebra'], '# type: ignore')").mistakes
 
 
 def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
@@ -153,31 +181,7 @@ def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
         checkup.breached.add("mcp__shop__closed")
         checked = checkup.check(code)
         assert not checked.mistakes
-        assert "'zebra' is not in the result of mcp__shop__closed, as far as is known" in str(
-            checked.doubts[0]
-        )
-
-
-def test_a_mistake_says_where_what_is_wrong_what_is_right_and_how_to_go_on(checkup: Checkup) -> None:
-    checked = checkup.check(f"# a comment\n{ORDERS}for ö in r['orders']:\n    print('ü', ö['totl'], 'x')")
-    assert mistakes_text(checked.mistakes) == (
-        "The program was not run: the check found a mistake in it.\n"
-        "line 4, column 18: 'totl' is not in orders[] of the result of mcp__shop__orders; "
-        "keys: order_id, total, status, note. [check-unknown-key]\n"
-        "    print('ü', ö['totl'], 'x')\n"
-        "                 ^^^^^^\n"
-        "  Did you mean 'total'?\n"
-        "If the check is wrong, put `# type: ignore` at the end of that line."
-    )
-
-
-def test_all_mistakes_are_told_at_once(checkup: Checkup) -> None:
-    code = "await mcp__shop__order()\nawait mcp__shop__orders(customer=1)\n" + f"{CLOSED}print(r['zebra'])"
-    assert [(one.line, one.rule) for one in checkup.check(code).mistakes] == [
-        (1, "unknown-tool"),
-        (2, "unknown-argument"),
-        (4, "unknown-key"),
-    ]
+        assert "'zebra'" in str(checked.doubts[0])
 
 
 def test_a_program_may_give_the_names_of_tools_another_meaning(checkup: Checkup) -> None:
@@ -187,19 +191,14 @@ def test_a_program_may_give_the_names_of_tools_another_meaning(checkup: Checkup)
     ).ok
 
 
-def test_a_tool_of_a_server_that_has_not_been_listed_may_be_there(checkup: Checkup) -> None:
-    checked = checkup.check("await mcp__late__orders(customer_id='a')")
-    assert not checked.mistakes
-    assert "mcp__late__orders" in str(checked.doubts[0])
-
-
 def test_the_same_program_is_examined_once(checkup: Checkup, monkeypatch: pytest.MonkeyPatch) -> None:
     first = checkup.check(f"{CLOSED}print(r['name'], 'once')")
     monkeypatch.setattr(checkup.checker.examiner, "examine", None)
     assert checkup.check(f"{CLOSED}print(r['name'], 'once')") is first
 
 
-def test_a_program_that_takes_too_long_or_is_too_large_is_not_checked(checkup: Checkup) -> None:
-    assert "256 KB" in (checkup.check("x = 1\n" * 50_000).skipped or "")
-    assert checkup.check("-" * 100_000 + "1").skipped or checkup.check("-" * 100_000 + "1").mistakes
+def test_a_program_that_is_too_large_or_deep_is_skipped_and_the_next_is_checked(checkup: Checkup) -> None:
+    assert checkup.check("x = 1\n" * 50_000).skipped
+    deep = checkup.check("-" * 100_000 + "1")
+    assert deep.skipped or deep.mistakes
     assert checkup.check(CLOSED).ok

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from execution.desk import Desk
 from halflap.demo import demo_config
+from servers import crm, helpdesk
+from servers.helpdesk_book import Book
+from servers.memory import Memory, bundled
 from support import NODE_SERVERS, ROOT, python_server
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ __all__ = [
     "open_world",
     "programs",
     "servers",
+    "servers_here",
 ]
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -119,6 +123,15 @@ def servers(folder: Path) -> list[dict[str, Any]]:
     ]
     missing = missing_servers()
     return [server for server in everything if server["name"] not in missing]
+
+
+def servers_here() -> dict[str, Any]:
+    """Make those servers of the corpus that can live in this process."""
+    answers = crm.BY_NAME
+    crm_here = Memory(
+        *(tool.definition for tool in crm.TOOLS), answer=lambda name, given: answers[name].call(given)
+    )
+    return {**bundled(), "helpdesk": helpdesk.build(Book()), "crm": crm_here}
 
 
 @contextmanager

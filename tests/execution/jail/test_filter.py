@@ -117,27 +117,23 @@ def test_nothing_but_what_is_meant_to_be_is_allowed_outright(filtered: Filtered)
 
 
 def test_nothing_but_what_is_meant_to_be_is_looked_at_more_closely(filtered: Filtered) -> None:
-    tried = [[value] * 6 for value in (0, 1, 2, 3, 4, 8, 9, 10, 0x5421)] + [list(good) for _, good in GOOD]
-    allowed = {name for name in filtered.numbers for some in tried if filtered.call(name, *some) == ALLOW}
-    assert allowed - PLAIN == CHECKED
+    tried = {(value,) * 6 for value in (0, 1, 2, 3, 4, 8, 9, 10, 0x5421)} | {good for _, good in GOOD}
+    unsure = filtered.numbers.keys() - PLAIN
+    allowed = {name for name in unsure for some in tried if filtered.call(name, *some) == ALLOW}
+    assert allowed == CHECKED
 
 
-@pytest.mark.parametrize("name", sorted(DEADLY))
-def test_what_no_program_makes_by_accident_kills(name: str, filtered: Filtered) -> None:
-    if name in filtered.numbers:
-        assert filtered.call(name) == KILL
+def test_calls_that_no_program_makes_by_accident_kill(filtered: Filtered) -> None:
+    verdicts = {name: filtered.call(name) for name in DEADLY if name in filtered.numbers}
+    assert {name: found for name, found in verdicts.items() if found != KILL} == {}
 
 
-@pytest.mark.parametrize(("name", "arguments"), GOOD)
-def test_good_arguments_are_let_through(name: str, arguments: tuple[int, ...], filtered: Filtered) -> None:
-    assert filtered.call(name, *arguments) == ALLOW
+def test_good_arguments_are_let_through(filtered: Filtered) -> None:
+    assert [(name, *given) for name, given in GOOD if filtered.call(name, *given) != ALLOW] == []
 
 
-@pytest.mark.parametrize(("name", "arguments", "error"), BAD)
-def test_bad_arguments_are_refused(
-    name: str, arguments: tuple[int, ...], error: int, filtered: Filtered
-) -> None:
-    assert filtered.call(name, *arguments) == error
+def test_bad_arguments_are_refused(filtered: Filtered) -> None:
+    assert [(name, *given) for name, given, error in BAD if filtered.call(name, *given) != error] == []
 
 
 def test_paths_are_refused_as_if_they_were_somebody_elses(filtered: Filtered) -> None:

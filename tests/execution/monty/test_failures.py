@@ -61,70 +61,49 @@ def test_a_gathered_call_that_failed_has_the_line_of_the_gather(play: Play) -> N
     assert "line 3, in <module>\n    await asyncio.gather(" in ending.failure.traceback
 
 
-@pytest.mark.parametrize("code", ["print(revenue)", "revenue()", "await revenue(a=1)"])
-def test_an_unknown_name_is_named(play: Play, code: str) -> None:
-    ending, _ = play(code)
+def test_an_unknown_name_is_named(play: Play) -> None:
+    ending, _ = play("await revenue(a=1)")
     assert ending.failure is not None
     assert (ending.failure.type, ending.failure.unknown) == ("NameError", "revenue")
 
 
+SALES = "r = await mcp__shop__sales(region='x')\n"
+ROWS = "rows = await mcp__shop__rows()\n"
+MAIN = "async def main():\n    rows = await mcp__shop__rows()\n    return {}\nawait main()"
+
+
 @pytest.mark.parametrize(
-    ("code", "hint"),
+    ("code", "said"),
     [
-        (
-            "r = await mcp__shop__sales(region='x')\nr['revenue']",
-            "'revenue' is not in the result of mcp__shop__sales; keys: region, totalRevenue",
-        ),
-        (
-            "r = await mcp__shop__sales(region='x')\nr.totalRevenue",
-            "The result of mcp__shop__sales is a dict: write ['totalRevenue'] instead of .totalRevenue.",
-        ),
-        (
-            "rows = await mcp__shop__rows()\nprint([row['price'] for row in rows])",
-            "'price' is not in the result of mcp__shop__rows; keys: id",
-        ),
-        (
-            "rows = await mcp__shop__rows()\nfor row in rows:\n    row['cost']",
-            "'cost' is not in the result of mcp__shop__rows; keys: id, price",
-        ),
-        (
-            "rows = await mcp__shop__rows()\nrows['price']",
-            "The value is a list of 2, the first of them a dict with the keys id, price: take one by its index, or go through them.",
-        ),
-        (
-            "rows = await mcp__shop__rows()\nrows[0]['cost']",
-            "'cost' is not in the result of mcp__shop__rows; keys: id, price",
-        ),
-        (
-            "r = mcp__shop__sales(region='x')\nr['region']",
-            "The value is a call that was not awaited: write `await` before it.",
-        ),
-        (
-            "async def main():\n    r = await mcp__shop__sales(region='x')\n    return r['revenue']\nawait main()",
-            "'revenue' is not in the result of mcp__shop__sales; keys: region, totalRevenue",
-        ),
-        (
-            "async def main():\n    rows = await mcp__shop__rows()\n    return sum(row['cost'] for row in rows)\nawait main()",
-            "'cost' is not in the result of mcp__shop__rows; keys: id, price",
-        ),
-        # The first row has it, and which one was looked at is gone.
-        (
-            "async def main():\n    rows = await mcp__shop__rows()\n    return [row['price'] for row in rows]\nawait main()",
-            None,
-        ),
-        ("def f(row):\n    row = row or {}\n    return row['a']\nf({'b': 1})", None),
-        ("x = None\nx['a']", "The value is None."),
-        ("x = 'words'\nx['a']", "The value is text, not an object: 'words'"),
-        (
-            "open('/etc/passwd')",
-            "Programs have no files, network or processes: data comes from tools, and goes out by print().",
-        ),
+        (f"{SALES}r['revenue']", "'revenue' is not in the result of mcp__shop__sales; keys: region, totalRevenue"),
+        (f"{SALES}r.totalRevenue", "['totalRevenue']"),
+        (f"{ROWS}print([row['price'] for row in rows])", "'price' is not in the result of mcp__shop__rows; keys: id"),
+        (f"{ROWS}rows['price']", "a list of 2, the first of them a dict with the keys id, price"),
+        ("r = mcp__shop__sales(region='x')\nr['region']", "not awaited"),
+        (MAIN.format("sum(row['cost'] for row in rows)"), "'cost' is not in the result of mcp__shop__rows; keys: id, price"),
+        ("x = None\nx['a']", "None"),
+        ("x = 'words'\nx['a']", "'words'"),
+        ("open('/etc/passwd')", "no files, network or processes"),
     ],
-)
-def test_what_was_there_instead_is_said(play: Play, code: str, hint: str | None) -> None:
+)  # fmt: skip
+def test_a_hint_says_what_is_there(play: Play, code: str, said: str) -> None:
     ending, _ = play(code)
     assert ending.failure is not None
-    assert ending.failure.hint == hint
+    assert said in (ending.failure.hint or "")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # The first row has it, and which one was looked at is gone.
+        MAIN.format("[row['price'] for row in rows]"),
+        "def f(row):\n    row = row or {}\n    return row['a']\nf({'b': 1})",
+    ],
+)
+def test_where_nothing_is_known_no_hint_is_given(play: Play, code: str) -> None:
+    ending, _ = play(code)
+    assert ending.failure is not None
+    assert ending.failure.hint is None
 
 
 def test_looking_for_a_hint_prints_nothing(play: Play, capfd: pytest.CaptureFixture[str]) -> None:

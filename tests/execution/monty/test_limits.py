@@ -16,7 +16,7 @@ from halflap.execution.monty.monty import Monty
 from halflap.execution.monty.run import MOST_UNREAD
 from halflap.execution.sandbox import Program
 from sandboxing import Stage
-from support import eventually, some
+from support import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -42,9 +42,8 @@ def threads() -> list[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "while True: pass",
         "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
-        "sum(range(10 ** 13))",
+        pytest.param("sum(range(10 ** 13))", marks=pytest.mark.slow),
         pytest.param("import re\nre.sub('a', 'b' * 1000, 'a' * 1_000_000)", marks=pytest.mark.slow),
         pytest.param("x = 10 ** 1_000_000\nfor i in range(20): x = x * x", marks=pytest.mark.slow),
     ],
@@ -55,15 +54,7 @@ def test_a_program_that_computes_too_long_is_ended_and_its_output_kept(play: Pla
 
 
 @pytest.mark.parametrize(
-    "code",
-    [
-        "x = 'a' * 10 ** 10",
-        "x = [0] * 10 ** 9",
-        "x = 2 ** 10 ** 10",
-        "x = []\nwhile True: x.append('a' * 1000)",
-        "x = list(range(10 ** 9))",
-        "x = ('a' * 50_000_000).split('a')",
-    ],
+    "code", ["x = 'a' * 10 ** 10", "x = 2 ** 10 ** 10", "x = []\nwhile True: x.append('a' * 1000)"]
 )
 def test_a_program_that_takes_too_much_memory_is_ended_and_its_output_kept(play: Play, code: str) -> None:
     ending, stage = play(f"print('before')\n{code}")
@@ -78,8 +69,9 @@ def test_a_program_cannot_make_our_looking_for_a_hint_last(play: Play) -> None:
     assert (ending.failure.message, ending.failure.hint) == ("'a'", None)
 
 
-def test_a_timeout_error_of_the_programs_own_is_not_the_limit(play: Play) -> None:
-    ending, _ = play("raise TimeoutError('feed time limit exceeded: mine')")
+@pytest.mark.parametrize("error", ["TimeoutError('feed time limit exceeded: mine')", "MemoryError('mine')"])
+def test_an_error_of_the_program_itself_is_not_the_limit(play: Play, error: str) -> None:
+    ending, _ = play(f"raise {error}")
     assert ending.outcome == "failed"
 
 
@@ -88,14 +80,13 @@ def test_waiting_for_a_call_is_not_computing(play: Play) -> None:
     assert ending.outcome == "ok"
 
 
-@pytest.mark.parametrize("many", [2_000, pytest.param(12_000, marks=pytest.mark.slow)])
-def test_very_many_calls_at_once_are_all_answered(play: Play, many: int) -> None:
+def test_very_many_calls_at_once_are_all_answered(play: Play) -> None:
     code = (
-        f"import asyncio\nwork = [mcp__shop__sales(region='x') for _ in range({many})]\n"
+        "import asyncio\nwork = [mcp__shop__sales(region='x') for _ in range(2000)]\n"
         "print(len(await asyncio.gather(*work)))"
     )
     ending, stage = play(code, seconds=300)
-    assert (ending.outcome, stage.text) == ("ok", f"{many}\n"), ending
+    assert (ending.outcome, stage.text) == ("ok", "2000\n"), ending
 
 
 def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
@@ -103,11 +94,6 @@ def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
     assert ending.outcome == "output"
     # What lies unread when the limit is reached may still come, never more than that twice.
     assert 50_000 < len(stage.printed) < 50_000 + 2 * MOST_UNREAD
-
-
-def test_a_catastrophic_pattern_is_none_here(play: Play) -> None:
-    ending, _ = play("import re\nre.match('(a+)+$', 'a' * 50 + 'b')", seconds=60)
-    assert ending.outcome == "ok"
 
 
 @pytest.mark.parametrize(
@@ -121,16 +107,13 @@ def test_our_own_words_used_in_another_way_end_the_program(play: Play, code: str
 @installed
 @pytest.mark.parametrize(
     "code",
-    some(
-        [
-            "while True: pass",
-            "import time\ntime.sleep(1_000)",
-            "import asyncio\nawait asyncio.sleep(1_000)",
-            "while True: print('x')",
-            "await mcp__shop__slow()\nwhile True: await mcp__shop__slow()",
-        ],
-        every=2,
-    ),
+    [
+        "while True: pass",
+        "import asyncio\nawait asyncio.sleep(1_000)",
+        pytest.param("import time\ntime.sleep(1_000)", marks=pytest.mark.slow),
+        pytest.param("while True: print('x')", marks=pytest.mark.slow),
+        pytest.param("while True: await mcp__shop__slow()", marks=pytest.mark.slow),
+    ],
 )
 def test_a_run_that_is_cancelled_ends_at_once_and_leaves_nothing(run: Run, code: str) -> None:
     async def go() -> None:
@@ -250,8 +233,3 @@ def test_a_host_that_fails_is_not_the_programs_failure(run: Run) -> None:
 
     run(go())
     assert threads() == []
-
-
-def test_a_memory_error_of_the_programs_own_is_not_the_limit(play: Play) -> None:
-    ending, _ = play("raise MemoryError('mine')")
-    assert ending.outcome == "failed"
