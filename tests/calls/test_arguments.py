@@ -1,8 +1,7 @@
-"""What a call refuses is what `validate_arguments` tells, whatever Python gives for arguments."""
+"""A call refuses what `validate_arguments` reports, whatever Python value is given."""
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +9,17 @@ import pytest
 
 from halflap import Gateway
 from halflap.errors import InvalidArgumentsError
-from support import little_work, python_server
+from servers.memory import Memory
+from support import little_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from pathlib import Path
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-ECHO = python_server("echo", "swift.py", protocol="legacy")
-NAME = "mcp__echo__add"
+NAME = "mcp__s__add"
+NUMBER = {"type": "integer"}
+ADD = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER}, "required": ["a", "b"]}
 
 
 class Word(str):
@@ -53,9 +53,9 @@ ARGUMENTS: dict[str, tuple[Any, int]] = {
 }
 
 
-def test_a_call_refuses_exactly_what_is_told_before_it(run: Run) -> None:
+def test_a_call_refuses_exactly_what_validation_reports(run: Run) -> None:
     async def scenario() -> None:
-        async with Gateway.open({"servers": [ECHO]}) as gateway:
+        async with Gateway.open({}, servers={"s": Memory({"name": "add", "inputSchema": ADD})}) as gateway:
             await gateway.refresh()
             with little_work(20):
                 for name, (arguments, count) in ARGUMENTS.items():
@@ -68,7 +68,7 @@ def test_a_call_refuses_exactly_what_is_told_before_it(run: Run) -> None:
     run(scenario())
 
 
-def test_what_is_never_checked_is_told_where_a_tool_is_inspected(run: Run, tmp_path: Path) -> None:
+def test_a_schema_that_is_never_checked_says_so_where_the_tool_is_inspected(run: Run) -> None:
     bombs = {}
     for word in ("allOf", "anyOf"):
         parts: dict[str, Any] = {"d0": {"type": "string"}}
@@ -76,12 +76,9 @@ def test_what_is_never_checked_is_told_where_a_tool_is_inspected(run: Run, tmp_p
             parts[f"d{level}"] = {word: [{"$ref": f"#/$defs/d{level - 1}"}] * 2}
         bombs[word] = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d30"}}, "$defs": parts}
     tools = [{"name": name, "description": "", "inputSchema": schema} for name, schema in bombs.items()]
-    file = tmp_path / "tools.json"
-    file.write_text(json.dumps({"s": {"tools": tools}}))
-    server = python_server("s", "replay.py", str(file), protocol="legacy")
 
     async def scenario() -> None:
-        async with Gateway.open({"servers": [server]}) as gateway:
+        async with Gateway.open({}, servers={"s": Memory(*tools)}) as gateway:
             await gateway.refresh()
             for word in bombs:
                 assert await gateway.validate_arguments(f"mcp__s__{word}", {"a": 1}) == []

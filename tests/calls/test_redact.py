@@ -59,12 +59,8 @@ FORMS = {
 
 
 @pytest.mark.parametrize("secret", FORMS.values(), ids=FORMS)
-def test_a_known_form_is_taken_out_of_a_text(secret: str) -> None:
+def test_a_known_form_is_redacted_in_texts_and_keys(secret: str) -> None:
     assert PLAIN.text(f"see ({secret}") == f"see ({MARK}"
-
-
-@pytest.mark.parametrize("secret", FORMS.values(), ids=FORMS)
-def test_a_known_form_is_taken_out_of_a_key(secret: str) -> None:
     assert PLAIN.value({secret: 1}) == {MARK: 1}
 
 
@@ -158,9 +154,9 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("text", HARMLESS)
-def test_what_only_sounds_secret_stays(text: str) -> None:
-    assert KNOWING.text(text) == text
+def test_what_only_sounds_secret_stays() -> None:
+    for text in HARMLESS:
+        assert KNOWING.text(text) == text
 
 
 def test_harmless_names_keep_their_values() -> None:
@@ -208,9 +204,9 @@ SECRET_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", SECRET_NAMES)
-def test_a_text_under_a_secrets_name_is_taken_out(name: str) -> None:
-    assert PLAIN.value({"a": [{name: "hunter2"}]}) == {"a": [{name: MARK}]}
+def test_a_text_under_a_secrets_name_is_redacted() -> None:
+    for name in SECRET_NAMES:
+        assert PLAIN.value({"a": [{name: "hunter2"}]}) == {"a": [{name: MARK}]}
 
 
 def test_everything_below_a_secrets_name_is_taken_out() -> None:
@@ -392,7 +388,7 @@ def test_a_key_that_is_too_large_is_cut() -> None:
 
 
 def test_a_text_with_very_many_secrets_is_done_soon() -> None:
-    text = "\n".join(['password = "x' * 80_000] * 15)
+    text = "\n".join(['password = "x' * 5_000] * 15)
     with little_work(20):
         for safe in (PLAIN.text(text), PLAIN.code(text)):
             assert safe.endswith(MARK)
@@ -592,8 +588,8 @@ HOSTILE = [
 @pytest.mark.parametrize(
     "piece",
     [
-        # Every sixth each time; all of them with `make test-all`.
-        pytest.param(piece, marks=[pytest.mark.slow] if number % 6 else [])
+        # A few each time; all of them with `make test-all`.
+        pytest.param(piece, marks=[pytest.mark.slow] if number % 9 else [])
         for number, piece in enumerate(HOSTILE)
     ],
 )

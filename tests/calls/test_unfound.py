@@ -1,4 +1,4 @@
-"""Calls that come to nothing are on the record like any other."""
+"""Calls of tools that do not exist are recorded like any other."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from execution.desk import Desk
-from halflap.cli.run_text import run_as_text
 from halflap.errors import InvalidArgumentsError, ScriptError, ToolNotFoundError
-from support import python_server
+from servers.memory import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from halflap.store import CallRecord
 
-ECHO = python_server("echo", "echo.py")
 SECRET = "ghp_" + "a1" * 18
 TRIED = """
 for name in ("nothing_like_it", "mcp__echo__ehco", "mcp__no__t", "x" * 5_000, "mcp__echo__fail"):
@@ -35,7 +33,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     (home / "scripts").mkdir()
     (home / "scripts" / "bad.py").write_text("def main(*a): ...")
     traces = {"per_tool": {"mcp__echo__hush*": "off"}}
-    with Desk({"servers": [ECHO], "traces": traces}, home) as open_desk:
+    with Desk({"traces": traces}, home, {"echo": echo()}) as open_desk:
         yield open_desk
 
 
@@ -44,7 +42,7 @@ def newest(desk: Desk) -> CallRecord:
     return record
 
 
-def test_a_run_shows_every_call_that_it_counts_each_with_the_word_that_the_program_was_told(
+def test_a_run_records_every_call_with_the_outcome_that_the_program_saw(
     desk: Desk,
 ) -> None:
     execution = desk.run(TRIED)
@@ -62,9 +60,6 @@ def test_a_run_shows_every_call_that_it_counts_each_with_the_word_that_the_progr
     ]
     assert calls[1].arguments == '{"text": "hello"}'
     assert "Did you mean" in str(calls[1].error)
-    text = run_as_text(run, calls)
-    assert "1. nothing_like_it, tool-not-found" in text
-    assert "2. echo: ehco, tool-not-found" in text
 
 
 def test_a_call_of_an_unknown_tool_is_recorded_for_every_caller(desk: Desk) -> None:
