@@ -316,7 +316,7 @@ def test_a_large_value_is_cut_and_marked(run: Run, tmp_path: Path) -> None:
     run(scenario())
 
 
-@pytest.mark.parametrize("kilobytes", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kilobytes", [1_500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_a_result_of_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path: Path, kilobytes: int) -> None:
     async def scenario() -> float:
         async with recording(tmp_path / "store.db") as (store, recorder):
@@ -347,7 +347,7 @@ def test_a_result_of_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path: Pat
             assert all(kept.result_bytes > kilobytes * 500 for kept in two)
             return longest
 
-    assert run(scenario()) < 0.3
+    assert run(scenario()) < 0.5
 
 
 def test_a_record_that_cannot_be_redacted_is_kept_without_what_was_in_it(
