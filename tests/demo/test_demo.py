@@ -1,4 +1,4 @@
-"""The demo as people run it: in a pipe, on a narrow terminal, with a broken server, and interrupted."""
+"""`halflap demo` in a pipe, with a failed server, and interrupted."""
 
 from __future__ import annotations
 
@@ -35,17 +35,6 @@ case "$*" in
   *halflap.demo.{server}*) {instead};;
   *) exec {python} "$@";;
 esac
-"""
-# The documents without what identifies them.
-NAMELESS = """\
-from dataclasses import replace
-from halflap.demo import doc_retrieval as own
-from halflap.demo._serving import serve
-
-def search(**asked):
-    return [{key: hit[key] for key in hit if key != "doc_id"} for hit in own.search_docs(**asked)]
-
-serve("doc_retrieval", [replace(own.TOOLS[0], answer=search), *own.TOOLS[1:]])
 """
 WITH_ANOTHER_PYTHON = "import sys; sys.executable = sys.argv.pop(1); from halflap.cli import main; main()"
 
@@ -108,36 +97,16 @@ def done(runs: dict[str, Done]) -> Done:
     return runs["shown"]
 
 
-def test_the_demo_succeeds_and_says_where_it_wrote(done: Done, place: Path) -> None:
-    assert (done.code, done.err) == (0, f"Written to {place / 'saved'}: {', '.join(FILES)}.\n")
-
-
-def test_the_demo_shows_every_step_and_what_to_do_next(done: Done) -> None:
+def test_the_demo_succeeds_and_shows_every_step(done: Done, place: Path) -> None:
+    assert done.code == 0
+    assert str(place / "saved") in done.err
     for number, scene in enumerate(SCENES, 1):
         assert f"{number} ▸ {scene.title}" in done.out
     for command, _ in NEXT:
         assert command in done.out
 
 
-@pytest.mark.parametrize(
-    "shown",
-    [
-        "doc_retrieval       2                0 of 2",
-        "✗ line 3 there is no tool mcp__sales__order_histry.",
-        "Acme Corp: 7 of 105 orders cancelled, $129,904",
-        "├── doc_id: string  always",
-        "'id' is not in an item of the result of",
-        "[].doc_id → doc_id: ★ get_doc",
-        "Refunds above 5,000 USD need the approval of",
-        "✓ 9 of 9 tools say what they return, before any call.",
-        "OPP-007  Ada Okafor (legal), Bruno Silva (decision maker)",
-    ],
-)
-def test_the_demo_tells_its_story(done: Done, shown: str) -> None:
-    assert shown in done.out
-
-
-def test_in_a_pipe_there_are_no_colours_no_blanks_at_line_ends_and_no_long_lines(done: Done) -> None:
+def test_in_a_pipe_there_are_no_colours_and_no_long_lines(done: Done) -> None:
     assert "\x1b" not in done.out
     assert [line for line in done.out.splitlines() if line != line.rstrip() or len(line) > 80] == []
 
@@ -155,17 +124,11 @@ def test_the_demo_imports_nothing_from_the_working_folder(place: Path) -> None:
 
 
 @pytest.mark.usefixtures("runs")
-def test_what_is_saved_is_what_was_shown(place: Path) -> None:
+def test_the_saved_files_match_the_story(place: Path) -> None:
     saved = {name: (place / "saved" / name).read_text() for name in FILES}
     data = json.loads(saved["demo.json"])
     assert list(data) == [scene.name for scene in SCENES]
     assert saved["workflow.py"].strip() == data["suggest"]["suggestion"]["program"].strip()
-    assert "search_docs" in saved["feeds.svg"]
-    picture = saved["demo.svg"]
-    # It is looked at offline, too.
-    assert not re.search(r"url\((?!#)", picture)
-    for scene in SCENES:
-        assert scene.title.replace(" ", "&#160;") in picture
 
 
 def test_the_picture_in_the_docs_is_of_this_demo() -> None:
@@ -179,42 +142,19 @@ def test_the_picture_in_the_docs_is_of_this_demo() -> None:
             assert "".join(line.split()) in text
 
 
-def test_the_demo_fails_with_the_step_and_the_reason_if_a_server_ends(runs: dict[str, Done]) -> None:
+def test_a_failed_server_ends_the_demo_with_the_step_and_the_reason(runs: dict[str, Done]) -> None:
     done = runs["ended"]
     assert done.code == 1
     assert done.err == ""
-    error = done.json
-    assert error["code"] == "demo"
-    assert f"failed at step 1 of {len(SCENES)}" in error["message"]
-    assert "Expected: server 'sales' to be ready\nCame: it is failed: " in error["message"]
-    assert "the sales are gone" in error["message"]
-
-
-@pytest.mark.slow
-def test_the_demo_fails_where_the_loop_breaks(place: Path) -> None:
-    nameless = place / "nameless.py"
-    nameless.write_text(NAMELESS)
-    done = broken(place, "doc_retrieval", f"exec {sys.executable} {nameless}")
-    assert done.code == 1
-    assert "The demo failed at step 6 of 11, “What came back is learned”." in done.err
-    assert "Expected: doc_id to be learned\nCame: content, score, title\n" in done.err
-    assert "Traceback" not in done.err
-    # What did not hold was not shown.
-    assert "always" not in done.out
+    assert done.json["code"] == "demo"
+    assert "step 1 " in done.json["message"]
+    assert "the sales are gone" in done.json["message"]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"pause": True}, "--pause waits for a key, and there is no terminal."),
-        ({"pause": True, "as_json": True}, "--pause and --json exclude each other"),
-        ({"save": "file/below"}, "file/below cannot be written to: Not a directory."),
-        ({"save": "mine"}, "mine would overwrite workflow.py, which is not the demo's."),
-    ],
+    "options", [{"pause": True}, {"pause": True, "as_json": True}, {"save": "file/below"}, {"save": "mine"}]
 )
-def test_what_is_asked_wrongly_is_said_at_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], said: str
-) -> None:
+def test_a_mistake_exits_with_2_before_anything_starts(tmp_path: Path, options: dict[str, Any]) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "workflow.py").write_text("print()\n")
@@ -223,21 +163,11 @@ def test_what_is_asked_wrongly_is_said_at_once(
     with pytest.raises(typer.Exit) as ended:
         demo(**options)
     assert ended.value.exit_code == 2
-    told = capsys.readouterr()
-    assert said in told.out + told.err
 
 
-def test_the_server_of_the_contract_kit_is_the_example_itself() -> None:
+def test_the_bundled_contract_server_is_the_example() -> None:
     example = ROOT / "examples" / "sales-server" / "server.py"
     assert (contract_sales.FOLDER / "server.py").samefile(example)
-
-
-def test_where_links_could_not_be_made_the_server_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(contract_sales, "FOLDER", tmp_path / "_contract_sales")
-    with pytest.raises(SystemExit, match=r"run examples/sales-server/server\.py itself\.$"):
-        contract_sales.serve()
 
 
 def children(pid: int) -> list[int]:
@@ -255,10 +185,9 @@ def read(terminal: int) -> str:
         return ""
 
 
-@pytest.mark.parametrize("pauses", [2, pytest.param(len(SCENES) - 1, marks=pytest.mark.slow)])
-def test_on_a_narrow_terminal_it_waits_between_steps_and_ctrl_c_ends_it_with_nothing_left(
-    tmp_path: Path, pauses: int
-) -> None:
+@pytest.mark.slow
+def test_it_pauses_between_steps_and_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+    pauses = 2
     (tmp_path / "tmp").mkdir()
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 40, 0, 0))

@@ -1,7 +1,8 @@
-"""Pages that are played: every file in them is written, every command run, and every output compared.
+"""Plays pages: writes their files, runs their commands and compares the output.
 
-A block of the kind `console` holds commands after `$` and what they print, `export NAME=VALUE` holding for all that
-follow; a block with `title=NAME` behind its language is a file. In an output, `…` stands for any text in its line, and a line with nothing else for any lines.
+A `console` block holds commands after `$` and what they print; `export NAME=VALUE` holds for the commands after it.
+A block with `title=NAME` after its language is a file. In an output, `…` stands for any text in its line, and a line
+of its own for any lines.
 """
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+"""docs/clients.md."""
+
 from __future__ import annotations
 
 import pytest

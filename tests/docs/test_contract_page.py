@@ -1,4 +1,4 @@
-"""Every snippet of the contract's page runs, and every JSON on it is what is sent."""
+"""docs/contract.md: every snippet runs, and every JSON is what is sent."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Links, the index, the README and the licence."""
+
 from __future__ import annotations
 
 import re

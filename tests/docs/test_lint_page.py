@@ -1,3 +1,5 @@
+"""docs/lint.md."""
+
 from __future__ import annotations
 
 import json
@@ -12,11 +14,11 @@ from support import ROOT
 PAGE = (ROOT / "docs" / "lint.md").read_text()
 
 
-def test_the_page_is_what_the_rules_say() -> None:
+def test_the_page_is_generated_from_the_rules() -> None:
     assert page() == PAGE, "write it anew: python -m halflap.lint.page docs/lint.md"
 
 
-def test_every_rule_is_there_with_its_reason_its_fix_and_both_examples() -> None:
+def test_every_rule_has_its_reason_fix_and_examples() -> None:
     sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
     assert list(sections) == [rule.id for rule in RULES]
     for rule in RULES:
@@ -34,7 +36,7 @@ def test_every_option_is_explained() -> None:
     assert {name for name in options - everywhere if f"`{name}`" not in PAGE} == set()
 
 
-def test_every_field_of_the_data_is_explained() -> None:
+def test_every_field_of_the_json_is_explained() -> None:
     one = {"name": "delete_it", "description": "Delete.", "inputSchema": {"type": "object"}}
     (server,) = lint(read_definitions(json.dumps([one]), "shop", "x")).to_json()["servers"]
     fields = {*server, *server["findings"][0], *server["fixes"][0], *server["unjudged"][0]}
@@ -43,11 +45,3 @@ def test_every_field_of_the_data_is_explained() -> None:
         *Draft("s", "t", "t", 0, 0.0, why="x").to_json(),
     }
     assert {name for name in fields if f"`{name}`" not in PAGE} == set()
-
-
-def test_the_ignored_example_ignores_what_it_says() -> None:
-    text = next(
-        one for one in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL) if "It returns prose." in one
-    )
-    (report,) = lint(read_definitions(f"[{text}]", "shop", "x")).servers
-    assert {one.rule for one in report.ignored} == {"no-output-schema", "number-without-unit"}

@@ -1,3 +1,5 @@
+"""Generated pages are up to date and complete."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -47,12 +49,12 @@ def pages() -> dict[Path, str]:
         "reference/dspy-manifest.schema.json",
     ],
 )
-def test_a_page_that_is_made_is_up_to_date(name: str) -> None:
+def test_a_generated_page_is_up_to_date(name: str) -> None:
     path = ROOT / "docs" / name
     assert path.read_text(encoding="utf-8") == pages()[path], "run `make docs`"
 
 
-def test_every_page_that_is_made_is_looked_at_here() -> None:
+def test_every_generated_page_is_checked() -> None:
     assert {path.relative_to(ROOT / "docs").as_posix() for path in pages()} == {
         "errors.md",
         "configuration.md",
@@ -77,7 +79,7 @@ def test_every_command_has_its_heading_and_every_option_its_row() -> None:
 
 
 @pytest.mark.parametrize(("path", "command"), [(path, command) for path, command, _ in commands()])
-def test_what_a_command_says_of_itself_is_whole_sentences(path: str, command: Any) -> None:
+def test_help_texts_are_sentences(path: str, command: Any) -> None:
     assert (command.help or "").strip().endswith("."), path
     for parameter in command.params:
         meaning = getattr(parameter, "help", None) or ""
@@ -85,7 +87,7 @@ def test_what_a_command_says_of_itself_is_whole_sentences(path: str, command: An
         assert meaning[0].isupper(), (path, parameter.name, meaning)
 
 
-def test_every_tool_of_ours_has_its_heading_with_every_argument_and_error() -> None:
+def test_every_mcp_tool_has_a_heading_with_its_arguments_and_errors() -> None:
     page = (REFERENCE / "mcp-tools.md").read_text(encoding="utf-8")
     tools = generator().own_tools()
     assert {"search_tools", "list_callable_tools", "inspect_tool", "execute_program", "suggest_workflow"} <= {
@@ -110,26 +112,13 @@ def test_every_public_name_has_its_heading(name: str) -> None:
     assert re.search(rf"^## `?{name}`?$", page, re.MULTILINE)
 
 
-def test_every_public_method_of_the_gateway_says_what_it_does() -> None:
-    for signature, said in generator()._members(halflap.Gateway):
-        assert said.endswith("."), signature
-
-
-def test_a_setting_that_is_not_in_its_table_would_be_put_there() -> None:
-    page = "| key | type | default | meaning |\n|---|---|---|---|\n| `tools.allow` | old |\n\nText.\n"
-    made = generator().with_tables(page)
-    for setting in SETTINGS:
-        assert (f"| `{setting.name}` |" in made) == setting.name.startswith("tools.")
-    assert made.endswith("|\n\nText.\n")
-
-
 def test_every_setting_is_on_the_page_of_the_configuration() -> None:
     page = pages()[ROOT / "docs" / "configuration.md"]
     for setting in (*SETTINGS, *SERVER_SETTINGS):
         assert generator().setting_row(setting) in page
 
 
-def test_every_variable_of_the_environment_is_on_the_page_of_the_configuration() -> None:
+def test_every_environment_variable_is_on_the_configuration_page() -> None:
     source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
     named = set(re.findall(r"\bHALFLAP_[A-Z_]+\b", source))
     assert {"HALFLAP_CONFIG", "HALFLAP_CONFIG_DIR", "HALFLAP_DATA_DIR"} <= named

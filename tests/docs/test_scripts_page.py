@@ -1,3 +1,5 @@
+"""docs/scripts.md."""
+
 from __future__ import annotations
 
 import json
@@ -43,15 +45,18 @@ def test_the_page_has_two_files_and_four_commands() -> None:
     assert len(COMMANDS) == 4
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_works(done: dict[str, Done]) -> None:
     assert {name: one.err for name, one in done.items() if one.code != 0} == {}
 
 
+@pytest.mark.slow
 def test_saving_says_what_the_page_says(done: dict[str, Done]) -> None:
     (signature,) = re.findall(r"```text\n(.*?)\n```", PAGE)
     assert done["save"].err == f"Saved: {signature}\n"
 
 
+@pytest.mark.slow
 def test_the_script_gives_what_it_says(done: dict[str, Done]) -> None:
     best = json.loads(done["run best_customers --arg limit=2"].out)
     assert [list(one) for one in best] == [["name", "revenue"]] * 2

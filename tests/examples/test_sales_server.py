@@ -1,4 +1,4 @@
-"""The example's server, as it is run, behind a real gateway: one story, looked at from all sides."""
+"""The example server behind a real gateway: one story, seen from all sides."""
 
 from __future__ import annotations
 
@@ -91,11 +91,6 @@ async def story() -> dict[str, Any]:
         seen["foreign"] = await call("order_history", customer_id="CUST-002", cursor=cursor)
         seen["forged"] = await call("order_history", customer_id="CUST-001", cursor=cursor[:-1] + "_")
         seen["most"] = await call("order_history", customer_id="CUST-001", limit=50)
-        seen["report"] = await call("sales_report", period="year")
-        seen["pipeline"] = await call("sales_pipeline", stage="proposal")
-        one = seen["pipeline"]["data"]["opportunities"][0]["opportunity_id"]
-        for name in ("details", "contacts", "activities"):
-            seen[name] = await call(f"opportunity_{name}", opportunity_id=one)
         seen["lint"] = (await gateway.lint(["sales"])).report
         seen["breaches"] = [call for call in await gateway.recent_calls(100) if call.breach]
     return seen
@@ -117,11 +112,11 @@ def printed(execution: Any) -> Any:
     return json.loads(output)
 
 
-def test_the_tools_are_those_of_the_story(seen: dict[str, Any]) -> None:
+def test_the_tools_are_listed(seen: dict[str, Any]) -> None:
     assert set(seen["tools"]) == TOOLS
 
 
-def test_a_program_goes_from_top_customers_to_all_their_orders_to_details(seen: dict[str, Any]) -> None:
+def test_a_program_reads_all_orders_of_the_top_customers(seen: dict[str, Any]) -> None:
     rows = printed(seen["program"])
     assert [row[0] for row in rows] == ["Acme Corp", "Harbor Medical", "Globex Logistics"]
     for _, segment, count, total, different in rows:
@@ -129,12 +124,10 @@ def test_a_program_goes_from_top_customers_to_all_their_orders_to_details(seen: 
         assert count == total == different > 20
 
 
-def test_the_check_knows_which_keys_there_are_after_success(seen: dict[str, Any]) -> None:
+def test_the_check_knows_the_keys_of_a_successful_envelope(seen: dict[str, Any]) -> None:
     (mistake,) = seen["wrong key"].mistakes
-    assert "'nmae' is not in data" in mistake.wrong
-    assert mistake.right == "Did you mean 'name'?"
-    (doubt,) = seen["wrong branch"].doubts
-    assert "'data' is not in the result" in doubt.wrong
+    assert mistake.code == "check-unknown-key"
+    assert len(seen["wrong branch"].doubts) == 1
     assert (*seen["right"].mistakes, *seen["right"].doubts, seen["right"].skipped) == (None,)
 
 
@@ -165,7 +158,7 @@ def test_a_suggested_program_runs(seen: dict[str, Any]) -> None:
     assert all(one["success"] for one in answers)
 
 
-def test_it_is_readable_what_a_tool_returns(seen: dict[str, Any]) -> None:
+def test_the_signature_is_readable(seen: dict[str, Any]) -> None:
     schema = seen["schema"]
     assert schema.format_compact().startswith(
         "mcp__sales__order_history(customer_id: string, limit?: integer = 10, cursor?: string | null) -> "
@@ -173,7 +166,7 @@ def test_it_is_readable_what_a_tool_returns(seen: dict[str, Any]) -> None:
     )
 
 
-def test_errors_are_answers_with_a_code_and_what_to_do(seen: dict[str, Any]) -> None:
+def test_errors_are_envelopes_with_a_code(seen: dict[str, Any]) -> None:
     assert seen["not found"]["success"] is False
     assert seen["not found"]["error"]["code"] == "NOT_FOUND"
     assert "sales_top_customers" in seen["not found"]["error"]["message"]
@@ -182,21 +175,7 @@ def test_errors_are_answers_with_a_code_and_what_to_do(seen: dict[str, Any]) -> 
         assert seen[name]["error"]["code"] == "INVALID_QUERY"
 
 
-def test_the_report_adds_up(seen: dict[str, Any]) -> None:
-    report = seen["report"]["data"]
-    assert [one["region"] for one in report["by_region"]] == ["APAC", "EMEA", "NA"]
-    assert report["summary"]["order_count"] == sum(one["order_count"] for one in report["by_region"])
-
-
-def test_an_opportunity_is_followed(seen: dict[str, Any]) -> None:
-    one = seen["details"]["data"]
-    assert one["stage"] == "proposal"
-    assert one["probability"] == 0.55
-    assert seen["contacts"]["data"]["opportunity_id"] == one["opportunity_id"]
-    assert seen["activities"]["data"]["pagination"]["has_more"] is False
-
-
-def test_the_linter_finds_nothing_but_what_is_ignored_in_place_with_a_reason(seen: dict[str, Any]) -> None:
+def test_lint_finds_nothing_but_what_is_ignored_with_a_reason(seen: dict[str, Any]) -> None:
     (server,) = seen["lint"].servers
     assert [(one.rule, one.tool, one.path) for one in server.findings] == []
     assert server.score == 100
@@ -205,10 +184,10 @@ def test_the_linter_finds_nothing_but_what_is_ignored_in_place_with_a_reason(see
     assert all(one.ignored_by == "author" and one.reason for one in ignored.values())
 
 
-def test_a_page_holds_as_many_as_the_limit_says(seen: dict[str, Any]) -> None:
+def test_a_page_holds_as_many_items_as_the_limit(seen: dict[str, Any]) -> None:
     assert seen["tools"]["order_history"].parameters["properties"]["limit"]["maximum"] == 50
     assert seen["most"]["data"]["pagination"]["page_size"] == 50
 
 
-def test_no_answer_breaks_what_is_declared(seen: dict[str, Any]) -> None:
+def test_no_answer_violates_its_schema(seen: dict[str, Any]) -> None:
     assert seen["breaches"] == []
