@@ -76,7 +76,6 @@ def test_the_result_is_a_new_version_scored_on_held_out_examples(
 
 
 def test_a_failing_model_ends_it_and_nothing_is_saved(run: Callable[..., Any], tmp_path: Path) -> None:
-    optimizer = "BootstrapFewShot"
     library = saved(tmp_path)
     program = library.read().find("answerer")
 
@@ -86,7 +85,7 @@ def test_a_failing_model_ends_it_and_nothing_is_saved(run: Callable[..., Any], t
                 with pytest.raises(ProgramFailedError, match="refused the key"):
                     await optimize(
                         program, library, programs, examples=EXAMPLES, context=CallContext(),
-                        metric=find_metric("exact", program.manifest), optimizer=optimizer,
+                        metric=find_metric("exact", program.manifest),
                     )  # fmt: skip
             assert model.count < 10
 
