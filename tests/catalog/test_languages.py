@@ -32,47 +32,37 @@ ASKED = {
     "German": {
         "Wettervorhersage für eine Stadt abrufen": "Wie wird das Wetter morgen?",
         "Rechnungen eines Kunden auflisten": "die Rechnung für den Kunden anzeigen",
-        "Dateien in einem Ordner suchen": "eine Datei finden",
         "Kalendereintrag löschen": "lösche einen Eintrag im Kalender",
-        "Übersetzt einen Text": "Texte übersetzen",
     },
     "French": {
         "Obtenir les prévisions météo": "la meteo de Paris",
         "Envoyer un courriel à un client": "envoie des courriels",
-        "Rechercher des fichiers dans un dossier": "trouver un fichier",
-        "Traduire un texte": "traduction de textes",
         "Liste les factures d'un fournisseur": "la facture du fournisseur",
     },
     "Spanish": {
         "Enviar un correo electrónico": "envía correos electronicos",
-        "Buscar archivos en una carpeta": "busca un archivo",
         "Traducción de textos": "traducir el texto",
     },
     "Japanese": {
         "天気予報を取得する": "明日の天気",
         "メールを送信する": "メール送信",
-        "ファイルを検索する": "ファイルを探したい",
         "カレンダーに予定を追加する": "予定を追加",
     },
     "Chinese": {
         "查询航班信息": "我想查航班",
         "发送电子邮件": "发邮件",
-        "搜索文件内容": "在文件里搜索",
         "翻译文本": "把文本翻译成英文",
     },
     "Korean": {"날씨를 조회합니다": "오늘 날씨가 어때", "파일을 검색합니다": "파일 검색"},
     "Arabic": {
         "إرسال رسالة إلى عميل": "أرسل الرسالة",
-        "البحث عن الملفات في المجلد": "ابحث عن ملف",
         "عرض حالة الطقس في مدينة": "الطقس في المدينة",
         "ترجمة النصوص": "ترجم النص",
         "كِتَاب جديد": "كتاب",
     },
     "Russian": {
         "Отправить письмо клиенту": "отправка письма",
-        "Найти файлы в папке": "поиск файла",
         "Прогноз погоды для города": "погода в городе",
-        "Перевести текст на другой язык": "перевод текстов",
         "Удалить событие из календаря": "удаление событий, календарь",
     },
 }

@@ -6,7 +6,7 @@ from catalog.tools import document, first
 from halflap.catalog.order import Step, steps
 
 CONVERTERS = [
-    document("a", "convert_to_pdf", "Convert a document to PDF."),
+    document("a", "print_as_pdf", "Convert a document to PDF."),
     document("b", "markdown_to_pdf", "Convert a document."),
     document("c", "pdf_to_markdown", "Convert a document."),
     document("d", "csv2json"),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,7 @@ from catalog.tools import CATALOGUES, NAMES, OFFICE, PHRASES, document, first, l
 from halflap.catalog.document import Document, document_of
 from halflap.catalog.search import MOST_FOUND, Index
 from halflap.values import Annotations, Tool
-from support import shared_data
+from support import little_work, shared_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,9 +207,8 @@ def test_a_schema_may_say_anything(schema: Any) -> None:
     ids=["words", "one word", "dense", "expanding", "parameters", "parameter texts", "names"],
 )
 def test_a_hostile_document_costs_little(hostile: Document) -> None:
-    began = time.process_time()
-    Index([*OFFICE, hostile]).search("read a file")
-    assert time.process_time() - began < 1
+    with little_work(5):
+        Index([*OFFICE, hostile]).search("read a file")
 
 
 def test_a_schema_of_very_many_parameters_costs_little() -> None:
@@ -218,18 +216,16 @@ def test_a_schema_of_very_many_parameters_costs_little() -> None:
     deep: Any = {}
     for _ in range(20):
         deep = {"properties": {f"p{number}": deep for number in range(1_000)}, "enum": ["x" * 1_000] * 1_000}
-    began = time.process_time()
-    document_of(tool(wide), "x" * 1_000_000)
-    document_of(tool(deep), "")
-    assert time.process_time() - began < 0.5
+    with little_work(5):
+        document_of(tool(wide), "x" * 1_000_000)
+        document_of(tool(deep), "")
 
 
 @pytest.mark.parametrize("query", ["word " * 100_000, "x" * 500_000, "猫犬" * 200_000, "mcp__" * 100_000])
 def test_a_very_long_query_costs_little(query: str) -> None:
     index = Index(OFFICE)
-    began = time.process_time()
-    index.search(query)
-    assert time.process_time() - began < 0.5
+    with little_work(5):
+        index.search(query)
 
 
 def test_what_follows_after_two_thousand_characters_does_not_count() -> None:

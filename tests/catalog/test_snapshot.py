@@ -38,19 +38,14 @@ def test_nothing_can_be_put_into_a_snapshot(run: Run, part: str) -> None:
             getattr(one, part)["new"] = "value"
 
 
-def test_nothing_can_be_taken_out_of_a_snapshot(run: Run) -> None:
+def test_neither_a_snapshot_nor_a_tool_can_be_changed(run: Run) -> None:
+    one = run(snapshot(ECHO))
     with pytest.raises(TypeError):
-        del run(snapshot(ECHO)).tools["mcp__echo__add"]
-
-
-def test_no_part_of_a_snapshot_can_be_replaced(run: Run) -> None:
+        del one.tools["mcp__echo__add"]
     with pytest.raises(FrozenInstanceError):
-        run(snapshot(ECHO)).held = frozenset()
-
-
-def test_no_part_of_a_tool_can_be_replaced(run: Run) -> None:
+        one.held = frozenset()
     with pytest.raises(FrozenInstanceError):
-        run(snapshot(ECHO)).find("mcp__echo__add").description = "Other."
+        one.find("mcp__echo__add").description = "Other."
 
 
 def test_a_snapshot_stays_as_it_was_when_tools_come_and_go(run: Run) -> None:
@@ -175,14 +170,18 @@ def test_what_may_not_be_called_is_not_suggested(run: Run) -> None:
 
 
 def test_a_miss_names_the_tools_of_the_server_that_was_meant(run: Run) -> None:
-    with pytest.raises(
-        ToolNotFoundError, match=r"Server 'git' has: mcp__git__git_commit, mcp__git__git_log,"
-    ):
+    with pytest.raises(ToolNotFoundError) as caught:
         run(snapshot(ECHO, *OTHERS)).find("mcp__git__push")
+    assert caught.value.server == "git"
+    assert sorted(caught.value.available) == [
+        "mcp__git__git_commit",
+        "mcp__git__git_log",
+        "mcp__git__git_status",
+    ]
 
 
 def test_a_miss_on_a_server_that_is_not_there_says_why(run: Run) -> None:
-    with pytest.raises(ToolNotFoundError, match=r"Server 'down' is not available: it broke\."):
+    with pytest.raises(ToolNotFoundError, match=r"it broke\."):
         run(snapshot(ECHO)).find("mcp__down__x", ["echo", "down"], {"down": "it broke."})
 
 
@@ -209,13 +208,9 @@ def test_a_million_letters_are_not_repeated(run: Run) -> None:
     assert len(caught.value.name) > 900_000
 
 
-def test_an_error_without_tools_to_name_names_the_server() -> None:
-    assert "Server 'srv' has none of that name." in str(ToolNotFoundError("a", "srv", ["b"]))
-
-
-def test_looking_up_unknown_names_among_ten_thousand_tools_costs_little(run: Run) -> None:
-    many = run(snapshot(listing("big", *(f"read_report_{number}" for number in range(10_000)))))
-    with little_work(5.0):
-        for number in range(300):
+def test_looking_up_unknown_names_among_thousands_of_tools_costs_little(run: Run) -> None:
+    many = run(snapshot(listing("big", *(f"read_report_{number}" for number in range(5_000)))))
+    with little_work(2.0):
+        for number in range(100):
             with pytest.raises(ToolNotFoundError):
                 many.find(f"mcp__big__write_sheet_{number}")
