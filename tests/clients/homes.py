@@ -1,4 +1,4 @@
-"""A home with every client in it, as people have them, and the commands run in this process."""
+"""A home with every client in it, and the commands run in this process."""
 
 from __future__ import annotations
 

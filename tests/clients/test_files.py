@@ -1,3 +1,5 @@
+"""Reading and replacing files of other programs."""
+
 from __future__ import annotations
 
 import os
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_file_keeps_its_mode_and_what_links_to_it(tmp_path: Path) -> None:
+def test_a_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
     dotfiles, link = tmp_path / "dotfiles.json", tmp_path / "link.json"
     dotfiles.write_bytes(b"old")
     dotfiles.chmod(0o640)
@@ -27,12 +29,12 @@ def test_a_file_keeps_its_mode_and_what_links_to_it(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_new_file_is_private(tmp_path: Path) -> None:
     replace_file(read_file(tmp_path / "a" / "b.json"), b"new")
     assert stat.S_IMODE((tmp_path / "a" / "b.json").stat().st_mode) == 0o600
 
 
-def test_a_file_that_was_changed_meanwhile_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "busy.json"
     path.write_bytes(b"one")
     before = read_file(path)
@@ -46,23 +48,14 @@ def test_a_file_that_was_changed_meanwhile_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_file_that_came_meanwhile_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     before = read_file(tmp_path / "new.json")
     (tmp_path / "new.json").write_bytes(b"theirs")
     with pytest.raises(ClientFileError, match="changed by another program"):
         replace_file(before, b"ours")
 
 
-def test_what_is_write_protected_stays(tmp_path: Path) -> None:
-    path = tmp_path / "kept.json"
-    path.write_bytes(b"kept")
-    path.chmod(0o444)
-    with pytest.raises(ClientFileError, match="write-protected"):
-        replace_file(read_file(path), b"new")
-    assert path.read_bytes() == b"kept"
-
-
-def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
+def test_an_unwritable_place_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     below = replace(read_file(tmp_path / "x"), path=tmp_path / "file" / "x", real=tmp_path / "file" / "x")
     with pytest.raises(ClientFileError, match=r"cannot be written|cannot be read"):
@@ -70,7 +63,7 @@ def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+def test_special_files_are_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "it"
     if kind == "folder":
         path.mkdir()
@@ -82,14 +75,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
         read_file(path)
 
 
-def test_what_is_not_utf8_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "it"
-    path.write_bytes(b"{\n\xff}")
-    with pytest.raises(ClientFileError, match="it:2: the file is not UTF-8"):
-        _ = read_file(path).text
-
-
-def test_copies_are_private_dated_and_never_replace_each_other(tmp_path: Path) -> None:
+def test_backups_are_private_and_never_replace_each_other(tmp_path: Path) -> None:
     path = tmp_path / "it.json"
     path.write_bytes(b"it")
     copies = {back_up(read_file(path), tmp_path / "copies", "it.json") for _ in range(3)}

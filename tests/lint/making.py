@@ -1,4 +1,4 @@
-"""Short ways to lint a few tools, for the tests of the linter."""
+"""Short ways to lint a few tools."""
 
 from __future__ import annotations
 

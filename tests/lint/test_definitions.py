@@ -1,3 +1,5 @@
+"""Reading definitions from a file."""
+
 from __future__ import annotations
 
 import json
@@ -24,38 +26,21 @@ ONE = tool("get_order")
         ([], {"shop": []}),
     ],
 )
-def test_every_form_is_read(data: Any, servers: dict[str, list[str]]) -> None:
+def test_every_form_of_a_definitions_file_is_read(data: Any, servers: dict[str, list[str]]) -> None:
     read = read_definitions(json.dumps(data), "shop", "tools.json")
     assert {one.name: [each.tool.original_name for each in one.entries] for one in read} == servers
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "cannot be read as JSON"),
-        ("{", "cannot be read as JSON"),
-        ("[" * 100_000, "cannot be read as JSON"),
-        ("5", "no tools in a form that is known"),
-        ("{}", "no tools in a form that is known"),
-        ('{"tools": 5}', "no tools in a form that is known"),
-        ('{"a": {"tools": []}, "b": 5}', "no tools in a form that is known"),
-        ("[5]", "tool 1 of shop has no `name`"),
-        ('[{"name": "a"}, {"title": "b"}]', "tool 2 of shop has no `name`"),
-    ],
+    "text",
+    ["", "{", "[" * 100_000, "5", "{}", '{"tools": 5}', '{"a": {"tools": []}, "b": 5}', '[{"title": "b"}]'],
 )
-def test_what_is_none_is_told_with_what_it_should_be(text: str, told: str) -> None:
-    with pytest.raises(UsageError, match=r"tools\.json") as raised:
+def test_other_json_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"tools\.json"):
         read_definitions(text, "shop", "tools.json")
-    assert told in str(raised.value)
 
 
-def test_names_that_differ_only_in_odd_characters_are_two_tools() -> None:
-    (server,) = read_definitions(json.dumps([tool("a.b"), tool("a/b"), tool("a.b")]), "shop", "tools.json")
-    assert len({one.name for one in server.entries}) == 3
-    assert server.duplicates == ("a.b",)
-
-
-def test_both_of_two_tools_with_one_name_are_looked_at() -> None:
+def test_two_tools_of_one_name_are_both_linted() -> None:
     first, second = tool("delete_it"), tool("delete_it", record(q={"type": "string"}))
     report = report_of(first, second)
     assert len(report.tools) == 2

@@ -1,4 +1,4 @@
-"""Definitions of any kind, and rules that fail: one tool that nobody thought of keeps nothing else from being judged."""
+"""A rule or a tool that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DEFINITIONS = st.fixed_dictionaries(
 @example([{"name": "get_user", "inputSchema": {"type": ["object"]}}])
 @example([{"name": "get_user", "inputSchema": {"type": {"object": 1}}}])
 @example([tool("list_users", record(page={"type": "integer"}), {"type": ["array", "object"]})])
-def test_no_rule_fails_on_anything_that_is_json(tools: list[dict[str, Any]]) -> None:
+def test_no_rule_fails_on_any_json(tools: list[dict[str, Any]]) -> None:
     report = report_of(*tools)
     assert report.score is not None
     assert [one for one in report.unjudged if "failed" in one.why or "read" in one.why] == []
@@ -87,7 +87,7 @@ def linting_found(name: str) -> Found:
     return Found(name, "", "It is.", "Mend it.")
 
 
-def test_a_rule_that_fails_on_a_tool_is_told_and_all_others_go_on(
+def test_a_rule_that_crashes_on_a_tool_is_reported_and_the_others_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rules = tuple(
@@ -104,12 +104,11 @@ def test_a_rule_that_fails_on_a_tool_is_told_and_all_others_go_on(
     assert "break_it" in told.why
     assert "TypeError: unhashable" in told.why
     assert "\x1b" not in told.why
-    assert "report it" in told.do
-    assert "the rule no-description failed" in caplog.text
+    assert "no-description" in caplog.text
     assert not [one for one in second.unjudged if one.rules == ("no-description",)]
 
 
-def test_a_rule_that_fails_on_tools_together_judges_none_and_the_others_go_on(
+def test_a_rule_that_crashes_on_a_catalogue_is_reported_and_the_others_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def check(server: Server, _: Limits) -> list[Found]:
@@ -124,7 +123,7 @@ def test_a_rule_that_fails_on_tools_together_judges_none_and_the_others_go_on(
     assert any(one.rule == "date-without-format" for one in report.findings)
 
 
-def test_a_tool_that_cannot_be_read_is_told_and_the_others_are_judged(
+def test_an_unreadable_tool_is_reported_and_the_others_are_linted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read = server.read_tool
@@ -140,14 +139,3 @@ def test_a_tool_that_cannot_be_read_is_told_and_the_others_are_judged(
     assert report.unjudged[0].rules == tuple(rule.id for rule in RULES)
     assert "break_it" in report.unjudged[0].why
     assert "RecursionError: too deep" in report.unjudged[0].why
-
-
-def test_a_graph_that_cannot_be_made_leaves_the_rules_that_need_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(_: Any) -> Any:
-        raise ValueError("no graph")
-
-    monkeypatch.setattr(server, "Graph", make)
-    needs = tool("get_order", record("order_id", order_id=TEXT), record(customer_id=TEXT))
-    (report,) = lint([server_of("shop", [BAD, GOOD, needs])]).servers
-    assert any(one.rule == "date-without-format" for one in report.findings)
-    assert any("no graph" in one.why for one in report.unjudged)

@@ -1,7 +1,4 @@
-"""Definitions that are written to harm: linting ends over all of them, and crashes over none.
-
-How soon it ends is measured in bench/bench_lint.py.
-"""
+"""Hostile definitions neither crash nor stall the linter."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from hypothesis import strategies as st
 from halflap.lint import Seen
 from halflap.lint.parts import parts_of
 from lint.making import report_of
-from schema.hostile import HOSTILE
 
 
 def deep(levels: int) -> dict[str, Any]:
@@ -81,7 +77,7 @@ ODD: list[Any] = [
 
 
 @pytest.mark.parametrize("schema", ODD, ids=range(len(ODD)))
-def test_no_schema_breaks_it_or_holds_it_up(schema: Any) -> None:
+def test_no_schema_breaks_or_stalls_the_linter(schema: Any) -> None:
     tools = [
         {"name": f"get_{at}", "description": "Get it.", "inputSchema": schema, "outputSchema": schema}
         for at in range(2)
@@ -92,7 +88,7 @@ def test_no_schema_breaks_it_or_holds_it_up(schema: Any) -> None:
 
 
 @pytest.mark.parametrize("schema", [deep(300), RECURSIVE, FANNED, CHOICES, WIDE])
-def test_so_many_fields_of_a_tool_are_looked_at_and_no_more(schema: Any) -> None:
+def test_the_number_of_fields_is_bounded(schema: Any) -> None:
     assert 0 < len(parts_of(schema, "input")) <= 400
 
 
@@ -111,7 +107,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_no_text_breaks_it_or_holds_it_up(text: str) -> None:
+def test_no_text_breaks_or_stalls_the_linter(text: str) -> None:
     taken = {
         "type": "object",
         "properties": {
@@ -164,17 +160,10 @@ JSON: Any = st.recursive(
 
 
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=8), st.text(max_size=20), JSON, JSON), max_size=4))
-def test_anything_that_is_json_can_be_linted(tools: list[tuple[str, str, Any, Any]]) -> None:
+def test_any_json_can_be_linted(tools: list[tuple[str, str, Any, Any]]) -> None:
     report_of(
         *(
             {"name": name, "description": description, "inputSchema": taken, "outputSchema": given}
             for name, description, taken, given in tools
         )
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(HOSTILE))
-def test_what_is_hard_for_a_validator_is_not_for_the_linter(name: str) -> None:
-    schema, _ = HOSTILE[name]()
-    report_of({"name": "get_it", "description": "Get it.", "inputSchema": schema, "outputSchema": schema})

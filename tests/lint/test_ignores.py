@@ -1,3 +1,5 @@
+"""Ignored findings, rules that are off, and severities."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +16,7 @@ def rules(report: Any) -> set[str]:
     return {one.rule for one in report.findings}
 
 
-def test_what_the_author_has_ignored_with_a_reason_counts_no_more() -> None:
+def test_a_finding_ignored_with_a_reason_does_not_count() -> None:
     plain = tool("translate", record(text=TEXT))
     before = report_of(plain)
     after = report_of({**plain, "_meta": {IGNORE: {"no-output-schema": "It returns prose."}}})
@@ -29,7 +31,7 @@ def test_it_may_stand_in_the_definition_itself() -> None:
     assert "no-output-schema" not in rules(report)
 
 
-def test_in_the_schema_of_a_field_it_holds_there_and_below() -> None:
+def test_in_a_field_it_holds_there_and_below() -> None:
     amount = field("number", "How much.")
     price = record(amount=amount, description="What it costs.") | {
         IGNORE: {"number-without-unit": "No money."}
@@ -40,30 +42,11 @@ def test_in_the_schema_of_a_field_it_holds_there_and_below() -> None:
     assert [one.path for one in report.ignored] == ["input.price.amount"]
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ({"no-output-schema": ""}, "without a reason"),
-        ({"no-output-schema": "  "}, "without a reason"),
-        ({"no-output-schema": True}, "without a reason"),
-        ({"no-output-schemas": "why"}, "names no rule"),
-        ("no-output-schema", "is not a mapping"),
-        (["no-output-schema"], "is not a mapping"),
-    ],
-)
-def test_without_a_reason_nothing_is_ignored_and_that_is_told(said: Any, told: str) -> None:
-    report = report_of(tool("translate", _meta={IGNORE: said}))
+@pytest.mark.parametrize("reason", ["", "  ", True])
+def test_without_a_reason_nothing_is_ignored(reason: Any) -> None:
+    report = report_of(tool("translate", _meta={IGNORE: {"no-output-schema": reason}}))
     assert {"no-output-schema", "ignore-without-reason"} <= rules(report)
-    (one,) = (each for each in report.findings if each.rule == "ignore-without-reason")
-    assert told in one.message
     assert report.ignored == ()
-
-
-def test_a_misspelt_rule_is_suggested() -> None:
-    report = report_of(tool("translate", _meta={IGNORE: {"no-output-shema": "why"}}))
-    assert any(
-        "`no-output-schema`" in one.fix for one in report.findings if one.rule == "ignore-without-reason"
-    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +77,7 @@ def test_a_rule_that_is_off_is_not_applied() -> None:
     )
 
 
-def test_another_severity_decides_what_fails() -> None:
+def test_severity_decides_what_fails() -> None:
     from halflap.lint import Report  # noqa: PLC0415 -- for this test alone
 
     plain = tool("get_order", annotations={"readOnlyHint": True})
@@ -106,16 +89,3 @@ def test_another_severity_decides_what_fails() -> None:
     ]
     grave = Report((report_of(plain, config=LintConfig(severity={"no-output-schema": "error"})),))
     assert [grave.fails(on) for on in ("error", "warning", "never")] == [True, True, False]
-
-
-def test_what_is_ignored_in_the_items_of_a_list_is_ignored() -> None:
-    items = {"type": "number", IGNORE: {"number-without-unit": "Points of a game."}}
-    prices = {"type": "array", "description": "Prices.", "items": items}
-    report = report_of(tool("do_it", None, record(prices=prices)))
-    assert [(one.rule, one.path) for one in report.ignored] == [("number-without-unit", "output.prices[]")]
-
-
-def test_what_a_parameter_gives_rise_to_may_be_ignored_there() -> None:
-    page = field("integer", "Which.", **{IGNORE: {"paging-without-cursor": "The list never changes."}})
-    report = report_of(tool("list_notes", record(page=page, limit=field("integer", "How many."))))
-    assert [(one.rule, one.path) for one in report.ignored] == [("paging-without-cursor", "input")]

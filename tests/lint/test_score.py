@@ -1,3 +1,5 @@
+"""Laws of the score."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.config import LintConfig
-from halflap.lint import RULES, Breach, Seen
+from halflap.lint import RULES
 from halflap.lint.report import Finding, make_report
 from halflap.lint.sample import TEXT, field, listed, record, tool
-from halflap.lint.score import WORSE_THAN_NONE, share_of
+from halflap.lint.score import share_of
 from lint.making import report_of
 
 TOOLS = {"a": "a", "b": "b", "c": "c"}
@@ -32,7 +34,7 @@ def score(findings: list[Finding]) -> tuple[float, dict[str, float]]:
 
 
 @given(FINDINGS, st.data())
-def test_a_finding_less_never_lowers_a_score(findings: list[Finding], data: st.DataObject) -> None:
+def test_removing_a_finding_never_lowers_the_score(findings: list[Finding], data: st.DataObject) -> None:
     before, tools = score(findings)
     assert 0 <= before <= 100
     if findings:
@@ -50,7 +52,7 @@ def test_the_order_of_findings_does_not_matter(findings: list[Finding], chance: 
 
 
 @given(FINDINGS)
-def test_what_a_fix_is_worth_is_what_the_score_rises_by(findings: list[Finding]) -> None:
+def test_the_gain_of_a_fix_is_what_the_score_rises_by(findings: list[Finding]) -> None:
     report = make_report("s", TOOLS, findings, ignored=(), unjudged=(), costs=COSTS)
     assert [one.gain for one in report.fixes] == sorted((one.gain for one in report.fixes), reverse=True)
     assert len(report.gains) == len(findings)
@@ -65,21 +67,9 @@ def test_what_a_fix_is_worth_is_what_the_score_rises_by(findings: list[Finding])
         assert abs(tools[findings[at].tool] - report.tools[findings[at].tool] - tool_gain) <= 0.11
 
 
-def test_without_findings_all_is_well_and_without_tools_there_is_no_score() -> None:
+def test_without_findings_the_score_is_100_and_without_tools_there_is_none() -> None:
     assert score([]) == (100, dict.fromkeys(TOOLS, 100))
     assert report_of().score is None
-
-
-def test_to_declare_what_is_returned_raises_the_score_though_more_is_looked_at() -> None:
-    order = record("order_id", order_id=TEXT)
-    undescribed = record(
-        amount=field("number"), placed_at=field("string"), status=field("string"), notes=field("string")
-    )
-    before = report_of(tool("get_order", order)).score
-    after = report_of(tool("get_order", order, undescribed)).score
-    assert before is not None
-    assert after is not None
-    assert after > before
 
 
 FIELDS = st.dictionaries(
@@ -90,7 +80,7 @@ FIELDS = st.dictionaries(
 
 
 @given(FIELDS, FIELDS)
-def test_to_declare_a_schema_never_lowers_the_score(taken: Any, given: Any) -> None:
+def test_declaring_a_schema_never_lowers_the_score(taken: Any, given: Any) -> None:
     takes = record(**taken, cursor=TEXT)
     other = tool("list_orders", record(page=field("integer", "Which.")), record(orders=listed(TEXT)))
     before = report_of(tool("get_order", takes), other).tools["mcp__shop__get_order"]
@@ -98,13 +88,7 @@ def test_to_declare_a_schema_never_lowers_the_score(taken: Any, given: Any) -> N
     assert after.tools["mcp__shop__get_order"] >= before
 
 
-def test_a_schema_that_is_broken_by_results_is_worth_less_than_none() -> None:
-    one = tool("get_order", None, record(total=field("string", "What it costs.")))
-    broken = {"get_order": Seen(observations=3, breaches=(Breach("total", "string", 3), Breach("x", "y", 1)))}
-    assert (report_of(one, seen=broken).score or 0) < (report_of(tool("get_order")).score or 0)
-
-
-def test_another_severity_counts_otherwise() -> None:
+def test_severity_changes_the_score() -> None:
     plain = tool("get_order", annotations={"readOnlyHint": True})
     scores = [
         report_of(plain, config=LintConfig(severity={"no-output-schema": one})).score
@@ -112,32 +96,3 @@ def test_another_severity_counts_otherwise() -> None:
     ]
     assert scores == sorted(scores, key=lambda one: -(one or 0))
     assert len(set(scores)) == 3
-
-
-UNDESCRIBED = tool(
-    "list_orders",
-    None,
-    record(
-        orders=listed(record(price=field("number"), created_at=field("string"), order_id=field("string")))
-    ),
-)
-
-
-def test_each_of_many_findings_in_a_result_is_worth_something() -> None:
-    report = report_of(UNDESCRIBED, *(tool(f"get_{at}") for at in range(99)))
-    of_result = [gain for one, gain in zip(report.findings, report.gains, strict=True) if one.is_of_result]
-    assert len(of_result) > 4
-    assert all(of_tool > 0.05 and of_server > 0 for of_tool, of_server in of_result)
-    assert all(one.gain > 0 for one in report.fixes)
-
-
-def test_what_is_found_in_results_costs_less_than_to_declare_none_however_much_it_is() -> None:
-    everything = [
-        Finding(rule.id, "error", "s", "a", "output.a", "It is wrong.", "Mend it.")
-        for rule in RULES
-        for _ in range(20)
-        if rule.id not in WORSE_THAN_NONE
-    ]
-    costs = dict.fromkeys(COSTS, 0.25)
-    report = make_report("s", {"a": "a"}, everything, ignored=(), unjudged=(), costs=costs)
-    assert report.tools["a"] > 80
