@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,13 +12,9 @@ from halflap.execution.jail.jail import Jail
 from halflap.execution.sandbox import Ending, Entry, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
     Enter = Callable[..., tuple[Ending, str]]
-
-pytestmark = pytest.mark.slow
-"""What holds in odd circumstances runs with `make test-all`."""
 
 LARGEST = 100_000
 SEND = (
@@ -42,22 +39,19 @@ class Paper:
         return bool(block)
 
 
-@pytest.fixture
-def entered(run: Run) -> Callable[..., tuple[Ending, str]]:
-    def enter(code: str, *, entry: bool = True, **arguments: Any) -> tuple[Ending, str]:
-        async def scenario() -> tuple[Ending, str]:
-            jail = Jail(ExecutionConfig(max_value_bytes=LARGEST))
+@pytest.fixture(scope="module")
+def entered() -> Iterator[Enter]:
+    """Enter programs in one jail."""
+    with asyncio.Runner() as runner:
+        jail = Jail(ExecutionConfig(max_value_bytes=LARGEST))
+
+        def enter(code: str, *, entry: bool = True, **arguments: Any) -> tuple[Ending, str]:
             paper = Paper()
-            try:
-                program = Program(code, {"mcp__a__b": ""}, Entry("script__it", arguments) if entry else None)
-                return await jail.run(program, paper), paper.printed.decode()
-            finally:
-                await jail.close()
+            program = Program(code, {"mcp__a__b": ""}, Entry("script__it", arguments) if entry else None)
+            return runner.run(jail.run(program, paper)), paper.printed.decode()
 
-        result: tuple[Ending, str] = run(scenario())
-        return result
-
-    return enter
+        yield enter
+        runner.run(jail.close())
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
