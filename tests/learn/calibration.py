@@ -1,4 +1,4 @@
-"""Trials of how sure shapes are: learn from a prefix of results, then look at the next."""
+"""Trials of confidence: learn from a prefix of results, then compare with the next."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Shapes as JSON."""
+
 from __future__ import annotations
 
 import copy
@@ -18,30 +20,30 @@ RICH = infer(
 
 
 @given(OBSERVED)
-def test_what_is_written_is_read_as_it_was(observed: list[tuple[Any, int]]) -> None:
+def test_shapes_round_trip(observed: list[tuple[Any, int]]) -> None:
     shape = infer(*zip(*observed, strict=True), keep_values=True) if observed else NOTHING
     assert from_json(json.loads(json.dumps(to_json(shape)))) == shape
 
 
 @given(OBSERVED)
-def test_equal_shapes_are_written_the_same(observed: list[tuple[Any, int]]) -> None:
+def test_equal_shapes_have_equal_json(observed: list[tuple[Any, int]]) -> None:
     one = merge(*(infer([value], [digest]) for value, digest in observed))
     other = merge(*(infer([value], [digest]) for value, digest in reversed(observed)))
     assert json.dumps(to_json(one)) == json.dumps(to_json(other))
 
 
-def test_a_newer_version_is_refused_with_what_to_do() -> None:
+def test_a_newer_version_is_refused() -> None:
     with pytest.raises(ShapeTooNewError, match="Update Halflap"):
         from_json({**to_json(RICH), "version": 2})
 
 
 @pytest.mark.parametrize("data", [None, [], {}, {"version": "1"}, {"version": 1}, {"version": True}, 5])
-def test_what_is_no_shape_is_refused(data: Any) -> None:
+def test_other_json_is_refused(data: Any) -> None:
     with pytest.raises(ShapeBrokenError):
         from_json(data)
 
 
-def test_keys_and_tags_that_are_data_are_not_kept_whoever_wrote_them() -> None:
+def test_keys_and_tags_that_are_data_are_dropped_on_reading() -> None:
     value = {"type": "aa", "bb": {"count": 1}, "cc": "x", "12": 2}
     text = json.dumps(to_json(infer([value, {"cc": "y"}], [1, 2])))
     older = (
@@ -68,7 +70,7 @@ def spots(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @given(
     st.sampled_from(spots(to_json(RICH))[1:]), st.one_of(ANYTHING, st.just(-1), st.just("zz"), st.just([[]]))
 )
-def test_damage_is_told_as_such_or_does_no_harm(path: tuple[Any, ...], other: Any) -> None:
+def test_damage_is_refused_or_harmless(path: tuple[Any, ...], other: Any) -> None:
     data = copy.deepcopy(to_json(RICH))
     holder: Any = data
     for step in path[:-1]:
@@ -82,7 +84,7 @@ def test_damage_is_told_as_such_or_does_no_harm(path: tuple[Any, ...], other: An
     confidence(shape)
 
 
-def test_nesting_deeper_than_can_be_is_damage() -> None:
+def test_impossible_nesting_is_refused() -> None:
     data = to_json(infer([1]))
     place = data["root"]
     for _ in range(100):
@@ -92,7 +94,7 @@ def test_nesting_deeper_than_can_be_is_damage() -> None:
         from_json(data)
 
 
-def test_outcomes_stand_apart() -> None:
+def test_outcomes_are_learned_apart() -> None:
     results: list[tuple[Any, bool]] = [
         ({"a": 1}, False),
         ("done", False),

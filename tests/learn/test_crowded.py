@@ -1,8 +1,7 @@
-"""Shapes that are crowded, or rest on very many results, are told like any other."""
+"""Crowded shapes, and shapes of very many results."""
 
 from __future__ import annotations
 
-import time
 from itertools import product
 from string import ascii_lowercase
 from typing import Any
@@ -10,9 +9,10 @@ from typing import Any
 import jsonschema_rs
 
 from halflap.learn import infer, merge, render
+from support import little_work
 
 
-def test_variants_that_are_crowded_together_are_rendered_and_hold() -> None:
+def test_crowded_variants_fit_their_schema() -> None:
     names = ["".join(letters) for letters in product(ascii_lowercase, repeat=2)]
     rows: list[dict[str, Any]] = [
         {"type": "a" if number < 60 else "b", "id": number, f"name_{names[number]}": number}
@@ -24,10 +24,9 @@ def test_variants_that_are_crowded_together_are_rendered_and_hold() -> None:
     jsonschema_rs.validator_for(schema).validate(rows)
 
 
-def test_a_schema_of_very_many_results_is_rendered_at_once() -> None:
+def test_a_shape_of_very_many_results_is_rendered_quickly() -> None:
     shape = infer([{"status": "open", "id": 1}, {"status": "closed", "name": "x"}])
     for _ in range(40):
         shape = merge(shape, shape)
-    began = time.process_time()
-    render(shape)
-    assert time.process_time() - began < 1
+    with little_work(2):
+        render(shape)

@@ -1,3 +1,5 @@
+"""Changes of what a tool returns."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -46,17 +48,17 @@ def without(key: str) -> dict[str, Any]:
     ],
     ids=str,
 )
-def test_each_change_is_told_with_its_place(value: Any, change: Change) -> None:
+def test_each_change_has_its_path(value: Any, change: Change) -> None:
     assert of(value) == (change,)
 
 
-def test_what_is_as_it_was_is_no_change() -> None:
+def test_an_equal_shape_is_no_change() -> None:
     assert of(STEADY) == ()
     assert of({**STEADY, "rows": [{"price": 3, "by": {}}]}) == ()
     assert of({**STEADY, "rows": []}) == ()
 
 
-def test_a_variant_that_was_never_there_is_a_change() -> None:
+def test_a_new_variant_is_a_change() -> None:
     before = infer([{"type": "a", "x": 1}, {"type": "b", "y": 1}])
     assert changes(before, infer([{"type": "c", "z": 1}])) == (
         Change("", "new-variant", "one of a, b", "type c"),
@@ -65,19 +67,19 @@ def test_a_variant_that_was_never_there_is_a_change() -> None:
 
 
 @given(OBSERVED)
-def test_what_a_shape_was_learned_from_never_contradicts_it(observed: list[tuple[Any, int]]) -> None:
+def test_observed_values_never_contradict_their_shape(observed: list[tuple[Any, int]]) -> None:
     shape = merge(*(infer([value]) for value, _ in observed))
     for value, _ in observed:
         assert changes(shape, infer([value])) == ()
 
 
-def test_a_shape_of_many_calls_is_stable_and_of_few_is_not() -> None:
+def test_a_shape_is_stable_after_many_different_calls() -> None:
     assert is_stable(infer([STEADY] * 100, range(100)))
     assert not is_stable(infer([STEADY] * 100))
     assert not is_stable(infer([STEADY] * 9, range(9)))
 
 
-def test_a_breach_of_what_was_declared_has_path_expected_and_received() -> None:
+def test_a_violated_declaration_has_a_path_and_what_was_expected() -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"type": "array", "items": {"type": "integer"}}},

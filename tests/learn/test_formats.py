@@ -1,8 +1,9 @@
+"""Recognising formats of texts."""
+
 from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -21,7 +22,7 @@ def pattern_of(name: str) -> re.Pattern[str]:
 
 
 @pytest.mark.parametrize("name", STANDARD)
-def test_what_is_taken_for_a_format_is_granted_by_the_validator(name: str) -> None:
+def test_a_recognised_format_is_accepted_by_the_validator(name: str) -> None:
     fits = jsonschema_rs.validator_for({"type": "string", "format": name}, validate_formats=True)
 
     @settings(max_examples=examples(60))
@@ -34,18 +35,18 @@ def test_what_is_taken_for_a_format_is_granted_by_the_validator(name: str) -> No
 
 @settings(max_examples=examples(150))
 @given(st.one_of(*(st.from_regex(pattern_of(name), fullmatch=True) for name in FORMATS)))
-def test_a_text_has_one_format_at_most(text: str) -> None:
+def test_a_text_has_at_most_one_format(text: str) -> None:
     fitting = [name for name in FORMATS if MATCHERS[name](text)]
     assert len(fitting) <= 1
     assert format_of(text) == sum(map(bit_of, fitting))
 
 
 @pytest.mark.parametrize("text", [f"https://a.b/{'x' * 100_000}", f"{'x' * 100_000}@a.de", "x" * 1_000_000])
-def test_long_texts_are_judged_alike_at_first_and_later(text: str) -> None:
+def test_long_texts_are_judged_consistently(text: str) -> None:
     assert format_of(text) == sum(bit_of(name) for name in FORMATS if MATCHERS[name](text))
 
 
-def test_days_are_those_of_the_calendar() -> None:
+def test_dates_are_those_of_the_calendar() -> None:
     for year in (1000, 1600, 1900, 2000, 2023, 2024, 2100, 2600, 2800, 9999):
         for month in range(14):
             for day in range(33):
@@ -57,9 +58,8 @@ def test_days_are_those_of_the_calendar() -> None:
                 assert bool(MATCHERS["date"](f"{year:04}-{month:02}-{day:02}")) == exists
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_other_texts_have_no_format() -> None:
+    texts = [
         *(
             "",
             "x",
@@ -85,10 +85,7 @@ def test_days_are_those_of_the_calendar() -> None:
             "PT",
             "::g",
             "\u0662024-01-01",
-            "\ud800",
         ),
-        *("2024-01-01\n", "03:00:00+1", "https://a.b/ c", "https://a.b/%zz", "x" * 10_000),
-    ],
-)
-def test_other_texts_have_none(text: Any) -> None:
-    assert format_of(text) == 0
+        *("\ud800", "2024-01-01\n", "03:00:00+1", "https://a.b/ c", "https://a.b/%zz", "x" * 10_000),
+    ]
+    assert [text for text in texts if format_of(text) != 0] == []

@@ -1,3 +1,5 @@
+"""Observing values."""
+
 from __future__ import annotations
 
 import enum
@@ -21,18 +23,18 @@ from learn.anything import ODD
         ODD, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.integers(), inner, max_size=3)
     )
 )
-def test_no_value_is_too_odd_to_be_observed(value: Any) -> None:
+def test_any_value_can_be_observed(value: Any) -> None:
     assert render(infer([value, value], [1, 2]))["x-halflap"]["observations"] == 2
 
 
-def test_values_as_deep_as_can_be_are_observed() -> None:
+def test_very_deep_values_are_observed() -> None:
     value: Any = 1
     for depth in range(sys.getrecursionlimit() * 5):
         value = {"a": value} if depth % 2 else [value]
     assert infer([value]).root.kinds["object"].times == 1
 
 
-def test_huge_numbers_and_numbers_that_are_none_have_their_types() -> None:
+def test_huge_numbers_and_nan_have_their_types() -> None:
     kinds = infer([10**400, math.nan, math.inf, -0.0]).root.kinds
     assert {kind: tally.times for kind, tally in kinds.items()} == {"integer": 1, "number": 3}
 
@@ -68,7 +70,7 @@ def test_counts_are_exact() -> None:
     assert {kind: tally.times for kind, tally in place.items.kinds.items()} == {"integer": 2, "null": 1}
 
 
-def test_a_negative_or_huge_digest_is_as_good_as_any() -> None:
+def test_any_integer_is_a_digest() -> None:
     assert infer([1, 1], [-1, 2**64 - 1]).sample.size() == 1
     assert infer([1, 1], [-1, 2**70]).sample.size() == 2
 
@@ -81,7 +83,7 @@ def places(place: Any) -> int:
     return 1 + sum(map(places, below))
 
 
-def test_a_tool_that_never_returns_the_same_twice_takes_bounded_memory() -> None:
+def test_ever_changing_results_take_bounded_memory() -> None:
     chance = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz"
 
@@ -91,9 +93,9 @@ def test_a_tool_that_never_returns_the_same_twice_takes_bounded_memory() -> None
         return {"".join(chance.choices(letters, k=2)): anything(depth - 1) for _ in range(9)}
 
     inference = observer()
-    for number in range(25):
+    for number in range(8):
         inference.observe(anything(4), number)
     shape = inference.shape()
     assert places(shape.root) <= MOST_PLACES
     assert shape.depth < 32
-    assert shape.observations == 25
+    assert shape.observations == 8

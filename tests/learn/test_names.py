@@ -1,3 +1,5 @@
+"""Which keys and tag values are names, and which are data that must not be kept."""
+
 from __future__ import annotations
 
 import json
@@ -21,94 +23,57 @@ def listed(words: str) -> list[str]:
     return words.split()
 
 
-PLAIN = listed(
-    """
-id first_name firstName user_id userId userID order_id session_id token_count nextPageToken user_name usr_name _id _links
-__typename $ref $schema content-type Content-Type X-Request-ID x_forwarded_for dc:title og:image xsi:type user.name address.city
-URL HTTPStatus XMLHttpRequest iOSVersion macOS isOK ETag eTag gRPCPort vCPU numCPUs maxQPS tfIdf kNN deltaV updatedAtUTC
-USD SFO JSON_RPC CUSTOMER_ID größe prénom 名前 january monday mon mar may status_code order_total account_level
+NAMES = [
+    *listed(
+        """
+id first_name firstName userID order_id token_count nextPageToken _id _links __typename $ref content-type X-Request-ID dc:title
+user.name URL HTTPStatus iOSVersion eTag vCPU maxQPS updatedAtUTC USD JSON_RPC größe 名前 january mon status_code
+address1 address_1 addressLine2 line_2 img2 option_1 arg0 x1 c_1 h1 ADDRESS1 user_address1 file1Path 電話1
+sha256 hmac_sha256 md5Hash utf-8 base64_data crc32 ipv4 http2 oauth2_token tls1_3 x86_64 int32 float64 iso8601 isbn13 h264
+mp4_url s3Bucket ec2_instance k8s i18n n8n word2vec f1_score p95 top_10 last_30_days 52_week_high change_24h sma_200 days_90
+q1 temperature_2m pm2_5 co2 vitamin_b12 image_512 2fa_enabled 3d_model api_v2 v1beta1 error_404 row1col2
+@type @id @context @timestamp @odata.nextLink #text
 """
-)
-NUMBERED = listed(
-    """
-address1 address_1 addressLine2 line2 line_2 phone2 image1 img2 option_1 level_3 field_9 param_2 arg0 x1 y2 lat1 c_1 x_0 t0 n_1 h1
-ADDRESS1 PHONE2 customer_phone1 user_address1 order_line2 file1Path file2Path context7CompatibleLibraryID strIngredient12 電話1
-sha256 SHA256 sha512 sha3_256 hmac_sha256 md5 md5sum md5Hash md5_checksum utf8 utf-8 utf8mb4 base64 base64_data storeBase64
-b64_json crc32 blake2b ipv4 ipv6 ipv4Address http2 html5 oauth2_token oauth2Token tls1_3 x509 x86_64 amd64 arm64 win32 int32
-float64 uint256 i32 rgb24 iso8601 iso_3166_1 iso3166_1_alpha_2 alpha2 alpha_2 cca2 isbn13 ean13 e164 h264 mp3 mp4_url mp3Url
-s3_bucket s3Bucket s3_uri ec2_instance k8s i18n l10n a11y e2e b2b n8n web3 log4j neo4j word2vec bm25_score f1_score r2_score
-p95 p99 p50_latency top10 top_10 top_5_accuracy last_30_days last7d last_7d 52WeekHigh 52_week_high change_24h volume_24h
-percent_change_1h price_change_percentage_24h_in_currency sma_200 sma50 rsi14 ema_20 days_90 d30 q1 Q4 temperature_2m
-wind_speed_10m temperature_2m_max pm2_5 pm10 co2 no2 o3 t2m vitamin_b12 hba1c image_24 image_512 image_1024 photo_200_orig
-avatar_72 2fa_enabled 3d_model is3d 1st_place v1 api_v2 v1beta1 python3 error_404 sp500 row1col2 seq2seq
-"""
-)
-SIGNED = listed("@type @id @context @graph @value @timestamp @xmlns @odata.type @odata.nextLink #text")
-NAMES = [*PLAIN, *NUMBERED, *SIGNED, "Market Cap", "1. open", "5. volume", "Last updated at", ""]
+    ),
+    *("Market Cap", "1. open", "Last updated at", ""),
+]
 """What servers' authors write."""
-IDS = listed(
-    """
-credit_card_4421486 gift_card_1234 cus_NffrFeUfNV2Hib cus_Nff0a9b2c3 usr_ab12 user_42 user_7 user_123 user42 user_42_name user:alice
-user:42 USER#alice order#12 order-12 order_12 #1234 ticket-7 customer_3 acct_9 emp_0042 session_1a2b INV-0042 SKU123 JIRA-42
-PROJ-1234 GH-99 CVE-2021-44228 E1234 T1059 tt0111161 customfield_10010 week_52 day_12 item_10 row_17 room_101 NO6JO3 HKEG34 HAT069
-BA24 QF12 LH441 B0C1234567 U024BE7LH C061EG9SL 01ARZ3NDEKTSV4RRFFQ69G5FAV V1StGXR8_Z5jdHi6B-myT cjld2cjxh0000qzrmn831i7rn
-507f1f77bcf86cd799439011 ch_3MmlLrLkdIwHu7ix0snN0B15 price_1MoBy5LkdIwHu7ixZhnattbh acct_1032D82eZvKYlo2C req_abc123
-track_6rqhFgbbKwnb9MLmUQDhG6 dQw4w9WgXcQ NffrFeUfNVHib a1b2c3d a1b2c3 ab12cd ab12 12ab k3x9qz xK9mQ2 9f8e7d6c deadbeef01 deadbeef
-cafebabe 0xabc123 0x52908400098527886E0F7030069857D2E4169EE7 550e8400-e29b-41d4-a716-446655440000
-550e8400e29b41d4a716446655440000
-"""
-)
-SECRETS = listed(
-    """
-sk_live_4eC39 sk_live_abcdef sk_test_x pk_live_abc eyJhbGci eyJhbGciOiJIUzI1NiJ9 AKIAIOSFODNN7
-ghp_Abcdefghijklmn1 xoxb-abcdefghijkl AIzaSyDaGmWKa
-glpat-abcdefghijkl
-"""
-)
-ADDRESSES = listed(
-    """
-ada@example.com ada+x@example.co.uk a@b @john_doe @johndoe @ada #general /etc/passwd C:\\Users\\ada https://example.com example.com
-www.example.org api.stripe.com octocat/hello hello.py report.pdf package.json .env urn:isbn:123 arn:aws:iam 192.168.0.1
-127.0.0.1:8080 fe80::1 00:1a:2b:3c:4d:5e items[0] a=b {"a":1} <b>
-"""
-)
-NUMBERS = listed(
-    """
-7 42 -3 1.5 1e5 2024 20240501 2024-05-01 2024_05 2024-W12 Q1-2024 05/2024 12:30 may_15 10.5.3 v1.2.3 90210 +49170 555-1234 ١٢٣
-978-3-16-148410-0 DE89370400440532013000 4111111111111111
-"""
-)
 DATA = [
-    *(*IDS, *SECRETS, *ADDRESSES, *NUMBERS),
-    *("+1 555 123 4567", "(555) 123", "Jan 5", "5 May 2024", "SW1A 1AA", "how old is the man next door"),
+    *listed(
+        """
+credit_card_9912345 cus_NffrFeUfNV2Hib usr_ab12 user_42 user42 user_42_name user:alice USER#alice order-12 #1234 emp_0042
+session_1a2b INV-0042 SKU123 JIRA-42 CVE-2021-44228 customfield_10010 week_52 row_17 QW7T2B BA24 U024BE7LH
+01ARZ3NDEKTSV4RRFFQ69G5FAV V1StGXR8_Z5jdHi6B-myT 507f1f77bcf86cd799439011 price_1MoBy5LkdIwHu7ixZhnattbh dQw4w9WgXcQ a1b2c3
+12ab xK9mQ2 deadbeef 0xabc123 550e8400-e29b-41d4-a716-446655440000
+sk_live_4eC39 eyJhbGciOiJIUzI1NiJ9 AKIAIOSFODNN7 xoxb-abcdefghijkl glpat-abcdefghijkl
+ada@example.com a@b @john_doe #general /etc/passwd C:\\Users\\ada https://example.com example.com octocat/hello report.pdf .env
+urn:isbn:123 192.168.0.1 127.0.0.1:8080 fe80::1 00:1a:2b:3c:4d:5e items[0] a=b {"a":1} <b>
+7 -3 1.5 1e5 2024 2024-05-01 2024-W12 Q1-2024 12:30 may_15 10.5.3 v1.2.3 +49170 555-1234 ١٢٣ DE89370400440532013000
+"""
+    ),
+    *("+1 555 123 4567", "Jan 5", "5 May 2024", "SW1A 1AA", "how old is the man next door"),
     *("x" * 65, "a\x00b", "tab\t", "\ud800"),
 ]
-"""What comes of what they know."""
-
-
-def test_the_lists_are_long_enough_to_mean_something() -> None:
-    assert len(set(NAMES)) == len(NAMES) >= 200
-    assert len(set(DATA)) == len(DATA) >= 130
+"""What comes of their data."""
 
 
 @given(st.one_of(st.text(max_size=70), st.from_regex(r"[A-Za-z0-9_²½Ⅳ٣.#@-]{0,20}", fullmatch=True)))
-def test_of_any_text_it_can_be_said_whether_it_is_a_name(key: str) -> None:
+def test_every_text_is_a_name_or_not(key: str) -> None:
     assert type(is_name(key)) is bool
     assert not is_tag_value(key) or is_name(key)
 
 
-@pytest.mark.parametrize("key", NAMES)
-def test_names_are_kept(key: str) -> None:
-    assert is_name(key)
-    assert key in render(infer([{key: 1}]))["properties"]
+def test_names_are_kept() -> None:
+    assert [key for key in NAMES if not is_name(key)] == []
+    assert [key for key in NAMES if key not in render(infer([{key: 1}]))["properties"]] == []
 
 
-@pytest.mark.parametrize("key", DATA)
-def test_keys_shaped_like_data_are_not_kept(key: str) -> None:
-    assert not is_name(key)
-    shape = infer([{key: "x", "name": 1}])
-    assert json.dumps(key) not in json.dumps([to_json(shape), render(shape)])
-    assert "additionalProperties" in render(shape)
+def test_keys_shaped_like_data_are_not_kept() -> None:
+    assert [key for key in DATA if is_name(key)] == []
+    for key in DATA:
+        shape = infer([{key: "x", "name": 1}])
+        assert json.dumps(key) not in json.dumps([to_json(shape), render(shape)])
+        assert "additionalProperties" in render(shape), key
 
 
 def test_names_of_real_parameters_are_kept() -> None:
@@ -137,7 +102,7 @@ ALPHABETS = {
 
 
 @pytest.mark.parametrize("kind", ALPHABETS)
-def test_hardly_an_identifier_made_at_random_is_a_name(kind: str) -> None:
+def test_random_identifiers_are_hardly_ever_names(kind: str) -> None:
     chance = random.Random(kind)
     letters, length = ALPHABETS[kind]
     made = ["".join(chance.choices(letters, k=length)) for _ in range(2_000)]
@@ -146,7 +111,7 @@ def test_hardly_an_identifier_made_at_random_is_a_name(kind: str) -> None:
 
 
 @pytest.mark.parametrize("key", [1, None, 1.5, True, (1, 2), b"x"])
-def test_keys_that_are_no_text_are_data(key: Any) -> None:
+def test_keys_that_are_not_text_are_data(key: Any) -> None:
     assert "additionalProperties" in render(infer([{key: "x"}]))
 
 
@@ -166,20 +131,17 @@ def test_no_values_are_kept() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *(
-            "paid",
-            "not_found",
-            "application.started",
-            "payment_intent.succeeded",
-            "GREEN",
-            "in-progress",
-            "IN_PROGRESS",
-        ),
-        *("PullRequestEvent", "text", "image_url", "v1", "HTTP_404", "t3", "oauth2", "USER_V2"),
-        *(True, False),
+        "paid",
+        "not_found",
+        "payment_intent.succeeded",
+        "IN_PROGRESS",
+        "PullRequestEvent",
+        "v1",
+        "oauth2",
+        True,
     ],
 )
-def test_words_and_truth_values_under_tag_keys_are_kept(value: Any) -> None:
+def test_words_and_booleans_under_tag_keys_are_kept(value: Any) -> None:
     assert is_tag_value(value)
     assert all(
         value in (render(infer([{key: value}]))["properties"][key]["x-halflap"]["values"]) for key in TAG_KEYS
@@ -189,28 +151,9 @@ def test_words_and_truth_values_under_tag_keys_are_kept(value: Any) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "Ada Lovelace",
-        "ada@example.com",
-        "user_12345",
-        "2024-01-01",
-        "",
-        "x" * 41,
-        "/home/ada",
-        "a\nb",
-        *("cus_NffrFeUfNV2Hib", "usr_ab12", "user_42", "order-12", "sk_live_abcdef", "eyJhbGciOiJIUzI1NiJ9"),
-        *(
-            "dQw4w9WgXcQ",
-            "deadbeef01",
-            "example.com",
-            "user:alice",
-            "report.pdf",
-            "@john_doe",
-            "HAT069",
-            "week_52",
-        ),
-        5,
-        None,
-        ["x"],
+        *("Ada Lovelace", "ada@example.com", "user_12345", "2024-01-01", "", "x" * 41, "/home/ada", "a\nb"),
+        *("usr_ab12", "order-12", "sk_live_abcdef", "dQw4w9WgXcQ", "example.com", "user:alice", "@john_doe"),
+        *(5, None, ["x"]),
     ],
 )
 def test_nothing_else_is_kept_under_tag_keys(value: Any) -> None:
@@ -220,7 +163,7 @@ def test_nothing_else_is_kept_under_tag_keys(value: Any) -> None:
     assert not value or type(value) is not str or value not in written
 
 
-def test_too_many_values_under_a_tag_key_and_none_is_kept() -> None:
+def test_too_many_values_under_a_tag_key_are_not_kept() -> None:
     words = [f"word{letter}" for letter in "abcdefghijklmnopqrst"]
     written = json.dumps(to_json(infer([{"status": word} for word in words])))
     assert not any(word in written for word in words)
@@ -231,7 +174,7 @@ def test_under_a_key_that_is_data_no_values_are_kept() -> None:
     assert "short" not in written
 
 
-def test_long_strings_are_not_kept_where_values_are() -> None:
+def test_long_strings_are_never_kept() -> None:
     written = json.dumps(to_json(infer([{"text": "x" * 65}, {"line": "a\nb"}], keep_values=True)))
     assert "xxx" not in written
     assert "a\\nb" not in written

@@ -1,3 +1,5 @@
+"""From shapes to JSON Schema."""
+
 from __future__ import annotations
 
 import copy
@@ -51,7 +53,7 @@ def test_every_observed_value_fits(observed: list[tuple[Any, int]]) -> None:
 @pytest.mark.usefixtures("small_bounds")
 @EXAMPLES
 @given(OBSERVED)
-def test_so_it_does_where_every_bound_is_met(observed: list[tuple[Any, int]]) -> None:
+def test_every_observed_value_fits_at_every_bound(observed: list[tuple[Any, int]]) -> None:
     shape = infer(*zip(*observed, strict=True), keep_values=True) if observed else infer([])
     fits = validator(shape, enums=True)
     assert all(fits.is_valid(value) for value, _ in observed)
@@ -60,12 +62,12 @@ def test_so_it_does_where_every_bound_is_met(observed: list[tuple[Any, int]]) ->
 @pytest.mark.usefixtures("crowds")
 @settings(EXAMPLES, max_examples=examples(400))
 @given(VARIED, st.sampled_from([1, 3]))
-def test_so_it_does_where_a_variant_has_too_many_keys(observed: list[Any], times: int) -> None:
+def test_every_observed_value_fits_a_crowded_variant(observed: list[Any], times: int) -> None:
     fits = validator(infer(observed * times))
     assert all(fits.is_valid(value) for value in observed)
 
 
-def test_what_is_required_was_always_there() -> None:
+def test_only_keys_that_were_always_present_are_required() -> None:
     schema = plain([{"a": 1, "b": "x"}, {"a": 2}, {"a": 3, "b": "y"}])
     assert schema == {
         "type": "object",
@@ -74,12 +76,12 @@ def test_what_is_required_was_always_there() -> None:
     }
 
 
-def test_what_was_missing_once_is_never_required_again() -> None:
+def test_a_key_that_was_missing_once_is_never_required() -> None:
     one, other = infer([{"a": 1, "b": 1}]), infer([{"a": 1}])
     assert render(merge(one, other, one))["required"] == ["a"]
 
 
-def test_presence_and_observations_are_told() -> None:
+def test_presence_and_observations_are_noted() -> None:
     schema = render(infer([{"a": 1, "b": "x"}, {"a": 2}, {"a": 3}, {"a": 3}]))
     assert schema["x-halflap"]["observations"] == 4
     assert schema["properties"]["b"]["x-halflap"] == {"presence": 0.25, "observations": 1}
@@ -112,12 +114,12 @@ def test_presence_and_observations_are_told() -> None:
         ([], {}),
     ],
 )
-def test_kinds(values: list[Any], schema: dict[str, Any]) -> None:
+def test_types_and_formats(values: list[Any], schema: dict[str, Any]) -> None:
     assert plain(values) == schema
 
 
 def test_a_map_keyed_by_data_has_one_schema_for_all() -> None:
-    value = {"methods": {"card_4421486": {"last": "7447"}, "card_1955700": {"last": "1907"}}}
+    value = {"methods": {"card_9912345": {"last": "7447"}, "card_9954321": {"last": "1907"}}}
     assert plain([value])["properties"]["methods"] == {
         "type": "object",
         "additionalProperties": {
@@ -128,7 +130,7 @@ def test_a_map_keyed_by_data_has_one_schema_for_all() -> None:
     }
 
 
-def test_more_keys_than_a_record_has_make_a_map_and_it_says_so() -> None:
+def test_too_many_keys_make_a_map() -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
     schema = render(infer([{f"{one}{two}": 1 for one in letters for two in letters}]))
     assert schema["additionalProperties"]["type"] == "integer"
@@ -146,7 +148,7 @@ CROWD = {"type": "bag"} | {f"{one}{two}ing": 1 for one in "abcdefghijkl" for two
         [CROWD, {"type": "x", "id": 1}, {"type": "y", "total": "5"}, {"total": 4, "k": 2}] * 3,
     ],
 )
-def test_what_has_no_tag_is_not_of_a_variant_that_has_too_many_keys(values: list[Any]) -> None:
+def test_objects_without_a_tag_are_not_of_a_crowded_variant(values: list[Any]) -> None:
     shape = infer(values)
     assert any(record.crowded for record in shape.root.records.values())
     assert len(render(shape)["oneOf"]) > 1
@@ -178,8 +180,7 @@ RECORDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("fields", RECORDS.values(), ids=RECORDS)
-@pytest.mark.parametrize("presence", [0.5, 0.2, 0.1])
-@pytest.mark.parametrize("count", [12, 60, 400])
+@pytest.mark.parametrize(("presence", "count"), [(0.5, 12), (0.1, 60)])
 def test_records_with_optional_fields_stay_records(
     fields: dict[str, Any], presence: float, count: int
 ) -> None:
@@ -217,7 +218,7 @@ def test_maps_keyed_by_data_are_maps(make: Callable[[random.Random], str]) -> No
     assert all(map(validator(shape).is_valid, values))
 
 
-def test_names_that_never_come_again_with_the_same_under_them_are_a_map() -> None:
+def test_names_that_never_repeat_over_equal_values_are_a_map() -> None:
     values = [{"total": 3, "by_name": {name * 3: {"count": 1, "share": 0.5}}} for name in LETTERS]
     shape = infer(values, range(len(values)))
     schema = render(shape, notes=False)["properties"]["by_name"]
@@ -226,7 +227,7 @@ def test_names_that_never_come_again_with_the_same_under_them_are_a_map() -> Non
     assert all(map(validator(shape).is_valid, values))
 
 
-def test_a_name_beside_data_stays_a_name_if_something_else_is_under_it() -> None:
+def test_a_name_beside_data_stays_a_name() -> None:
     values: list[Any] = [
         {"7": {"count": 1, "share": 0.5}, "total": {"sum": 3}},
         {"8": {"count": 2, "share": 0.5}, "note": "x"},
@@ -236,7 +237,7 @@ def test_a_name_beside_data_stays_a_name_if_something_else_is_under_it() -> None
     assert schema["additionalProperties"]["required"] == ["count", "share"]
 
 
-def test_variants_told_by_a_tag_are_kept_apart() -> None:
+def test_variants_are_told_apart_by_a_tag() -> None:
     values = [{"type": "a", "x": 1}, {"type": "b", "y": "z"}, {"type": "a", "x": 2}]
     schema = plain(values)
     assert [branch["properties"]["type"] for branch in schema["oneOf"]] == [{"const": "a"}, {"const": "b"}]
@@ -273,7 +274,7 @@ def test_objects_with_a_tag_and_others_without_are_told_apart() -> None:
     assert not fits.is_valid({"type": "a", "z": 1})
 
 
-def test_more_tags_than_can_be_told_apart_are_one_record_and_it_says_so() -> None:
+def test_too_many_tags_make_one_record() -> None:
     values = [{"type": f"t_{letter}", letter: 1} for letter in "abcdefghijklmnopqrst"]
     schema = render(infer(values))
     assert schema["x-halflap"]["cut"] == ["variants"]
@@ -282,10 +283,10 @@ def test_more_tags_than_can_be_told_apart_are_one_record_and_it_says_so() -> Non
 
 
 def test_repeated_strings_are_enumerated_only_where_values_are_kept() -> None:
-    values = [{"cabin": cabin} for cabin in ("economy", "business") * 5]
+    values = [{"seat": seat} for seat in ("aisle", "window") * 5]
     kept = render(infer(values, keep_values=True), enums=True)
-    assert kept["properties"]["cabin"]["enum"] == ["business", "economy"]
-    assert "economy" not in json.dumps(render(infer(values), enums=True))
+    assert kept["properties"]["seat"]["enum"] == ["aisle", "window"]
+    assert "aisle" not in json.dumps(render(infer(values), enums=True))
 
 
 def test_strings_of_many_values_are_not_enumerated() -> None:
@@ -293,7 +294,7 @@ def test_strings_of_many_values_are_not_enumerated() -> None:
     assert "enum" not in render(infer(values, keep_values=True), enums=True)["properties"]["name"]
 
 
-def test_what_is_too_deep_is_cut_off_and_it_says_so() -> None:
+def test_very_deep_values_are_cut() -> None:
     value: Any = "bottom"
     for _ in range(10_000):
         value = [value]
@@ -304,7 +305,7 @@ def test_what_is_too_deep_is_cut_off_and_it_says_so() -> None:
     assert "items" not in schema
 
 
-def test_a_time_that_cannot_be_written_is_left_out() -> None:
+def test_a_missing_time_is_null() -> None:
     shape = infer([1])
     assert render(shape)["x-halflap"]["firstSeen"] is None
 
@@ -360,6 +361,7 @@ def within(schema: dict[str, Any], value: Any, key: Any) -> dict[str, Any]:
     return dict(inner)
 
 
+@pytest.mark.slow
 def test_damaged_results_of_real_tools_are_rejected() -> None:
     for tool, values in structured().items():
         shape = infer(values)
@@ -373,19 +375,3 @@ def test_damaged_results_of_real_tools_are_rejected() -> None:
         tried = [fits.is_valid(one) for value in distinct for one in damaged(value, schema, value)]
         assert len(tried) > 20, tool
         assert tried.count(False) / len(tried) >= 0.98, tool
-
-
-def test_results_that_were_not_learned_from_fit_and_their_damage_does_not() -> None:
-    values = structured()["get_reservation_details"]
-    shape = infer(values[:100])
-    fits, schema = validator(shape), render(shape)
-    assert sum(fits.is_valid(value) for value in values[100:]) / len(values[100:]) >= 0.99
-    tried = [fits.is_valid(one) for value in values[100:110] for one in damaged(value, schema, value)]
-    assert tried.count(False) / len(tried) >= 0.98
-
-
-def test_payment_methods_of_the_airline_are_a_map_of_variants() -> None:
-    schema = render(infer(structured()["get_user_details"]), notes=False)
-    methods = schema["properties"]["payment_methods"]
-    assert "properties" not in methods
-    assert len(methods["additionalProperties"]["oneOf"]) == 2

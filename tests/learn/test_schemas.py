@@ -1,3 +1,5 @@
+"""Schemas inferred from single values and merged."""
+
 from __future__ import annotations
 
 from functools import reduce
@@ -31,7 +33,7 @@ SOME = st.lists(ANYTHING, min_size=1, max_size=5)
         (object(), {}),
     ],
 )
-def test_a_value_says_what_it_is(value: Any, schema: dict[str, Any]) -> None:
+def test_the_schema_of_a_value(value: Any, schema: dict[str, Any]) -> None:
     assert infer_schema_from_value(value) == schema
 
 
@@ -39,7 +41,7 @@ def merged(*values: Any) -> dict[str, Any]:
     return reduce(merge_schemas, map(infer_schema_from_value, values))
 
 
-def test_what_is_always_there_is_required_and_nothing_becomes_so_again() -> None:
+def test_only_keys_that_were_always_present_are_required() -> None:
     assert merged({"a": 1, "b": 2}, {"a": 1})["required"] == ["a"]
     assert merged({"a": 1, "b": 2}, {"a": 1}, {"a": 1, "b": 2})["required"] == ["a"]
     assert merged({"a": 1}, {"b": 1}, {"a": 1, "b": 1})["required"] == []
@@ -57,27 +59,27 @@ def test_what_is_always_there_is_required_and_nothing_becomes_so_again() -> None
         (1, object(), {}),
     ],
 )
-def test_of_two_types_the_more_general_holds(one: Any, other: Any, schema: dict[str, Any]) -> None:
+def test_merged_types_are_the_more_general(one: Any, other: Any, schema: dict[str, Any]) -> None:
     assert merged(one, other) == schema
     assert merged(other, one) == schema
 
 
 @settings(max_examples=examples(60))
 @given(SOME)
-def test_every_value_fits_what_they_were_merged_to(values: list[Any]) -> None:
+def test_every_value_fits_the_merged_schema(values: list[Any]) -> None:
     schema = merged(*values)
     assert all(jsonschema_rs.is_valid(schema, value) for value in values)
 
 
 @settings(max_examples=examples(60))
 @given(SOME, st.randoms(use_true_random=False))
-def test_the_order_makes_no_difference(values: list[Any], chance: Any) -> None:
+def test_the_order_does_not_matter(values: list[Any], chance: Any) -> None:
     other = list(values)
     chance.shuffle(other)
     assert merged(*values) == merged(*other)
 
 
-def test_schemas_that_say_more_are_both_allowed() -> None:
+def test_schemas_with_other_keywords_are_both_allowed() -> None:
     declared = {"type": "string", "enum": ["a"]}
     assert merge_schemas(declared, declared) == declared
     both = merge_schemas(declared, {"type": "integer"})

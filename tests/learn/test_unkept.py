@@ -1,4 +1,4 @@
-"""Secrets, where values are kept: what they look like is learned, what they are is not."""
+"""Secrets where values are kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def marked(value: Any) -> Any:
 
 @settings(max_examples=examples(150))
 @given(OBSERVED)
-def test_secrets_change_nothing_but_the_values_that_are_kept(observed: list[tuple[Any, int]]) -> None:
+def test_secrets_change_nothing_but_the_kept_values(observed: list[tuple[Any, int]]) -> None:
     values, digests = [value for value, _ in observed], [digest for _, digest in observed]
     kept = infer([with_unkept(value, _hidden(value)) for value in values], digests, keep_values=True)
     assert without_values(kept) == infer(values, digests)
@@ -38,7 +38,7 @@ def _hidden(value: Any) -> Any:
     return [_hidden(one) for one in value] if isinstance(value, list) else value
 
 
-def test_where_one_was_a_secret_no_value_is_kept_in_any_order() -> None:
+def test_one_secret_keeps_all_values_of_a_field_out_in_any_order() -> None:
     values = [{"by": "ann"}, {"by": Unkept("bob")}, {"by": "ann"}]
     whole = infer(values, keep_values=True)
     assert whole.root.records[None].keys["by"].place.values is None
@@ -46,14 +46,14 @@ def test_where_one_was_a_secret_no_value_is_kept_in_any_order() -> None:
     assert to_json(merge(*apart)) == to_json(merge(*reversed(apart))) == to_json(whole)
 
 
-def test_a_key_that_holds_a_secret_is_data() -> None:
+def test_a_key_with_a_secret_is_data() -> None:
     value = {"hunterkey": {"a": 1}, "other": 2}
     shape = infer([with_unkept(value, Redactor(["hunterkey"]).value(value))], keep_values=True)
     assert "hunterkey" not in str(to_json(shape))
     assert jsonschema_rs.validator_for(render(shape, enums=True)).is_valid(value)
 
 
-def test_what_is_deeper_than_anyone_looks_is_left_as_it_is() -> None:
+def test_very_deep_values_are_left_alone() -> None:
     value: Any = "x"
     for _ in range(300):
         value = [value]

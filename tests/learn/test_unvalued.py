@@ -1,3 +1,5 @@
+"""Shapes without kept values."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +12,7 @@ from learn.anything import OBSERVED
 
 
 @given(OBSERVED)
-def test_what_is_left_is_what_would_have_been_learned_without_values(
+def test_removing_values_equals_learning_without_them(
     observed: list[tuple[Any, int]],
 ) -> None:
     values, digests = [value for value, _ in observed], [digest for _, digest in observed]
