@@ -1,4 +1,4 @@
-"""Logs that tell of calls, and what a backfill makes of them."""
+"""Logs of calls, and helpers to read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""History that contradicts what is known: what had settled, and what is declared."""
+"""Logs that contradict what is known or declared."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from backfill.logs import KEY, SHOP, backfill, lines, trace, traces
-from halflap.backfill import Rules, rules_for
+from backfill.logs import KEY, backfill, lines, trace, traces
+from halflap.backfill import rules_for
 from halflap.learn import Learned, infer
 from halflap.store import Breach, open_store
 from halflap.values import Tool
@@ -39,7 +39,7 @@ LIST = Tool("mcp__shop__list", "shop", "list", "", {}, output_schema=WRAPPED, ha
 RULES = rules_for([ORDER, LIST], server="shop", salt=b"", values=False)
 
 
-def test_what_had_settled_and_is_told_otherwise_by_logs_is_drift(run: Run, tmp_path: Path) -> None:
+def test_logs_that_contradict_a_stable_shape_are_drift(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = await open_store(None)
         await store.add_learned("live", {KEY: SETTLED})
@@ -69,25 +69,13 @@ def test_what_had_settled_and_is_told_otherwise_by_logs_is_drift(run: Run, tmp_p
     run(main())
 
 
-def test_what_had_not_settled_does_not_drift(run: Run, tmp_path: Path) -> None:
+def test_an_unstable_shape_does_not_drift(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = await open_store(None)
         few = Learned(structured=infer([{"id": 1, "total": 1.5}] * 80, [1] * 80))
         await store.add_learned("live", {KEY: few})
         (tmp_path / "a.jsonl").write_bytes(lines(trace(1, {"id": "x"})))
         assert (await backfill(store, tmp_path)).drift == ()
-        await store.close()
-
-    run(main())
-
-
-def test_what_is_known_of_any_definition_counts_for_the_one_that_is(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        store = await open_store(None)
-        await store.add_learned("import:x", {KEY: SETTLED})
-        (tmp_path / "a.jsonl").write_bytes(lines(trace(1, {"id": 1})))
-        [event] = (await backfill(store, tmp_path, rules=RULES)).drift
-        assert (event.definition_hash, event.path, event.what) == ("h1", "total", "missing-key")
         await store.close()
 
     run(main())
@@ -103,38 +91,21 @@ def message(text: str, name: str = "get_order") -> bytes:
     return lines(call, {"type": "function_call_output", "call_id": "c", "output": text})
 
 
-TEXT = [{"type": "text", "text": '{"id": "x"}'}]
-
-
 @pytest.mark.parametrize(
     ("log", "path"),
     [
         (lines(trace(1, {"id": 7})), None),
         (lines(trace(1, {"id": "x"})), "id"),
-        (lines(trace(1, {"total": 1})), "id"),
         (lines(trace(1, {"id": "x"}, is_error=True)), None),
         (lines(trace(1, {"id": 1, "rows": [{"sku": 1}, {}]})), "rows[].sku"),
         (lines(trace(1, {"id": 1, "by": {"alice": 1, "john@example.com": "x"}})), "by[key]"),
-        (lines(trace(1, {"id": 1, "by": {"alice": "x"}})), "by[key]"),
-        (lines(trace(1, [1])), ""),
-        (lines(trace(1, {"content": TEXT, "structuredContent": {"id": 7}})), None),
         (lines(trace(1, {"content": [], "structuredContent": {"id": "x"}})), "id"),
-        # Only the protocol's own log tells that there was none.
         (protocol({"content": [{"type": "text", "text": '{"id": 7}'}]}), ""),
-        (protocol({"content": [], "structuredContent": {"id": "x"}}), "id"),
-        (protocol({"content": [], "structuredContent": {"id": "x"}, "isError": True}), None),
-        (message('{"id": 7}'), None),
-        (message('{"id": "x"}'), "id"),
         (message("done"), None),
-        # What stands under `result` may be one of several texts, or all.
-        (message('{"a": 1}', "list"), None),
-        (lines(trace(1, [{"a": 1}], "mcp__shop__list")), None),
-        (lines(trace(1, {"result": [1]}, "mcp__shop__list")), None),
         (lines(trace(1, {"result": 7}, "mcp__shop__list")), "result"),
-        (lines(trace(1, 7, "mcp__shop__list")), "result"),
     ],
 )
-def test_what_is_declared_and_broken_by_a_logged_result_is_told_with_its_place(
+def test_a_logged_result_that_violates_its_schema_is_reported_with_its_path(
     run: Run, tmp_path: Path, log: bytes, path: str | None
 ) -> None:
     async def main() -> None:
@@ -151,7 +122,7 @@ def test_what_is_declared_and_broken_by_a_logged_result_is_told_with_its_place(
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_breach_counts_as_often_as_it_is_told_and_once(run: Run, tmp_path: Path, together: bool) -> None:
+def test_a_violation_is_counted_once_per_result(run: Run, tmp_path: Path, together: bool) -> None:
     records = [trace(one, {"id": "x"}, at=1.7e9 + one) for one in range(20)]
 
     async def main() -> None:
@@ -171,7 +142,7 @@ def test_a_breach_counts_as_often_as_it_is_told_and_once(run: Run, tmp_path: Pat
     run(main())
 
 
-def test_strict_and_dry_runs_store_no_breach(run: Run, tmp_path: Path) -> None:
+def test_strict_and_dry_runs_store_no_violation(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = await open_store(None)
         (tmp_path / "a.jsonl").write_bytes(lines(trace(1, {"id": "x"})) + b"bad\n")
@@ -181,23 +152,3 @@ def test_strict_and_dry_runs_store_no_breach(run: Run, tmp_path: Path) -> None:
         await store.close()
 
     run(main())
-
-
-def test_any_cut_into_ranges_finds_the_same_breaches(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "a.jsonl"
-    places = [{"id": "x"}, {"id": 1, "rows": [{}]}, {"id": 1, "by": {"a": "x"}}, {}, {"id": 1}]
-    file.write_bytes(lines(*(trace(one, places[one % 5]) for one in range(300))))
-
-    async def found(rules: Rules) -> list[tuple[str, int]]:
-        store = await open_store(None)
-        await backfill(store, file, rules=rules)
-        breaches = await store.breaches()
-        await store.close()
-        return sorted((one.path, one.times) for one in breaches)
-
-    whole = run(found(RULES))
-    monkeypatch.setattr("halflap.backfill.passes._SHORTEST_RANGE", 500)
-    assert run(found(RULES)) == whole == [("by[key]", 60), ("id", 120), ("rows[].sku", 60)]
-    assert run(found(SHOP)) == []

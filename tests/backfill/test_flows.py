@@ -1,4 +1,4 @@
-"""Where values went in the runs that logs tell of: in every form, however a log is cut, and counted once."""
+"""Lineage from logs: in every form, and counted once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backfill.logs import backfill, found_in, lines
-from halflap.backfill import Rules, following
-from halflap.backfill import rules as at_rules
+from halflap.backfill import Rules
 from halflap.backfill.found import NOTHING_FOUND, Found
 from halflap.backfill.kernel import learn_range
 from halflap.backfill.opening import ranges
@@ -35,7 +34,7 @@ SHOP = Rules(server="shop", salt=b"s" * 32)
 FIND, GET = ToolKey("shop", "find", ""), ToolKey("shop", "get", "")
 FLOW = Flow(FIND, "orders[].id", GET, "order_id")
 ONCE = Lineage({FLOW: Count(1, 1)})
-ORDER = "NO6JO3"
+ORDER = "QW7T2B"
 
 
 def found(run: Any, seq: int | None, order: str = ORDER, **more: Any) -> dict[str, Any]:
@@ -54,7 +53,7 @@ def _trace(
 
 
 @pytest.mark.parametrize("numbered", [True, False])
-def test_calls_of_one_run_are_put_together(numbered: bool) -> None:
+def test_calls_of_one_run_are_connected(numbered: bool) -> None:
     data = lines(found("r", 1 if numbered else None), got("r", 2 if numbered else None))
     assert found_in(data, SHOP).lineage == ONCE
 
@@ -64,15 +63,15 @@ def test_calls_of_different_runs_or_of_none_are_not() -> None:
     assert not found_in(lines(found(None, 1), got(None, 2)), SHOP).lineage.counts
 
 
-def test_a_call_that_came_before_got_nothing_wherever_it_stands() -> None:
+def test_an_earlier_call_is_no_target() -> None:
     assert not found_in(lines(found("r", 2), got("r", 1)), SHOP).lineage.counts
 
 
-def test_an_error_told_nothing() -> None:
+def test_an_error_is_no_source() -> None:
     assert not found_in(lines(found("r", 1, is_error=True), got("r", 2)), SHOP).lineage.counts
 
 
-def test_turned_off_nothing_is_followed() -> None:
+def test_lineage_can_be_turned_off() -> None:
     rules = Rules(server="shop", lineage=False)
     assert not found_in(lines(found("r", 1), got("r", 2)), rules).lineage.counts
 
@@ -149,7 +148,7 @@ def test_a_conversation_is_a_run(data: bytes) -> None:
     ],
     ids=["two", "at once", "sessions", "connections"],
 )
-def test_what_another_conversation_told_or_what_was_asked_at_once_is_none(data: bytes) -> None:
+def test_other_conversations_and_parallel_calls_are_not_connected(data: bytes) -> None:
     assert not found_in(data, SHOP).lineage.counts
 
 
@@ -179,44 +178,16 @@ def in_ranges(data: bytes, step: int, start: int = 0, rules: Rules = SHOP) -> Li
 
 @given(RUNS, st.integers(1, 600))
 @settings(max_examples=examples(150))
-def test_any_cut_into_ranges_gives_what_one_pass_gives(runs: list[list[tuple[bool, int]]], step: int) -> None:
+def test_splitting_at_line_breaks_gives_the_same_flows(runs: list[list[tuple[bool, int]]], step: int) -> None:
     data = _log(runs)
     assert in_ranges(data, step) == found_in(data, SHOP, document=False).lineage
-
-
-def test_a_run_that_began_far_before_a_cut_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "_NEAR", 100)
-    monkeypatch.setattr(following, "_BLOCK", 50)
-    between = [_trace("r", seq, "other", {}, {"text": "x" * 3_000}) for seq in range(2, 50)]
-    data = lines(found("before", 1), found("r", 1), *between, got("r", 99))
-    assert in_ranges(data, 5_000) == ONCE
-
-
-def test_runs_that_are_told_by_turns_are_followed_over_a_cut_as_far_as_is_looked() -> None:
-    noise = [_trace(f"n{number}", 1, "other", {}, {"text": "x" * 100}) for number in range(50)]
-    data = lines(found("r", 1), found("s", 1), *noise, got("r", 2), got("s", 2))
-    assert in_ranges(data, 3_000) == Lineage({FLOW: Count(2, 2)})
-
-
-def test_of_a_very_large_log_some_runs_are_followed_the_same_however_it_is_cut(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(at_rules, "FOLLOWED", 5_000)
-    data = lines(*(one for number in range(200) for one in (found(f"r{number}", 1), got(f"r{number}", 2))))
-    rules = SHOP.of_size(len(data))
-    assert rules.every == len(data) // 5_000 + 1
-    whole = found_in(data, rules, document=False).lineage
-    (count,) = whole.counts.values()
-    assert count.times == count.runs
-    assert 200 / rules.every / 3 < count.runs < 3 * 200 / rules.every
-    assert in_ranges(data, 700, rules=rules) == whole
 
 
 async def stored(store: Store) -> Lineage:
     return (await store.lineage()).get("backfill", Lineage())
 
 
-def test_a_log_is_counted_once_also_when_it_has_grown(run: Run, tmp_path: Path) -> None:
+def test_a_log_that_has_grown_is_counted_once(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = await open_store(None)
         file = tmp_path / "a.jsonl"
@@ -233,35 +204,7 @@ def test_a_log_is_counted_once_also_when_it_has_grown(run: Run, tmp_path: Path) 
     run(main())
 
 
-def test_a_log_of_messages_that_has_grown_is_counted_once(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        store = await open_store(None)
-        file = tmp_path / "a.jsonl"
-        for part in (OPENAI[:2], OPENAI[2:], [], [THEN | {"role": "user"}]):
-            with file.open("ab") as log:
-                log.write(lines(*part))
-            await backfill(store, file, rules=SHOP)
-        assert await stored(store) == ONCE
-        await store.close()
-
-    run(main())
-
-
-def test_small_files_are_runs_of_their_own(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(found("r", 1)))
-    (tmp_path / "b.jsonl").write_bytes(lines(got("r", 2)))
-    (tmp_path / "c.jsonl").write_bytes(lines(found("r", 1, "AIXC49"), got("r", 2, "AIXC49")))
-
-    async def main() -> None:
-        store = await open_store(None)
-        await backfill(store, tmp_path, rules=SHOP)
-        assert await stored(store) == ONCE
-        await store.close()
-
-    run(main())
-
-
-def test_a_dry_run_keeps_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_dry_run_stores_nothing(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(lines(found("r", 1), got("r", 2)))
 
     async def main() -> None:
@@ -273,7 +216,7 @@ def test_a_dry_run_keeps_nothing(run: Run, tmp_path: Path) -> None:
     run(main())
 
 
-def test_our_own_records_tell_it_too_and_once(run: Run) -> None:
+def test_recorded_calls_count_too_and_once(run: Run) -> None:
     async def main() -> None:
         store = await open_store(None)
         result = {"content": [], "structuredContent": {"orders": [{"id": ORDER}]}}

@@ -1,4 +1,4 @@
-"""What is read in each form; docs/backfill.md has an example of every one, which tests/docs reads."""
+"""The forms of logs; docs/backfill.md has an example of each, which tests/docs reads."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_results_find_their_calls_in_any_order() -> None:
     assert {key.tool: one.observations for key, one in found.shapes.items()} == {"get_order": 1, "other": 1}
 
 
-def test_what_has_no_partner_is_counted_and_left_out() -> None:
+def test_calls_without_results_are_counted_as_unpaired() -> None:
     found = found_in(lines(called("a"), answered("b"), {"messages": [called("c")]}, answered("c")))
     assert (found.observations, found.unpaired) == (0, 4)
 
@@ -65,7 +65,7 @@ def test_identifiers_of_one_conversation_mean_nothing_in_another() -> None:
     assert found.observations == 0
 
 
-def test_a_document_is_read_item_by_item() -> None:
+def test_a_json_document_is_read_item_by_item() -> None:
     items = [called("a"), answered("a"), trace(1), [trace(2), trace(3)], "text", {"messages": []}]
     found = found_in(json.dumps(items, indent=2).encode())
     assert found.observations == 4
@@ -77,13 +77,7 @@ def test_objects_written_over_several_lines_are_read() -> None:
     assert (found.observations, found.bad_count) == (3, 0)
 
 
-def test_a_bad_item_of_a_document_is_told_with_its_line() -> None:
-    found = found_in(b'[\n{"tool": "a", "result": 1},\n\n{"tool": x},\n{"tool": "a", "result": 1}]')
-    assert found.observations == 2
-    assert [bad.line for bad in found.bad] == [4]
-
-
-def test_servers_ask_too_and_are_not_taken_for_answering() -> None:
+def test_requests_of_a_server_are_not_taken_for_results() -> None:
     sampling = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {}}
     sampled = {
         "jsonrpc": "2.0",
@@ -102,18 +96,18 @@ def test_a_number_and_a_text_are_different_identifiers() -> None:
     assert shown == {"a": ["a"], "b": ["b"]}
 
 
-def test_the_protocols_error_is_no_result() -> None:
+def test_a_protocol_error_is_no_result() -> None:
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no such tool"}}
     found = found_in(lines(asked(1), error, asked(1), replied(1)))
     assert (found.observations, found.unpaired) == (1, 1)
 
 
-def test_messages_within_text_and_batches_are_read() -> None:
+def test_messages_within_texts_and_batches_are_read() -> None:
     log = [{"raw": json.dumps(asked(1))}, {"payload": [asked(2), replied(1)]}, [replied(2)]]
     assert found_in(lines(*log)).observations == 2
 
 
-def test_errors_and_texts_stand_apart() -> None:
+def test_errors_and_texts_are_learned_apart() -> None:
     log = [trace(1), trace(2, "plain"), trace(3, "no", is_error=True), trace(4, '{"id": 1}')]
     learned = found_in(lines(*log)).shapes[KEY]
     assert [shape.observations for shape in (learned.structured, learned.text, learned.error)] == [2, 1, 1]
@@ -138,13 +132,13 @@ def test_a_result_is_read_as_a_program_sees_it(raw: Any, value: Any) -> None:
     assert value_of(raw) == (value, False)
 
 
-def test_wrappers_are_taken_off_where_they_are_declared_and_declared_text_is_not_parsed() -> None:
+def test_declared_wrappers_are_removed_and_declared_text_is_not_parsed() -> None:
     assert value_of({"result": [1]}, Reading(wrapped=True)) == ([1], False)
     assert value_of({"result": 1, "more": 2}, Reading(wrapped=True))[0] == {"result": 1, "more": 2}
     assert value_of("[1]", Reading(is_text=True)) == ("[1]", False)
 
 
-def test_a_tool_of_the_catalogue_is_learned_as_it_is_defined_now() -> None:
+def test_a_tool_is_learned_under_its_current_definition() -> None:
     key = ToolKey("my shop", "get-order", "hash")
     rules = Rules(
         server="my shop", names={"mcp__my_shop__get_order": key}, readings={key: Reading(wrapped=True)}
@@ -155,18 +149,18 @@ def test_a_tool_of_the_catalogue_is_learned_as_it_is_defined_now() -> None:
     assert found.shapes[key].structured.root.kinds.keys() == {"integer"}
 
 
-def test_names_without_a_server_are_left_out_and_named() -> None:
+def test_names_without_a_server_are_reported() -> None:
     found = found_in(lines(trace(1), trace(2, tool="bash"), trace(3, tool="read")), Rules())
     assert (found.observations, found.nameless, found.nameless_tools) == (1, 2, ("bash", "read"))
 
 
-def test_when_it_was_is_kept() -> None:
+def test_times_are_kept() -> None:
     log = [trace(1, at=1.7e9), trace(2, timestamp="2026-01-01T00:00:00Z"), trace(3, ts=1_700_000_001_000)]
     shape = found_in(lines(*log)).shapes[KEY].structured
     assert (shape.first, shape.last) == (1.7e9, 1_767_225_600.0)
 
 
-def test_repeating_a_call_is_no_evidence() -> None:
+def test_repeating_a_call_adds_no_evidence() -> None:
     shape = found_in(lines(*[trace(1)] * 5)).shapes[KEY].structured
     assert (shape.observations, shape.sample.size()) == (5, 1)
     assert found_in(lines(trace(1)), SHOP).shapes[KEY].structured.sample == shape.sample

@@ -1,4 +1,4 @@
-"""Small files are read many at a time, and told of one by one."""
+"""Many small files, and a run that is killed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write(folder: Path, **files: bytes) -> None:
         (folder / f"{name}.jsonl").write_bytes(data)
 
 
-def test_a_group_gives_what_its_files_give_one_by_one(run: Run, tmp_path: Path) -> None:
+def test_files_give_the_same_together_and_one_by_one(run: Run, tmp_path: Path) -> None:
     files = {
         "plain": traces(0, 5),
         "document": json.dumps([trace(7), trace(8, "text")], indent=1).encode(),
@@ -61,7 +61,7 @@ def test_a_group_gives_what_its_files_give_one_by_one(run: Run, tmp_path: Path) 
     run(main())
 
 
-def test_one_that_is_refused_does_not_keep_the_others_from_counting(run: Run, tmp_path: Path) -> None:
+def test_a_refused_file_does_not_stop_the_others(run: Run, tmp_path: Path) -> None:
     write(tmp_path / "logs", a=traces(0, 3), b=lines(trace(50, tool="bare")), c=traces(60, 64))
 
     async def main() -> None:
@@ -70,20 +70,6 @@ def test_one_that_is_refused_does_not_keep_the_others_from_counting(run: Run, tm
         assert sorted(source.state for source in summary.sources) == ["counted", "counted", "refused"]
         assert await observations(store) == 7
         assert (await backfill(store, tmp_path / "logs", rules=SHOP)).observations == 1
-        await store.close()
-
-    run(main())
-
-
-def test_those_that_have_grown_go_on_in_a_group_too(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        store = await open_store(None)
-        write(tmp_path / "logs", a=traces(0, 3), b=traces(50, 55), c=traces(60, 64))
-        await backfill(store, tmp_path / "logs")
-        write(tmp_path / "logs", a=traces(0, 4), b=traces(50, 55), c=traces(60, 66), d=traces(70, 71))
-        summary = await backfill(store, tmp_path / "logs")
-        assert (summary.observations, summary.count("known")) == (4, 1)
-        assert await observations(store) == 16
         await store.close()
 
     run(main())
@@ -100,7 +86,7 @@ def marks(place: Path) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_at_any_moment_loses_and_doubles_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_killed_run_loses_and_doubles_nothing(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     write(
         folder,

@@ -1,4 +1,4 @@
-"""Whatever is in a log: it is told, and skipped."""
+"""Hostile logs."""
 
 from __future__ import annotations
 
@@ -23,59 +23,40 @@ GOOD = lines(trace(1))
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"),
+    "line",
     [
-        (b"hello", "not JSON"),
-        (b'{"tool": "a", "result": ', "not JSON"),
-        (b"\xff\xfe{\x00", "not UTF-8"),
-        (b"[" * 100_000, "nested too deeply"),
-        (b'{"tool": "a", "result": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}", "nested too deeply"),
-        (b'{"tool": "a", "result": ' + b"9" * 5_000 + b"}", "a number in it has more than 4,300 digits"),
-        (b"42", "neither an object nor an array"),
-        (b'"text"', "neither an object nor an array"),
-        (b'{"tool": 7, "result": 1}', "the name of the tool"),
-        (b'{"tool": "' + b"x" * 501 + b'", "result": 1}', "longer than 500"),
-        (
-            b'{"tool": "a", "result": 1, "server": "' + b"s" * 501 + b'"}',
-            "the name of the server is longer than 500",
-        ),
-        (b'{"tool": "a", "result": 1, "is_error": "no"}', "`is_error`"),
-        (b'{"tool": "a", "result": 1, "server": 3}', "`server`"),
-        (b"\x00\x00", "not JSON"),
-        (b'{"tool": "a", "result": {"b": NaN}}', "not JSON: there is no NaN in it"),
-        (b'{"tool": "a", "result": [-Infinity]}', "not JSON: there is no -Infinity in it"),
+        b"hello",
+        b'{"tool": "a", "result": ',
+        b"\xff\xfe{\x00",
+        b"[" * 100_000,
+        b'{"tool": "a", "result": ' + b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"}",
+        b'{"tool": "a", "result": ' + b"9" * 5_000 + b"}",
+        b"42",
+        b'{"tool": 7, "result": 1}',
+        b'{"tool": "' + b"x" * 501 + b'", "result": 1}',
+        b'{"tool": "a", "result": 1, "is_error": "no"}',
+        b'{"tool": "a", "result": 1, "server": 3}',
+        b'{"tool": "a", "result": {"b": NaN}}',
     ],
 )
-def test_a_bad_line_is_told_with_its_number_and_skipped(line: bytes, reason: str) -> None:
+def test_a_bad_line_is_reported_with_its_number_and_skipped(line: bytes) -> None:
     found = found_in(GOOD + line + b"\n" + GOOD)
     assert found.observations == 2
     assert [bad.line for bad in found.bad] == [2]
-    assert reason in found.bad[0].reason
 
 
-_CUT = lines(trace(1))
-
-
-@pytest.mark.parametrize("length", range(1, len(_CUT) - 1))
-@pytest.mark.parametrize("whole", [1, 5])
-def test_lines_that_are_cut_off_at_the_top_do_not_lose_the_others(length: int, whole: int) -> None:
-    cut = _CUT[:length] + b"\n"
-    found = found_in(cut + cut + GOOD * whole)
-    assert (found.observations, found.bad_count) == (whole, 2)
-
-
-def test_what_only_looks_like_a_document_is_read_line_by_line() -> None:
-    """By chance, each line goes on from the one before: that it is none is seen where it ends."""
-    found = found_in(b'{"a":\n' * 20 + GOOD)
-    assert (found.observations, found.bad_count) == (1, 20)
+def test_truncated_lines_do_not_hide_the_others() -> None:
+    for length in range(1, len(GOOD) - 1, 7):
+        found = found_in(2 * (GOOD[:length] + b"\n") + GOOD * 5)
+        assert (found.observations, found.bad_count) == (5, 2), length
 
 
 @pytest.mark.parametrize("indent", [1, None])
-def test_a_document_that_is_not_finished_is_read_when_it_is(indent: int | None) -> None:
+def test_an_unfinished_document_is_left_for_later(indent: int | None) -> None:
     whole = json.dumps({"messages": [{"role": "user", "content": "x"}, trace(1)]}, indent=indent).encode()
     for end in range(2, len(whole) - 1):
         found = found_in(whole[:end])
-        assert (found.bytes, found.bad[0].reason) == (0, "not finished: it is read when it is")
+        assert (found.bytes, found.observations) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +64,9 @@ def test_a_document_that_is_not_finished_is_read_when_it_is(indent: int | None) 
     [
         b'{"tool": "get_order", "arguments": {}, "result": {"a": 1, "a": "x"}}',
         b'{"tool": "get_order", "arguments": {}, "result": 123456789012345678901234567890}',
-        b'{"tool": "get_order", "arguments": "not json", "result": "\\ud800"}',
         b'{"tool": "get_order", "arguments": [1], "result": {"\\ud800": 1}}',
         b'\xef\xbb\xbf{"tool": "get_order", "result": 1}',
         b'{"tool": "get_order", "result": 1, "at": 1e999}',
-        b'{"tool": "get_order", "result": 1, "at": ' + b"9" * 4000 + b"}",
-        b'{"tool": "get_order", "result": 1, "timestamp": "0001-01-01T00:00:00+14:00"}',
         b'\t {"tool": "get_order", "result": 1} \r',
     ],
 )
@@ -111,17 +89,17 @@ def test_odd_lines_are_read(line: bytes) -> None:
         ("soon", None),
     ],
 )
-def test_a_time_that_cannot_be_is_none(said: object, seconds: float | None) -> None:
+def test_an_impossible_time_is_none(said: object, seconds: float | None) -> None:
     shape = found_in(lines({**trace(1), "at": said})).shapes[KEY].structured
     assert (shape.first, shape.last) == (seconds, seconds)
 
 
-def test_what_is_json_and_nothing_we_know_is_counted_and_named_once() -> None:
+def test_unknown_json_is_counted() -> None:
     found = found_in(GOOD + b'{"level": "info"}\n{"type": "summary"}\n' + GOOD)
     assert (found.observations, found.bad_count, found.other, found.first_other) == (2, 0, 2, 2)
 
 
-def test_only_so_many_bad_lines_are_named() -> None:
+def test_only_some_bad_lines_are_listed() -> None:
     found = found_in(b"x\n" * 1_000)
     assert (len(found.bad), found.bad_count) == (MOST_SHOWN, 1_000)
 
@@ -137,19 +115,12 @@ def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp
     assert learn_range(str(file), 0, len(data), Rules(server="shop")) == found
 
 
-def test_a_value_of_a_document_that_is_too_long_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "LONGEST", 1_000)
-    monkeypatch.setattr(pieces, "_CHUNK", 300)
-    found = found_in(json.dumps([trace(1), trace(2), trace(3, "x" * 5_000)], indent=1).encode())
-    assert (found.observations, found.bad_count) == (2, 1)
-
-
-def test_a_log_that_names_any_number_of_tools_is_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_tools_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learner, "MOST_TOOLS", 10)
     assert found_in(lines(*(trace(1, tool=f"mcp__a__{number}") for number in range(11)))).crowded
 
 
-def test_calls_without_results_do_not_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halflap.backfill.calls.MOST_WAITING", 3)
     ask = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "a"}}
     answers = [{"jsonrpc": "2.0", "id": number, "result": {"content": []}} for number in range(10)]
@@ -158,7 +129,7 @@ def test_calls_without_results_do_not_fill_memory(monkeypatch: pytest.MonkeyPatc
 
 
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([GOOD, b"[", b"{", b'"', b"]\n", b"}\n"]))))
-def test_nothing_crashes(parts: list[bytes]) -> None:
+def test_no_bytes_crash_it(parts: list[bytes]) -> None:
     data = b"".join(parts)
     found = found_in(data)
     assert found.bytes <= len(data)
