@@ -1,3 +1,5 @@
+"""The section `lint`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -35,55 +37,30 @@ def test_a_section_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "told"),
+    ("section", "code"),
     [
-        (
-            {"off": ["no-output-shema"]},
-            "there is no lint rule `no-output-shema`. Did you mean `no-output-schema`?",
-        ),
-        ({"off": [5]}, "lint.off[0] must be the id of a rule, not 5"),
-        (
-            {"severity": {"xyzzy": "error"}},
-            "`halflap lint --all` names the rule of each finding; docs/lint.md has all.",
-        ),
-        (
-            {"severity": {"no-output-schema": "fatal"}},
-            "lint.severity.no-output-schema must be error, warning or info",
-        ),
-        ({"severity": []}, "must be a mapping of rules"),
-        ({"ignore": {}}, "must be a list of mappings"),
-        ({"ignore": ["x"]}, "lint.ignore[0] must be a mapping, not a string"),
-        ({"ignore": [{"rule": "unit-differs"}]}, "lint.ignore[0] has no `reason`"),
-        ({"ignore": [{"rule": "unit-differs", "reason": " "}]}, "lint.ignore[0] has no `reason`"),
-        ({"ignore": [{"rule": "unit-differs", "reason": None}]}, "lint.ignore[0] has no `reason`"),
-        ({"ignore": [{"rule": "", "reason": "So."}]}, "lint.ignore[0] has no `rule`"),
-        (
-            {"ignore": [{"rule": "unit-differs", "reason": "So.", "tools": ""}]},
-            "lint.ignore[0].tools must not be empty",
-        ),
-        ({"ignore": [{"rule": "dat-*", "reason": "So."}]}, "there is no lint rule `dat-*`"),
-        ({"ignore": [{"reason": "So."}]}, "lint.ignore[0] has no `rule`"),
-        ({"ignore": [{"rule": "unit-difers", "reason": "So."}]}, "Did you mean `unit-differs`?"),
-        (
-            {"ignore": [{"rule": "unit-differs", "reason": "So.", "tool": "x"}]},
-            "unknown key `tool` in `lint.ignore[0]`",
-        ),
-        ({"fail_on": "fatal"}, "must be error, warning, info or never"),
-        ({"max_name_length": 0}, "must be a whole number greater than 0"),
-        ({"offf": []}, "Did you mean `off`?"),
+        ({"off": ["no-output-shema"]}, "wrong-value"),
+        ({"off": [5]}, "wrong-value"),
+        ({"severity": {"no-output-schema": "fatal"}}, "wrong-value"),
+        ({"ignore": {}}, "wrong-value"),
+        ({"ignore": [{"rule": "unit-differs"}]}, "wrong-value"),
+        ({"ignore": [{"rule": "", "reason": "So."}]}, "wrong-value"),
+        ({"ignore": [{"rule": "unit-differs", "reason": "So.", "tool": "x"}]}, "wrong-value"),
+        ({"fail_on": "fatal"}, "wrong-value"),
+        ({"max_name_length": 0}, "wrong-value"),
     ],
 )
-def test_a_mistake_is_told_with_what_was_meant(section: dict[str, Any], told: str) -> None:
-    with pytest.raises(ConfigError) as raised:
+def test_a_wrong_setting_has_its_code(section: dict[str, Any], code: str) -> None:
+    with pytest.raises(ConfigError) as caught:
         lint(**section)
-    assert told in str(raised.value)
+    assert [one.code for one in caught.value.problems] == [f"config-{code}"]
 
 
-def test_tools_that_can_be_none_are_warned_of_and_odd_letters_are_written_as_tools_are_named() -> None:
+def test_patterns_that_match_no_tool_are_a_warning() -> None:
     ignored = [
         {"rule": "unit-differs", "tools": tools, "reason": "So."} for tools in ("shop_*", "mcp__my-shop__*")
     ]
     config = Config.from_mapping({"lint": {"ignore": ignored}})
     assert [one.tools for one in config.lint.ignore] == ["shop_*", "mcp__my_shop__*"]
     (warning,) = config.warnings
-    assert "lint.ignore: `shop_*` matches no tool" in warning
+    assert "`shop_*`" in warning

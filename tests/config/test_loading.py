@@ -1,8 +1,10 @@
+"""Finding and validating the configuration."""
+
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -48,21 +50,21 @@ def test_the_file_in_the_folder_may_be_yaml_or_json(desk: Desk, name: str) -> No
     assert (config.tools.pin, config.sources) == ("off", (path,))
 
 
-def test_of_several_files_in_the_folder_the_first_counts_with_a_warning(desk: Desk) -> None:
+def test_of_several_files_the_first_counts_with_a_warning(desk: Desk) -> None:
     desk.user("tools: {pin: off}")
     desk.user("broken: [", "config.json")
     config = desk.load()
     assert config.tools.pin == "off"
-    assert "config.json is left out" in config.warnings[0]
+    assert "config.json" in config.warnings[0]
 
 
 def test_a_file_that_was_asked_for_must_exist(desk: Desk) -> None:
-    with pytest.raises(ConfigError, match=r"none\.yaml: there is no such file"):
+    with pytest.raises(ConfigError, match=r"none\.yaml"):
         desk.load("none.yaml")
 
 
-def test_a_missing_file_named_by_the_environment_says_who_named_it(desk: Desk) -> None:
-    assert desk.problem(HALFLAP_CONFIG="none.yaml").suggestion == "`HALFLAP_CONFIG` names this file."
+def test_a_missing_file_named_by_the_environment_is_reported_with_the_variable(desk: Desk) -> None:
+    assert "HALFLAP_CONFIG" in (desk.problem(HALFLAP_CONFIG="none.yaml").suggestion or "")
 
 
 def test_a_folder_is_no_configuration(desk: Desk) -> None:
@@ -76,7 +78,7 @@ def test_a_relative_path_starts_at_the_working_folder(desk: Desk) -> None:
 
 
 def test_an_oversized_file_is_a_problem(desk: Desk) -> None:
-    assert "larger than 1 MiB" in desk.problem("#" * (1024 * 1024 + 1)).message
+    assert desk.problem("#" * (1024 * 1024 + 1)).code == "config-too-large"
 
 
 FULL = """
@@ -91,7 +93,7 @@ roots: [., "~/x", "/a b", "file:///c", "${workspaceFolder}"]
 """
 
 
-def test_every_section_arrives_where_it_belongs(desk: Desk) -> None:
+def test_every_section_is_read(desk: Desk) -> None:
     desk.user(FULL)
     config = desk.load()
     assert config.tools == halflap.config.ToolsConfig(
@@ -111,78 +113,70 @@ def test_roots_become_file_uris(desk: Desk) -> None:
     assert desk.load().roots == (f"{home}/conf", f"{home}/x", "file:///a%20b", "file:///c", f"{home}/work")
 
 
-@pytest.mark.parametrize(
-    "setting", [setting for setting in SETTINGS if setting.name != "roots"], ids=lambda s: s.name
-)
-def test_the_default_in_the_table_is_the_default_of_the_configuration(setting: Any) -> None:
-    section, key = setting.name.split(".")
-    assert getattr(getattr(Config(), section), key) == setting.default
+def test_the_default_in_the_table_is_the_default_of_the_configuration() -> None:
+    for setting in (one for one in SETTINGS if one.name != "roots"):
+        section, key = setting.name.split(".")
+        assert getattr(getattr(Config(), section), key) == setting.default, setting.name
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "code"),
     [
-        ("tool: {}", "unknown key `tool`. Did you mean `tools`?"),
-        ("zzzzzz: {}", "unknown key `zzzzzz`. Known keys: `mcpServers`, `servers`,"),
-        ("execution: {timeout: 1}", "unknown key `timeout` in `execution`. Did you mean `timeout_seconds`?"),
-        (
-            'execution: {timeout_seconds: "fast"}',
-            'execution.timeout_seconds must be a number greater than 0, not "fast".',
-        ),
-        (
-            "execution: {timeout_seconds: '5'}",
-            'execution.timeout_seconds must be a number greater than 0, not "5".',
-        ),
-        ("execution: {timeout_seconds: true}", "must be a number greater than 0, not true."),
-        (
-            "http: {tokens: {ann: short}}",
-            "http.tokens.ann must have 16 characters or more, all of them ASCII",
-        ),
-        (
-            "http: {tokens: {ann: 'blanks are in this one'}}",
-            "http.tokens.ann must have 16 characters or more",
-        ),
-        ("http: {tokens: {ann: '${NO_SUCH_TOKEN}'}}", "http.tokens.ann: the environment variable"),
-        (
-            "http: {tokens: {ann: the-same-for-both, bob: the-same-for-both}}",
-            "http.tokens.bob is the token of somebody else. Give each person their own.",
-        ),
-        ("execution: {timeout_seconds: 0}", "must be a number greater than 0, not 0."),
-        ("execution: {timeout_seconds: 1e400}", "must be at most 1,000,000,000,000."),
-        ("execution: {timeout_seconds: .nan}", 'must be a number greater than 0, not ".nan".'),
-        ("execution: {max_output_bytes: 1.0}", "must be a whole number greater than 0, not 1.0."),
-        ("execution: []", "execution must be a mapping of keys to values, not a list."),
-        ("ttl: {list_seconds: -1}", "ttl.list_seconds must be a number of at least 0, not -1."),
-        ("ttl: {per_tool: {a: b}}", 'ttl.per_tool.a must be a number of at least 0, not "b".'),
-        ("tools: {block: mcp__a}", 'tools.block must be a list of names or globs, not "mcp__a".'),
-        ("tools: {block: [1]}", "tools.block[0] must be a name or glob, not 1. Put it in quotes."),
-        ("tools: {block: ['']}", "tools.block[0] must not be empty."),
-        ("tools: {allow: [mcp__a], block: [mcp__b]}", "tools.allow and tools.block exclude each other."),
-        ("tools: {pin: maybe}", 'tools.pin must be off, warn or hold, not "maybe".'),
-        ("tools: {pin: false}", "tools.pin must be off, warn or hold, not false."),
-        ("store: {path: x, url: 'postgresql://h/d'}", "store.path and store.url exclude each other."),
-        ("store: {url: 'sqlite:///x'}", "store.url must be the URL of a PostgreSQL database."),
-        ("store: {path: '${UNSET}'}", "store.path: the environment variable `UNSET` is not set."),
-        ("roots: ['https://x']", "roots[0] must be a path or start with file:///."),
-        ("roots: x", 'roots must be a list of paths or file:// URIs, not "x".'),
-        ("upstream: {call_timeout_seconds: 700}", "is greater than upstream.max_call_timeout_seconds."),
-        ("mcpServers: []", "mcpServers must be a mapping, not a list."),
-        ("servers: x", "servers must be a mapping of names to servers, not a string."),
-        ("<<: {a: 1}", "unknown key `<<`."),
+        ("tool: {}", "unknown-key"),
+        ("zzzzzz: {}", "unknown-key"),
+        ("execution: {timeout: 1}", "unknown-key"),
+        ('execution: {timeout_seconds: "fast"}', "wrong-value"),
+        ("execution: {timeout_seconds: '5'}", "wrong-value"),
+        ("execution: {timeout_seconds: true}", "wrong-value"),
+        ("http: {tokens: {ann: short}}", "wrong-value"),
+        ("http: {tokens: {ann: 'blanks are in this one'}}", "wrong-value"),
+        ("http: {tokens: {ann: '${NO_SUCH_TOKEN}'}}", "variable"),
+        ("http: {tokens: {ann: the-same-for-both, bob: the-same-for-both}}", "wrong-value"),
+        ("execution: {timeout_seconds: 0}", "wrong-value"),
+        ("execution: {timeout_seconds: 1e400}", "wrong-value"),
+        ("execution: {timeout_seconds: .nan}", "wrong-value"),
+        ("execution: {max_output_bytes: 1.0}", "wrong-value"),
+        ("execution: []", "wrong-value"),
+        ("ttl: {list_seconds: -1}", "wrong-value"),
+        ("ttl: {per_tool: {a: b}}", "wrong-value"),
+        ("tools: {block: mcp__a}", "wrong-value"),
+        ("tools: {block: [1]}", "wrong-value"),
+        ("tools: {block: ['']}", "wrong-value"),
+        ("tools: {allow: [mcp__a], block: [mcp__b]}", "exclusive"),
+        ("tools: {pin: maybe}", "wrong-value"),
+        ("tools: {pin: false}", "wrong-value"),
+        ("store: {path: x, url: 'postgresql://h/d'}", "exclusive"),
+        ("store: {url: 'sqlite:///x'}", "wrong-value"),
+        ("store: {path: '${UNSET}'}", "variable"),
+        ("roots: ['https://x']", "wrong-value"),
+        ("roots: x", "wrong-value"),
+        ("upstream: {call_timeout_seconds: 700}", "timeouts"),
+        ("mcpServers: []", "wrong-value"),
+        ("servers: x", "wrong-value"),
+        ("<<: {a: 1}", "unknown-key"),
     ],
 )
-def test_what_is_wrong_is_said_with_what_would_be_right(desk: Desk, text: str, said: str) -> None:
-    assert said in str(desk.problem(text))
+def test_a_wrong_setting_has_its_code_and_line(desk: Desk, text: str, code: str) -> None:
+    problem = desk.problem(text)
+    assert (problem.code, problem.line) == (f"config-{code}", 1)
 
 
-def test_all_problems_of_a_file_are_said_at_once_in_order(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("tool: {}", "tools"), ("execution: {timeout: 1}", "timeout_seconds"), ("tools: {pin: holds}", "hold")],
+)
+def test_a_similar_key_or_value_is_suggested(desk: Desk, text: str, meant: str) -> None:
+    assert f"`{meant}`" in (desk.problem(text).suggestion or "")
+
+
+def test_all_problems_of_a_file_are_reported_in_order(desk: Desk) -> None:
     problems = desk.problems(
         "tool: {}\nexecution:\n  timeout_seconds: x\nservers:\n  a: {}\nexecution: 1\nttl: 1\n"
     )
     assert [problem.line for problem in problems] == [1, 3, 5, 6, 6, 7]
 
 
-def test_an_empty_section_is_as_good_as_none(desk: Desk) -> None:
+def test_an_empty_section_equals_none(desk: Desk) -> None:
     desk.user("tools:\nexecution:\nmcpServers:\nroots:\n")
     assert desk.load() == replace(
         Config(data_dir=desk.home / "data"), sources=(desk.home / "conf" / "config.yaml",)
@@ -197,7 +191,7 @@ def test_an_empty_list_allows_no_tool(desk: Desk) -> None:
 @pytest.mark.parametrize("pattern", ["delete_*", "github", "mcp_x", "mcp", "scripts__a"])
 def test_a_pattern_that_can_match_no_tool_is_a_warning(pattern: str) -> None:
     (warning,) = Config.from_mapping({"tools": {"block": [pattern]}}).warnings
-    assert f"`{pattern}` matches no tool" in warning
+    assert f"`{pattern}`" in warning
 
 
 @pytest.mark.parametrize(
@@ -276,18 +270,3 @@ def test_the_exported_names_are_sorted_and_exist() -> None:
 
 def test_control_characters_of_a_key_do_not_reach_the_terminal(desk: Desk) -> None:
     assert "\x1b" not in str(desk.problem('"\\e[2Jx": 1'))
-
-
-@pytest.mark.parametrize(
-    ("text", "advice"),
-    [
-        ("servers: [{name: a, command: [npx]}]", "what follows a command goes into `args`"),
-        ("servers: [{name: a, command: x, args: -y foo}]", "Write them within `[` and `]`"),
-        ("servers: [{name: a, command: x, env: [A=1]}]", "Write `key: value` for each."),
-        ("tools: {pin: holds}", "Did you mean `hold`?"),
-        ('execution: {max_output_bytes: "12"}', "Write it without quotes, as digits."),
-        ("servers: [{name: a, command: x, disabled: 'yes'}]", "Write it without quotes."),
-    ],
-)
-def test_a_wrong_type_is_said_with_how_to_write_it(desk: Desk, text: str, advice: str) -> None:
-    assert advice in (desk.problem(text).suggestion or "")

@@ -1,3 +1,5 @@
+"""The section `programs`."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -20,7 +22,7 @@ def programs(environ: dict[str, str] | None = None, **section: Any) -> ProgramsC
     ).programs
 
 
-def test_without_a_section_there_are_the_shipped_programs_and_no_model() -> None:
+def test_without_a_section_there_is_no_model() -> None:
     assert Config().programs == ProgramsConfig(
         root=None, watch=False, timeout_seconds=60.0, cache=None, lm=None
     )
@@ -48,39 +50,33 @@ def test_the_cache_can_be_off(off: object) -> None:
     assert programs(cache=off).cache == "off"
 
 
-def test_of_a_model_only_its_name_has_to_be_there() -> None:
+def test_only_the_name_of_a_model_is_required() -> None:
     assert programs(lm={"model": MODEL}).lm == LmConfig(MODEL)
 
 
 @pytest.mark.parametrize(
-    ("section", "told"),
+    ("section", "code"),
     [
-        ({"root": 5}, "programs.root must be a string, not a number"),
-        ({"cache": True}, "programs.cache must be the path of a folder, or off, not true"),
-        ({"timeout_seconds": 0}, "programs.timeout_seconds must be a number greater than 0, not 0"),
-        ({"timeout": 5}, "unknown key `timeout` in `programs`. Did you mean `timeout_seconds`?"),
-        ({"lm": MODEL}, f"Write `lm:` and below it, indented, `model: {MODEL}`."),
-        ({"lm": {}}, "programs.lm has no `model`. Name one as DSPy does"),
-        (
-            {"lm": {"model": "gpt-4o-mini"}},
-            "Write the provider before it, as DSPy does: `openai/gpt-4o-mini`",
-        ),
-        (
-            {"lm": {"model": MODEL, "key": "x"}},
-            "unknown key `key` in `programs.lm`. There are: model, api_base",
-        ),
-        ({"lm": {"model": MODEL, "timeout": "5"}}, "programs.lm.timeout must be a number greater than 0"),
-        ({"lm": {"model": MODEL, "adapter": "xml"}}, "programs.lm.adapter must be chat or json"),
-        ({"lm": {"model": MODEL, "api_base": "localhost:80"}}, "programs.lm.api_base must be a URL"),
-        ({"lm": {"model": MODEL, "api_base": "http://a:b@host/"}}, "without user or password"),
-        ({"lm": {"model": MODEL, "api_base": "http://host:99999/"}}, "programs.lm.api_base must be a URL"),
-        ({"lm": {"model": MODEL, "api_key": "${NO_KEY}"}}, "the environment variable `NO_KEY` is not set"),
+        ({"root": 5}, "wrong-value"),
+        ({"cache": True}, "wrong-value"),
+        ({"timeout_seconds": 0}, "wrong-value"),
+        ({"timeout": 5}, "unknown-key"),
+        ({"lm": MODEL}, "wrong-value"),
+        ({"lm": {}}, "wrong-value"),
+        ({"lm": {"model": "gpt-4o-mini"}}, "wrong-value"),
+        ({"lm": {"model": MODEL, "key": "x"}}, "unknown-key"),
+        ({"lm": {"model": MODEL, "timeout": "5"}}, "wrong-value"),
+        ({"lm": {"model": MODEL, "adapter": "xml"}}, "wrong-value"),
+        ({"lm": {"model": MODEL, "api_base": "localhost:80"}}, "wrong-value"),
+        ({"lm": {"model": MODEL, "api_base": "http://a:b@host/"}}, "wrong-value"),
+        ({"lm": {"model": MODEL, "api_base": "http://host:99999/"}}, "wrong-value"),
+        ({"lm": {"model": MODEL, "api_key": "${NO_KEY}"}}, "variable"),
     ],
 )
-def test_what_is_wrong_is_told_with_what_to_write(section: dict[str, Any], told: str) -> None:
+def test_a_wrong_setting_has_its_code(section: dict[str, Any], code: str) -> None:
     with pytest.raises(ConfigError) as caught:
         programs(**section)
-    assert told in str(caught.value)
+    assert [one.code for one in caught.value.problems] == [f"config-{code}"]
 
 
 def test_a_key_is_never_shown() -> None:
@@ -91,7 +87,7 @@ def test_a_key_is_never_shown() -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_project_file_cannot_say_where_programs_are_or_whom_they_ask(desk: Desk) -> None:
+def test_a_project_file_cannot_configure_programs(desk: Desk) -> None:
     file = desk.project("programs:\n  lm: {model: openai/x, api_base: http://elsewhere/}\n")
     trust_project_file(file, desk.environ)
     assert [one.code for one in desk.problems()] == ["config-project-key"]

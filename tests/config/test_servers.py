@@ -1,3 +1,5 @@
+"""Servers in a configuration."""
+
 from __future__ import annotations
 
 import json
@@ -8,7 +10,7 @@ import pytest
 
 from halflap.config import Config, ServerConfig
 from halflap.config.servers import FOREIGN_KEYS
-from halflap.errors import ConfigError
+from halflap.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
     from config.conftest import Desk
@@ -22,10 +24,10 @@ def one(entry: dict[str, Any], **environ: str) -> ServerConfig:
     return server
 
 
-def refused(entry: dict[str, Any], **environ: str) -> list[str]:
+def problems_of(entry: dict[str, Any], **environ: str) -> tuple[ConfigProblem, ...]:
     with pytest.raises(ConfigError) as caught:
         one(entry, **environ)
-    return [str(problem) for problem in caught.value.problems]
+    return caught.value.problems
 
 
 CLAUDE = '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
@@ -54,7 +56,7 @@ def test_a_file_may_use_both_keys(desk: Desk) -> None:
     ],
 )
 def test_two_servers_of_one_name_in_one_file_are_a_problem(desk: Desk, text: str) -> None:
-    assert "there are two servers named `a`" in desk.problem(text).message
+    assert desk.problem(text).code == "config-duplicate-server"
 
 
 @pytest.mark.parametrize("key", ["transport", "type"])
@@ -79,46 +81,46 @@ def test_a_url_without_a_transport_leaves_it_open() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "code"),
     [
-        ({}, "has no `command` or `url`"),
-        ({"type": "sse"}, "has no `url`"),
-        ({"command": "x", "url": "http://h"}, "has both `command` and `url`"),
-        ({"type": "stdio", "url": "http://h"}, "its transport is stdio"),
-        ({"type": "http", "command": "x"}, "its transport is http"),
-        ({"type": "ws", "url": "http://h"}, 'must be stdio, http or sse, not "ws"'),
-        ({"type": "http", "transport": "sse", "url": "http://h"}, "has a `transport` and another `type`"),
-        ({"command": ""}, "command must not be empty"),
-        ({"command": ["x"]}, "command must be a string, not a list"),
-        ({"command": "x", "args": "y"}, "args must be a list of strings, not a string"),
-        ({"command": "x", "args": [8080]}, "args[0] must be a string, not a number. Put it in quotes."),
-        ({"command": "x", "env": {"A": None}}, "env.A must be a string, a number or a boolean, not null"),
-        ({"command": "x", "env": {"A=B": "1"}}, "cannot be the name of a variable"),
-        ({"command": "x\0y"}, "NUL"),
-        ({"command": "x", "cwd": None}, "cwd must be a string, not null. Leave the key out"),
-        ({"command": "x", "disabled": "yes"}, 'disabled must be true or false, not "yes"'),
-        ({"command": "x", "disabled": 1}, "disabled must be true or false, not 1"),
-        ({"command": "x", "call_timeout_seconds": True}, "must be a number greater than 0, not true"),
-        ({"command": "x", "max_concurrent_calls": 1.5}, "must be a whole number greater than 0, not 1.5"),
-        ({"command": "x", "call_timeout_seconds": 900}, "Raise `max_call_timeout_seconds` too."),
-        ({"command": "x", "name": "that"}, "name is not the key"),
-        ({"command": "x", "disabledTools": ["a"]}, "Write them in `tools.block`."),
-        ({"command": "x", "sandboxEnabled": True}, "Halflap does not confine servers."),
-        ({"url": "https://x.example", "headers": {"A": "ü"}}, "a character that a header cannot carry"),
-        ({"command": "x", "disabledTools": []}, "`tools.block`"),
-        ({"command": "x", "arg": []}, "unknown key `arg` in `mcpServers.it`. Did you mean `args`?"),
-        ({"url": "ftp://h"}, "must be an address that starts with http:// or https://"),
-        ({"url": "http://"}, "must be an address"),
-        ({"url": "http://h:99999/"}, "must be an address"),
-        ({"url": "http://[::1"}, "must be an address"),
-        ({"url": "http://h/a b"}, "must be an address"),
-        ({"url": "http://h", "headers": {"A": "x\r\nB: y"}}, "holds a line break"),
-        ({"url": "http://h", "headers": {"A B": "x"}}, "cannot be the name of a header"),
+        ({}, "server-incomplete"),
+        ({"type": "sse"}, "server-incomplete"),
+        ({"command": "x", "url": "http://h"}, "exclusive"),
+        ({"type": "stdio", "url": "http://h"}, "transport"),
+        ({"type": "http", "command": "x"}, "transport"),
+        ({"type": "ws", "url": "http://h"}, "wrong-value"),
+        ({"type": "http", "transport": "sse", "url": "http://h"}, "exclusive"),
+        ({"command": ""}, "wrong-value"),
+        ({"command": ["x"]}, "wrong-value"),
+        ({"command": "x", "args": "y"}, "wrong-value"),
+        ({"command": "x", "args": [8080]}, "wrong-value"),
+        ({"command": "x", "env": {"A": None}}, "wrong-value"),
+        ({"command": "x", "env": {"A=B": "1"}}, "wrong-value"),
+        ({"command": "x\0y"}, "wrong-value"),
+        ({"command": "x", "cwd": None}, "wrong-value"),
+        ({"command": "x", "disabled": "yes"}, "wrong-value"),
+        ({"command": "x", "disabled": 1}, "wrong-value"),
+        ({"command": "x", "call_timeout_seconds": True}, "wrong-value"),
+        ({"command": "x", "max_concurrent_calls": 1.5}, "wrong-value"),
+        ({"command": "x", "call_timeout_seconds": 900}, "timeouts"),
+        ({"command": "x", "name": "that"}, "server-name"),
+        ({"command": "x", "disabledTools": ["a"]}, "unknown-key"),
+        ({"command": "x", "sandboxEnabled": True}, "unknown-key"),
+        ({"url": "https://x.example", "headers": {"A": "ü"}}, "header"),
+        ({"command": "x", "disabledTools": []}, "unknown-key"),
+        ({"command": "x", "arg": []}, "unknown-key"),
+        ({"url": "ftp://h"}, "wrong-value"),
+        ({"url": "http://"}, "wrong-value"),
+        ({"url": "http://h:99999/"}, "wrong-value"),
+        ({"url": "http://[::1"}, "wrong-value"),
+        ({"url": "http://h/a b"}, "wrong-value"),
+        ({"url": "http://h", "headers": {"A": "x\r\nB: y"}}, "header"),
+        ({"url": "http://h", "headers": {"A B": "x"}}, "header"),
     ],
 )
-def test_a_server_that_makes_no_sense_is_refused_with_the_reason(entry: dict[str, Any], said: str) -> None:
-    (problem,) = refused(entry, E="")
-    assert said in problem
+def test_an_invalid_server_is_refused_with_its_code(entry: dict[str, Any], code: str) -> None:
+    (problem,) = problems_of(entry, E="")
+    assert problem.code == f"config-{code}"
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 65])
@@ -129,11 +131,11 @@ def test_a_name_that_cannot_be_shown_is_refused(name: str) -> None:
 
 def test_a_server_of_a_list_needs_a_name(desk: Desk) -> None:
     problem = desk.problem("servers:\n  - name: a\n    command: x\n  - command: y\n")
-    assert (problem.line, problem.message) == (4, "servers[1] has no `name`.")
+    assert (problem.line, problem.code) == (4, "config-server-name")
 
 
 @pytest.mark.parametrize("key", sorted(FOREIGN_KEYS))
-def test_what_other_clients_write_for_themselves_is_accepted(key: str) -> None:
+def test_keys_of_other_clients_are_accepted(key: str) -> None:
     assert one({"command": "x", key: ["anything"]}) == ServerConfig("it", "stdio", command="x")
 
 
@@ -205,7 +207,7 @@ def test_a_missing_env_file_is_a_problem(desk: Desk) -> None:
 def test_a_key_without_effect_on_the_transport_is_a_warning(desk: Desk) -> None:
     desk.user("mcpServers: {a: {url: 'http://h', env: {A: '${UNSET}'}}}")
     (warning,) = desk.load().warnings
-    assert "mcpServers.a.env has no effect" in warning
+    assert "mcpServers.a.env" in warning
 
 
 def test_defaults_of_upstream_hold_unless_the_server_says_otherwise(desk: Desk) -> None:
@@ -233,16 +235,18 @@ SECRETIVE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("entry", SECRETIVE)
 def test_no_message_holds_a_secret(entry: dict[str, Any]) -> None:
-    assert SECRET not in "\n".join(refused(entry))
+    assert SECRET not in "\n".join(map(str, problems_of(entry)))
 
 
 @pytest.mark.parametrize("text", [SECRET + "${", "${" + SECRET + " x}"])
-def test_no_reason_why_a_server_is_off_holds_a_secret(text: str) -> None:
+def test_the_reason_of_a_broken_server_holds_no_secret(text: str) -> None:
     assert SECRET not in (one({"command": "x", "env": {"TOKEN": text}}).broken or SECRET)
 
 
 def test_no_message_about_an_expanded_value_holds_it() -> None:
-    assert SECRET not in "\n".join(refused({"url": "${U}", "headers": {"A": "${U}"}}, U=SECRET + "\n"))
+    assert SECRET not in "\n".join(
+        map(str, problems_of({"url": "${U}", "headers": {"A": "${U}"}}, U=SECRET + "\n"))
+    )
 
 
 FULL = ServerConfig(
@@ -306,31 +310,32 @@ def test_a_server_can_be_hashed() -> None:
     assert len({COMMAND, replace(COMMAND), FULL}) == 2
 
 
-def test_what_json_writes_is_what_the_mapping_says(desk: Desk) -> None:
+def test_json_and_a_mapping_give_the_same_server(desk: Desk) -> None:
     entry = {"command": "x", "args": ["a"], "env": {"A": 1}, "cwd": "/tmp", "protocol": "modern"}
     path = desk.user(json.dumps({"mcpServers": {"it": entry}}), "config.json")
     assert desk.load().servers[0] == replace(one(entry), source=path)
 
 
 @pytest.mark.parametrize(("key", "form"), [("serverUrl", "mcpServers"), ("httpUrl", "servers")])
-def test_other_clients_names_for_an_address_are_understood(key: str, form: str) -> None:
+def test_names_of_other_clients_for_an_address_are_understood(key: str, form: str) -> None:
     (server,) = Config.from_mapping({form: {"x": {key: "https://x.example/mcp"}}}).servers
     assert server.url == "https://x.example/mcp"
 
 
 @pytest.mark.parametrize("key", ["timeout", "oauth", "auth", "headersHelper"])
-def test_what_other_clients_have_and_we_have_not_is_a_warning(key: str) -> None:
+def test_keys_without_effect_are_a_warning(key: str) -> None:
     config = Config.from_mapping({"mcpServers": {"x": {"url": "https://x.example", key: {}}}})
     assert len(config.servers) == 1
-    assert any(f"x.{key} has no effect" in warning for warning in config.warnings)
+    assert any(f"x.{key} " in warning for warning in config.warnings)
 
 
-def test_what_a_client_keeps_beside_its_servers_is_left_alone() -> None:
+def test_other_sections_of_a_clients_file_are_ignored() -> None:
     beside = {"globalShortcut": "", "preferences": {"theme": "dark"}}
     assert len(Config.from_mapping({"mcpServers": {"x": {"command": "x"}}, **beside}).servers) == 1
 
 
-@pytest.mark.parametrize(("name", "whose"), [("script", "saved scripts"), ("dspy", "saved DSPy programs")])
-def test_a_name_that_tools_of_ours_have_is_refused_to_a_server(name: str, whose: str) -> None:
-    with pytest.raises(ConfigError, match=f"the server name `{name}` in .* belongs to {whose}"):
+@pytest.mark.parametrize("name", ["script", "dspy"])
+def test_a_server_cannot_have_a_name_of_our_own_tools(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
         Config.from_mapping({"servers": [{"name": name, "command": "true"}]})
+    assert [one.code for one in caught.value.problems] == ["config-server-name"]
