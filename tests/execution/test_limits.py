@@ -12,7 +12,7 @@ from servers.memory import Memory, definition, echo, text
 from support import comes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from execution.desk import Desk
 
@@ -22,7 +22,7 @@ async def cancelled(desk: Desk, count: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def hasty(desk_with: Callable[..., Desk]) -> Iterator[Desk]:
+def hasty(desk_with: Callable[..., Desk]) -> Desk:
     """A gateway that lets programs run for two seconds."""
     desk = desk_with(timeout_seconds=2)
     # What takes long the first time is over.

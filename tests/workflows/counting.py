@@ -14,8 +14,6 @@ TAKES: dict[str, dict[str, Any]] = {
     "slow": {"what": TEXT},
     "wait": {"what": TEXT},
     "fail": {"what": TEXT},
-    "outlast": {"what": TEXT},
-    "count": {"name": TEXT},
     "ticket": {"what": TEXT},
     "pay": {"what": TEXT, "number": {"type": "integer"}},
     "known": {"what": TEXT},
@@ -46,11 +44,6 @@ def answer(request: dict[str, Any]) -> None:
         while sum(one.startswith("slow ") for one in (FOLDER / "log").read_text().split("\n")) < TOGETHER:
             time.sleep(0.01)
         log(f"end {given['what']}")
-    if name == "outlast":
-        while not any(one.startswith("fail ") for one in (FOLDER / "log").read_text().split("\n")):
-            time.sleep(0.01)
-        # What failed is answered at once; long after that, so is this.
-        time.sleep(1)
     while name == "wait" and (FOLDER / "closed").exists():
         time.sleep(0.01)
     while name == "ticket" and times == 1 and not (FOLDER / "second").exists():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,20 +11,21 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from halflap.errors import UsageError, WorkflowError
-from halflap.workflows.dependence import depend
-from halflap.workflows.net import Bound, Task
+from halflap.workflows.net import Bound
 from halflap.workflows.validate import validate_footprint
 from workflows.nets import block_net, net, nets
 
 if TYPE_CHECKING:
     from halflap.workflows.net import Net
-    from halflap.workflows.validation import Mode
+    from halflap.workflows.validation import Mode, Validation
 
 MODES: list[Mode] = ["strict", "balanced", "lenient"]
+LONG = "a b c d e f g h i1 j k l"
+DATA = {"c": ("", "order"), "e": ("order", "")}
 
 
 def sequence(names: str, **data: tuple[str, str]) -> Net:
-    """Give a sequence of tasks; of each, `reads, writes` as words; those of which nothing is said read and write nothing."""
+    """Return a sequence of tasks; of each, `reads, writes` as words, nothing if left out."""
     listed = names.split()
     flows = " ".join(f"{one}>{other}" for one, other in zip(["i", *listed], [*listed, "o"], strict=True))
     return with_data(net(names, flows), **data)
@@ -39,8 +39,8 @@ def with_data(one: Net, **data: tuple[str, str]) -> Net:
     return replace(one, tasks=tasks)
 
 
-LONG = "a b c d e f g h i1 j k l"
-DATA = {"c": ("", "order"), "e": ("order", "")}
+def anomalies(verdict: Validation) -> set[str]:
+    return {one.kind for one in verdict.anomalies}
 
 
 def test_the_same_workflow_passes_in_every_mode() -> None:
@@ -48,71 +48,39 @@ def test_the_same_workflow_passes_in_every_mode() -> None:
         verdict = validate_footprint(sequence("a b c"), sequence("a b c"), mode)
         assert verdict.passed
         assert verdict.conclusive
-        assert verdict.reasons == ()
-        assert verdict.anomalies == ()
+        assert (verdict.reasons, verdict.anomalies) == ((), ())
 
 
 def test_independent_tasks_may_change_places_in_balanced_mode_and_not_in_strict() -> None:
     old, new = sequence(LONG), sequence(LONG.replace("c d", "d c"))
     assert validate_footprint(old, new).passed
     strict = validate_footprint(old, new, "strict")
-    assert not strict.passed
-    assert strict.reasons == (
-        "The traces are not the same; the counterexample is one that only one of the two has.",
-    )
+    assert (strict.passed, len(strict.reasons)) == (False, 1)
 
 
 def test_what_depends_on_something_may_not_come_before_it() -> None:
     old = sequence(LONG, **DATA)
-    new = sequence(LONG.replace("c d e", "e d c"), **DATA)
-    verdict = validate_footprint(old, new)
-    assert not verdict.passed
-    assert verdict.reasons == ("The order of 1 pair that depend on each other can be reversed.",)
-    (turned,) = [one for one in verdict.anomalies if one.kind == "reversed_order"]
-    assert turned.message == "'e' depends on 'c', which came before it, and now it can come first."
-    # The two are no neighbours, before or after: in the footprint they have nothing to do with each other.
-    assert verdict.agreement is not None
-    assert ("c", "e") not in {(one.row, one.column) for one in verdict.agreement.differences}
-    assert validate_footprint(old, new, "lenient").passed
-
-
-def test_nor_at_the_same_time() -> None:
+    turned = sequence(LONG.replace("c d e", "e d c"), **DATA)
     rest = [("task", name) for name in LONG.split()[5:]]
     together = ("and", [("task", "c"), ("seq", [("task", "e"), ("task", "d")])])
-    new = block_net(("seq", [("task", "a"), ("task", "b"), together, *rest]))
-    verdict = validate_footprint(sequence(LONG, **DATA), new)
-    assert [one.message for one in verdict.anomalies] == [
-        "'e' depends on 'c', which came before it, and now it can come first."
-    ]
+    beside = block_net(("seq", [("task", "a"), ("task", "b"), together, *rest]))
+    for new in (turned, beside):
+        verdict = validate_footprint(old, new)
+        assert not verdict.passed
+        (anomaly,) = [one for one in verdict.anomalies if one.kind == "reversed_order"]
+        assert "'e'" in anomaly.message
+        assert "'c'" in anomaly.message
+        assert validate_footprint(old, new, "lenient").passed
 
 
 def test_within_a_loop_the_order_counts_too() -> None:
     turn, turned = ("seq", [("task", "a"), ("task", "b")]), ("seq", [("task", "b"), ("task", "a")])
     old, new = (block_net(("loop", body, ("task", "x"))) for body in (turn, turned))
-    verdict = validate_footprint(old, new)
-    assert "reversed_order" in {one.kind for one in verdict.anomalies}
-
-
-def test_tasks_that_do_not_say_what_they_read_and_write_depend_on_everything() -> None:
-    old = net("a b c", "i>a a>b b>c c>o")
-    verdict = validate_footprint(old, net("a b c", "i>a a>c c>b b>o"))
-    assert [one.message for one in verdict.anomalies if one.kind == "reversed_order"] == [
-        "'c' depends on 'b', which came before it, and now it can come first."
-    ]
-    assert (
-        "original_workflow: what 'a', 'b', 'c' read and write is not said, so everything counts as depending on it."
-        in verdict.warnings
-    )
-
-
-def test_what_a_task_reads_is_taken_from_the_original() -> None:
-    old = sequence("a b", a=("", "x"), b=("x", ""))
-    verdict = validate_footprint(old, sequence("b a"))
-    assert "reversed_order" in {one.kind for one in verdict.anomalies}
+    assert "reversed_order" in anomalies(validate_footprint(old, new))
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "answer"),
+    ("one", "other", "depends"),
     [
         (("", "x"), ("x", ""), True),
         (("x", ""), ("", "x"), True),
@@ -121,30 +89,41 @@ def test_what_a_task_reads_is_taken_from_the_original() -> None:
         (("x", "y"), ("z", "w"), False),
     ],
 )
-def test_dependence(one: tuple[str, str], other: tuple[str, str], answer: bool) -> None:
-    def made(data: tuple[str, str]) -> Task:
-        return Task("t", "t", reads=frozenset(data[0].split()), writes=frozenset(data[1].split()))
+def test_tasks_depend_on_each_other_by_what_they_read_and_write(
+    one: tuple[str, str], other: tuple[str, str], depends: bool
+) -> None:
+    verdict = validate_footprint(sequence("a b", a=one, b=other), sequence("b a"))
+    assert ("reversed_order" in anomalies(verdict)) is depends
 
-    assert depend(made(one), made(other)) is answer
-    assert depend(made(one), Task("u", "u", reads=frozenset())) is True
+
+def test_tasks_that_do_not_say_what_they_read_and_write_depend_on_everything() -> None:
+    verdict = validate_footprint(net("a b c", "i>a a>b b>c c>o"), net("a b c", "i>a a>c c>b b>o"))
+    assert "reversed_order" in anomalies(verdict)
+    assert any("'a', 'b', 'c'" in one for one in verdict.warnings)
 
 
 def test_lenient_needs_the_same_activities() -> None:
     verdict = validate_footprint(sequence(LONG), sequence(LONG.replace("c ", "")), "lenient")
-    assert verdict.reasons == ("The activities are not the same.",)
-    assert [one.message for one in verdict.anomalies] == ["No complete case of it has 'c'."]
+    assert (verdict.passed, len(verdict.anomalies)) == (False, 1)
 
 
 def test_too_little_agreement_fails_in_each_mode() -> None:
-    old = sequence("a b c d")
     wide = with_data(block_net(("and", [("task", name) for name in "abcd"])))
-    verdict = validate_footprint(old, wide)
-    assert verdict.reasons[0].startswith("The footprints agree in 0.250 of the cells; 0.8 are needed.")
-    assert validate_footprint(old, wide, "lenient").reasons[0].endswith("0.5 are needed.")
+    for mode in MODES:
+        verdict = validate_footprint(sequence("a b c d"), wide, mode)
+        assert not verdict.passed
+        assert verdict.response()["footprint_compatibility"] == 0.25
+
+
+def test_a_loop_and_a_parallel_block_have_one_footprint_and_not_the_same_traces() -> None:
+    a, b = ("task", "a"), ("task", "b")
+    response = validate_footprint(block_net(("loop", a, b)), block_net(("and", [a, b])), "strict").response()
+    assert (response["footprint_compatibility"], response["behavioral_equivalence"]) == (1, False)
+    assert response["counterexample"]["trace"] == ["a"]
+    assert not response["validation_passed"]
 
 
 def test_what_is_not_sound_passes_in_no_mode_though_it_has_the_same_traces() -> None:
-    old = sequence("a b")
     stuck = with_data(
         net(
             {"a": "xor/xor", "b": "xor/and", "x": "~and/and"},
@@ -153,72 +132,47 @@ def test_what_is_not_sound_passes_in_no_mode_though_it_has_the_same_traces() -> 
         )
     )
     for mode in MODES:
-        verdict = validate_footprint(old, stuck, mode)
-        assert verdict.equivalence.equivalent is True
-        assert "The optimised workflow is not sound." in verdict.reasons
+        verdict = validate_footprint(sequence("a b"), stuck, mode)
+        assert (verdict.passed, verdict.equivalence.equivalent) == (False, True)
         stuck_at = next(one for one in verdict.anomalies if one.kind == "option_to_complete")
         assert (stuck_at.workflow, stuck_at.trace) == ("optimized_workflow", ("a",))
 
 
-def test_past_the_bound_strict_does_not_pass_and_the_answer_says_why() -> None:
+def test_past_the_bound_strict_does_not_pass_and_the_answer_is_not_conclusive() -> None:
     names = [("task", f"t{at}") for at in range(12)]
     wide = block_net(("and", names))
     written_out = block_net(("xor", [("and", names), ("seq", [names[0], ("and", names[1:])])]))
     for mode in MODES:
         verdict = validate_footprint(wide, written_out, mode, Bound(states=200))
         assert not verdict.conclusive
-        assert verdict.unknown == ("Equivalence of traces: More than 200 states would have to be compared.",)
         assert verdict.passed == (mode != "strict")
         assert verdict.response()["behavioral_equivalence"] is None
 
 
-def test_where_the_footprint_is_not_known_nothing_passes() -> None:
-    names = [f"t{at}" for at in range(8)]
-    gates = {"s": "xor/and", **dict.fromkeys(names, "xor/and"), "j": "and/and", "k": "and/and"}
-    flows = "i>s " + " ".join(f"s>{name} {name}>j" for name in names) + " t0>x x>k j>k k>o"
-    one = net(gates, flows, conditions="x")
-    for mode in MODES:
-        verdict = validate_footprint(one, one, mode, Bound(states=50))
-        assert not verdict.passed
-        assert not verdict.conclusive
-        assert verdict.response()["footprint_compatibility"] is None
-        assert len(verdict.unknown) == 5
-
-
-def test_what_can_never_be_completed_is_an_error_that_says_why() -> None:
+def test_what_can_never_be_completed_and_bad_or_gates_are_errors() -> None:
     stuck = net({"a": "xor/xor", "b": "and/and"}, "i>a a>c a>d c>b d>b b>o", conditions="c d")
-    with pytest.raises(WorkflowError) as refused:
-        validate_footprint(stuck, sequence("a b"))
-    (problem,) = refused.value.problems
-    assert problem.path == "original_workflow"
-    assert problem.message == (
-        "No case of it can be completed. After a: Nothing can happen any more: 'b' waits for 'd'."
-    )
-
-
-def test_or_gates_that_form_no_block_are_told_for_both_at_once() -> None:
     odd = net({"s": "xor/or", "a": "xor/and", "b": "xor/and"}, "i>s s>a s>b a>o b>o")
-    with pytest.raises(WorkflowError) as refused:
-        validate_footprint(odd, odd)
-    assert [problem.path for problem in refused.value.problems] == [
-        "original_workflow.tasks[0].split",
-        "optimized_workflow.tasks[0].split",
-    ]
-
-
-def test_a_mode_that_there_is_not_is_refused() -> None:
+    silent = block_net(("task", None))
+    for old, new, paths in (
+        (stuck, sequence("a b"), ["original_workflow"]),
+        (odd, odd, ["original_workflow.tasks[0].split", "optimized_workflow.tasks[0].split"]),
+        (sequence("a"), silent, ["optimized_workflow"]),
+    ):
+        with pytest.raises(WorkflowError) as refused:
+            validate_footprint(old, new)
+        assert [problem.path for problem in refused.value.problems] == paths
     wrong: Any = "harsh"
-    with pytest.raises(UsageError, match="strict, balanced, lenient"):
+    with pytest.raises(UsageError):
         validate_footprint(sequence("a"), sequence("a"), wrong)
 
 
 def test_the_response_has_every_field() -> None:
     response = validate_footprint(sequence("a b c"), sequence("a c b")).response()
     assert json.loads(json.dumps(response)) == response
+    assert len(response.pop("reasons")) == len(response.pop("anomalies")) == 1
     assert response == {
         "validation_passed": False,
         "validation_mode": "balanced",
-        "reasons": ["The footprints agree in 0.333 of the cells; 0.8 are needed."],
         "footprint_compatibility": pytest.approx(1 / 3),
         "directly_follows_similarity": 0,
         "behavioral_equivalence": False,
@@ -236,14 +190,6 @@ def test_the_response_has_every_field() -> None:
         "start_activities": {"original_workflow": ["a"], "optimized_workflow": ["a"]},
         "end_activities": {"original_workflow": ["c"], "optimized_workflow": ["b"]},
         "sound": {"original_workflow": True, "optimized_workflow": True},
-        "anomalies": [
-            {
-                "kind": "end_activities",
-                "workflow": "optimized_workflow",
-                "message": "A case ends with 'b'; in the original it ends with 'c'.",
-                "trace": None,
-            }
-        ],
         "warnings": [],
         "conclusive": True,
         "inconclusive_because": [],
@@ -254,9 +200,9 @@ def test_the_response_has_every_field() -> None:
 def test_strict_passes_only_what_agrees_in_everything(one: Net, other: Net, mode: Mode) -> None:
     try:
         verdict = validate_footprint(one, other, mode, Bound(states=2_000))
-    except WorkflowError as error:
-        assume("can't be compared with" not in str(error))
-        raise
+        itself = validate_footprint(one, one, "balanced", Bound(states=2_000))
+    except WorkflowError:
+        assume(False)
     json.dumps(verdict.response())
     assert verdict.passed == (not verdict.reasons)
     if mode == "strict" and verdict.passed:
@@ -264,36 +210,5 @@ def test_strict_passes_only_what_agrees_in_everything(one: Net, other: Net, mode
         assert verdict.agreement is None or verdict.agreement.cells == 1
     if mode != "strict" and verdict.passed:
         assert verdict.soundness[1].sound is True
-
-
-@given(nets(gates=("and", "xor")))
-def test_a_workflow_stands_for_itself_or_it_is_said_why_not(one: Net) -> None:
-    try:
-        verdict = validate_footprint(one, one, "balanced", Bound(states=5_000))
-    except WorkflowError:
-        assume(False)
-    assert verdict.passed == (verdict.soundness[0].sound is True)
-
-
-def test_what_is_told_of_each_is_by_the_names_of_the_arguments() -> None:
-    one = net("a b", "i>a a>b b>o")
-    told = validate_footprint(one, one).response()
-    for key in ("sound", "start_activities", "end_activities"):
-        assert list(told[key]) == ["original_workflow", "optimized_workflow"]
-
-
-def test_that_most_have_nothing_to_do_with_each_other_is_said_where_agreement_is_high() -> None:
-    # 3 activities: 1 - 4/9 of the cells agree, and that is not much.
-    little = validate_footprint(net("a b c", "i>a a>b b>c c>o"), net("a b c", "i>c c>b b>a a>o"))
-    assert little.agreement is not None
-    assert 0.5 <= little.agreement.cells < 0.8
-    assert not any("nothing to do with each other" in one for one in little.warnings)
-    names = [f"t{at}" for at in range(12)]
-    line, back = (
-        net(" ".join(names), " ".join(f"{one}>{two}" for one, two in pairwise(["i", *listed, "o"])))
-        for listed in (names, names[::-1])
-    )
-    much = validate_footprint(line, back)
-    assert much.agreement is not None
-    assert much.agreement.cells >= 0.8
-    assert any("nothing to do with each other" in one for one in much.warnings)
+    if itself.conclusive:
+        assert itself.passed == (itself.soundness[0].sound is True)

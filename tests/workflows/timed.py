@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from workflows.nets import Tree
-
 
 def line(*tasks: dict[str, Any], **more: Any) -> Net:
     """Make a workflow of tasks one after the other."""
@@ -100,14 +98,9 @@ def lines(draw: DrawFn, most: int = 6) -> Net:
     return line(*made)
 
 
-def small_trees(leaves: int = 5, **options: Any) -> SearchStrategy[Tree]:
-    """Give small trees in which every task has a label of its own."""
-    return trees(leaves=leaves, silent=False, **options).map(distinct)
-
-
 def small_nets(leaves: int = 5, **options: Any) -> SearchStrategy[Net]:
-    """Give their workflows."""
-    return small_trees(leaves, **options).map(block_net)
+    """Give small workflows in which every task has a label of its own."""
+    return trees(leaves=leaves, silent=False, **options).map(distinct).map(block_net)
 
 
 @st.composite
