@@ -1,3 +1,5 @@
+"""Signed cursors."""
+
 from __future__ import annotations
 
 import hmac
@@ -36,15 +38,14 @@ def cursor_of(cursors: Cursors, query: Any = "q", size: int = 10) -> str:
     return found
 
 
-def refused(cursors: Cursors, cursor: Any, query: Any = "q") -> str:
+def refused(cursors: Cursors, cursor: Any, query: Any = "q") -> None:
     with pytest.raises(InvalidQuery) as raised:
         cursors.page(ITEMS, cursor=cursor, size=10, query=query)
     assert raised.value.error.code == ErrorCode.INVALID_QUERY
-    return raised.value.error.message
 
 
 @given(st.integers(0, 60), st.integers(1, 70), st.data())
-def test_walking_all_pages_gives_every_item_once_in_order(count: int, size: int, data: st.DataObject) -> None:
+def test_reading_all_pages_gives_every_item_once_in_order(count: int, size: int, data: st.DataObject) -> None:
     items = list(range(count))
     cursors = Cursors(KEY, max_page_size=data.draw(st.integers(1, 70)))
     ways: dict[str, Callable[[str | None], Page[int]]] = {
@@ -82,7 +83,7 @@ def test_any_changed_character_of_a_cursor_is_refused(data: st.DataObject) -> No
     refused(cursors, cursor[:at] + other + cursor[at + 1 :])
 
 
-def test_every_other_way_to_write_the_last_character_is_refused() -> None:
+def test_every_other_last_character_is_refused() -> None:
     cursors = Cursors(KEY)
     cursor = cursor_of(cursors)
     alphabet = string.ascii_letters + string.digits + "-_"
@@ -92,26 +93,26 @@ def test_every_other_way_to_write_the_last_character_is_refused() -> None:
 
 
 @given(st.one_of(st.text(), st.binary().map(lambda raw: raw.decode("latin-1"))))
-def test_anything_else_is_refused(text: str) -> None:
-    assert "no cursor for the first page" in refused(Cursors(KEY), text)
+def test_any_other_text_is_refused(text: str) -> None:
+    refused(Cursors(KEY), text)
 
 
 @pytest.mark.parametrize("made", ["cut", "longer", "padded", "huge"])
-def test_what_is_left_or_added_is_refused(made: str) -> None:
+def test_a_shorter_or_longer_cursor_is_refused(made: str) -> None:
     cursors = Cursors(KEY)
     cursor = cursor_of(cursors)
     changed = {"cut": cursor[:-1], "longer": cursor + "A", "padded": cursor + "=", "huge": "A" * 1_000_000}
     refused(cursors, changed[made])
 
 
-def test_a_cursor_of_one_query_is_foreign_to_another() -> None:
+def test_a_cursor_of_another_query_is_refused() -> None:
     cursors = Cursors(KEY)
     cursor = cursor_of(cursors, ["orders", "CUST-001"])
-    assert "for this query" in refused(cursors, cursor, ["orders", "CUST-002"])
+    refused(cursors, cursor, ["orders", "CUST-002"])
     assert cursors.page(ITEMS, cursor=cursor, size=10, query=["orders", "CUST-001"]).results[0] == "item 10"
 
 
-def test_the_order_of_keys_makes_no_other_query() -> None:
+def test_the_order_of_keys_does_not_change_a_query() -> None:
     cursors = Cursors(KEY)
     cursor = cursor_of(cursors, {"a": 1, "b": 2})
     assert cursors.page(ITEMS, cursor=cursor, size=5, query={"b": 2, "a": 1}).results[0] == "item 10"
@@ -120,19 +121,16 @@ def test_the_order_of_keys_makes_no_other_query() -> None:
 def test_a_set_in_a_query_is_the_same_in_every_process() -> None:
     program = """
 from dataclasses import dataclass
-import msgspec
 from pydantic import BaseModel
 from halflap.contract import Cursors
 class Model(BaseModel):
-    tags: set[str]
-class Struct(msgspec.Struct):
     tags: set[str]
 @dataclass
 class Plain:
     tags: object
 tags = set("abcdefgh")
 cursors = Cursors(b"0123456789abcdef", clock=lambda: 1.0)
-for query in ({"tags": tags}, Model(tags=tags), Struct(tags), Plain([Plain(tags)]), {"all": {frozenset(tags), frozenset("xyz")}}):
+for query in ({"tags": tags}, Model(tags=tags), Plain([Plain(tags)]), {"all": {frozenset(tags), frozenset("xyz")}}):
     print(cursors.page("abc", cursor=None, size=1, query=query).pagination.next_cursor)
 """
     printed = {
@@ -149,24 +147,24 @@ for query in ({"tags": tags}, Model(tags=tags), Struct(tags), Plain([Plain(tags)
 
 
 @pytest.mark.parametrize("hidden", [SecretStr, lambda one: {"of": [SecretStr(one)]}], ids=["bare", "inside"])
-def test_a_secret_tells_queries_apart_and_is_not_in_the_cursor(hidden: Callable[[str], Any]) -> None:
+def test_secrets_distinguish_queries(hidden: Callable[[str], Any]) -> None:
     cursors = Cursors(KEY)
     cursor = cursor_of(cursors, hidden("alice"))
     assert cursors.page(ITEMS, cursor=cursor, size=10, query=hidden("alice")).results[0] == "item 10"
-    assert "not made here for this query" in refused(cursors, cursor, hidden("bob"))
+    refused(cursors, cursor, hidden("bob"))
 
 
-def test_a_cursor_of_offsets_is_none_of_keys() -> None:
+def test_a_cursor_of_offsets_is_refused_for_keys() -> None:
     cursors = Cursors(KEY)
     with pytest.raises(InvalidQuery):
         cursors.fetch_after(lambda _, __: ITEMS, key=str, cursor=cursor_of(cursors), size=5, query="q")
 
 
-def test_a_cursor_made_with_another_key_is_forged() -> None:
+def test_a_cursor_signed_with_another_key_is_refused() -> None:
     refused(Cursors(KEY), cursor_of(Cursors(b"another key of 16")))
 
 
-def test_signatures_are_compared_in_a_time_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signatures_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     cursors = Cursors(KEY)
     cursor = cursor_of(cursors)
     compared: list[int] = []
@@ -180,25 +178,25 @@ def test_signatures_are_compared_in_a_time_that_tells_nothing(monkeypatch: pytes
     assert compared == [32]
 
 
-def test_a_cursor_holds_wherever_the_key_is_the_same() -> None:
+def test_a_cursor_is_valid_wherever_the_key_is_the_same() -> None:
     assert Cursors(KEY).page(ITEMS, cursor=cursor_of(Cursors(KEY)), size=5, query="q").results[0] == "item 10"
 
 
-def test_a_stale_cursor_is_refused_and_says_so() -> None:
+def test_an_expired_cursor_is_refused() -> None:
     clock = Clock()
     cursors = Cursors(KEY, lifetime=timedelta(minutes=5), clock=clock)
     cursor = cursor_of(cursors)
     clock.now += 299
     assert cursors.page(ITEMS, cursor=cursor, size=5, query="q").results
     clock.now += 1
-    assert "expired" in refused(cursors, cursor)
+    refused(cursors, cursor)
 
 
-def test_without_a_key_one_is_made_and_it_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_key_one_is_made_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "halflap.contract"):
         cursors = Cursors()
     assert cursors.is_of_process
-    assert "after this process ends" in caplog.text
+    assert caplog.text
     assert not Cursors(KEY).is_of_process
     refused(Cursors(), cursor_of(cursors))
 
@@ -210,18 +208,18 @@ def test_a_page_is_never_larger_than_the_cap() -> None:
 
 
 @pytest.mark.parametrize("size", [0, -1, True, 2.0])
-def test_a_size_that_is_none_is_refused(size: Any) -> None:
+def test_an_invalid_page_size_is_refused(size: Any) -> None:
     with pytest.raises(InvalidQuery, match="page size"):
         Cursors(KEY).page(ITEMS, cursor=None, size=size, query="q")
 
 
-def test_a_page_after_the_end_of_a_list_that_has_become_shorter_is_empty() -> None:
+def test_a_page_beyond_a_shortened_list_is_empty() -> None:
     cursors = Cursors(KEY)
     page = cursors.page(ITEMS[:3], cursor=cursor_of(cursors), size=10, query="q")
     assert (page.results, page.pagination.has_more) == ([], False)
 
 
-def test_by_key_nothing_is_repeated_when_something_comes_before() -> None:
+def test_by_key_nothing_is_repeated_after_an_insertion() -> None:
     cursors = Cursors(KEY)
     items = list(range(0, 100, 10))
 
@@ -239,7 +237,7 @@ def test_by_key_nothing_is_repeated_when_something_comes_before() -> None:
     assert page(first.pagination.next_cursor).results == [30, 40, 50]
 
 
-def test_pages_of_what_has_to_be_awaited(run: Any) -> None:
+def test_pages_of_an_async_source(run: Any) -> None:
     cursors = Cursors(KEY)
 
     async def fetched(start: int, many: int) -> list[str]:
@@ -253,7 +251,7 @@ def test_pages_of_what_has_to_be_awaited(run: Any) -> None:
     assert run(page(first.pagination.next_cursor)).results == ITEMS[10:20]
 
 
-def test_what_the_author_has_to_mend_is_told() -> None:
+def test_mistakes_of_the_author_are_reported() -> None:
     with pytest.raises(ValueError, match="at least 16 bytes"):
         Cursors(b"short")
     with pytest.raises(ValueError, match="max_page_size"):
@@ -271,7 +269,7 @@ def test_what_the_author_has_to_mend_is_told() -> None:
 
 
 @pytest.mark.parametrize("key", [("2026-01-05", 7), 7, "x", [1, "a"], 1.5, ("a", (1, 2))[0]], ids=str)
-def test_a_key_comes_back_as_it_was(key: Any) -> None:
+def test_keys_round_trip(key: Any) -> None:
     asked: list[Any] = []
 
     def fetch(after: Any, count: int) -> range:
@@ -290,7 +288,7 @@ def test_a_key_comes_back_as_it_was(key: Any) -> None:
     [None, float("nan"), (1, float("inf")), date(2026, 1, 5), ("a", date(2026, 1, 5)), {"a": 1}, b"x"],
     ids=str,
 )
-def test_a_key_that_no_page_could_begin_after_is_refused(key: Any) -> None:
+def test_unusable_keys_are_refused(key: Any) -> None:
     def fetch(cursor: str | None) -> Page[int]:
         return Cursors(KEY).fetch_after(
             lambda _, count: range(count), key=lambda _: key, cursor=cursor, size=2, query="q"

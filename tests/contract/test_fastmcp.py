@@ -1,4 +1,4 @@
-"""With the real FastMCP, where it is installed: it is no dependency, not even for tests, since it brings 30 packages."""
+"""The contract on FastMCP, where it is installed."""
 
 from __future__ import annotations
 

