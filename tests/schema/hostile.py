@@ -1,9 +1,4 @@
-"""Definitions that were written to harm, and a program that says what each step with one of them takes.
-
-    python hostile.py "huge enum"
-
-prints a line of JSON for each step: its name, its seconds, and by how many megabytes the process grew at most.
-"""
+"""Hostile definitions, and a program that measures each step with one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a definition that was written to harm may cost: seconds, and megabytes."""
+"""Time and memory of hostile definitions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS = ("parse_schema", "format_for_llm", "format_compact", "compile_schema", "
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure memory")
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_definition_takes_much_time_or_memory(name: str) -> None:
+def test_hostile_definitions_take_little_time_and_memory(name: str) -> None:
     program = Path(__file__).with_name("hostile.py")
     done = subprocess.run(
         [sys.executable, str(program), name],

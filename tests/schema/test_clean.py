@@ -1,3 +1,5 @@
+"""Removing invisible letters from texts of servers."""
+
 from __future__ import annotations
 
 import unicodedata
@@ -11,7 +13,7 @@ from support import little_work
 
 
 @given(st.text(), st.integers(min_value=20, max_value=200))
-def test_nothing_that_cannot_be_seen_is_left(text: str, longest: int) -> None:
+def test_no_invisible_letter_is_left(text: str, longest: int) -> None:
     cleaned = clean(text, longest)
     assert len(cleaned) <= longest
     assert not {letter for letter in cleaned if unicodedata.category(letter) in {"Cc", "Cf", "Cs"}} - {
@@ -21,22 +23,22 @@ def test_nothing_that_cannot_be_seen_is_left(text: str, longest: int) -> None:
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Zs"])))
-def test_ordinary_text_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert clean(text, 10**9) == text
 
 
-def test_what_is_cut_has_a_mark() -> None:
+def test_cut_text_has_a_mark() -> None:
     assert clean("x" * 100, 30).endswith("… (cut)")
 
 
-def test_prose_is_cleaned_and_what_has_to_be_repeated_is_made_visible() -> None:
+def test_prose_is_cleaned_and_names_are_escaped() -> None:
     assert clean_deep({"a\u200b": ["x\u202e", 1, None, {"description": "y\u202e"}]}, 100) == {
         r"a\u200b": [r"x\u202e", 1, None, {"description": "y"}]
     }
     assert clean_deep({"default": {"title": "x\u202e"}}, 100) == {"default": {"title": r"x\u202e"}}
 
 
-def test_what_is_too_deep_or_too_much_is_left_out_with_a_mark() -> None:
+def test_deep_and_wide_values_are_cut_with_a_mark() -> None:
     deep: Any = "bottom"
     for _ in range(1000):
         deep = [deep]
@@ -46,11 +48,11 @@ def test_what_is_too_deep_or_too_much_is_left_out_with_a_mark() -> None:
     assert wide["… (cut)"].endswith(" more")
 
 
-def test_selectors_and_fillers_are_taken_out() -> None:
+def test_selectors_and_fillers_are_removed() -> None:
     hidden = "".join(chr(0xE0100 + ord(letter) - 32) for letter in "ignore")
     assert clean(f"Hello{hidden}\ufe0f world\u3164\u2800", 100) == "Hello world"
 
 
-def test_the_whole_is_bounded_too() -> None:
+def test_the_whole_is_bounded() -> None:
     large = {f"p{number}": {"description": "x" * 3_900} for number in range(5_000)}
     assert len(str(clean_deep(large, 4_000))) < 1_000_000

@@ -1,4 +1,4 @@
-"""What a tool takes is shown whole: all choices of a union, any key of a map, what is only required."""
+"""Parameters are shown completely: unions, maps, required keys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from halflap.schema import Parameter, ToolSchema, is_wrapped, parse_schema
+from halflap.schema import is_wrapped, parse_schema
 from halflap.values import Tool
 
 
@@ -36,7 +36,7 @@ INNER = [
 ]
 
 
-def test_the_keys_of_all_choices_are_shown_within_a_parameter() -> None:
+def test_keys_of_all_union_members_are_shown() -> None:
     assert lines(of(f={"oneOf": [A, B], "description": "What"}))[1:] == [
         "- f (object, optional): What",
         *(f"  {one}" for one in INNER),
@@ -50,40 +50,20 @@ def test_the_keys_of_all_choices_are_shown_within_a_parameter() -> None:
     ]
 
 
-def test_the_keys_of_all_choices_are_shown_within_an_array() -> None:
-    assert lines(of(f={"type": "array", "items": {"anyOf": [A, B]}}))[2:] == [f"  {one}" for one in INNER]
-
-
-def test_the_keys_of_all_choices_are_shown_where_there_may_be_nothing() -> None:
-    choices = {"anyOf": [{"oneOf": [A, B]}, {"type": "null"}]}
-    assert lines(of(f=choices))[1:] == ["- f (object | null, optional)", *(f"  {one}" for one in INNER)]
-
-
-def test_which_choice_a_key_belongs_to_is_told_at_the_root_too() -> None:
-    assert lines({"type": "object", "oneOf": [A, B]})[1:] == INNER
-
-
 ONE_OF_TWO = {
     **of(id={"type": "string"}, email={"type": "string"}),
     "oneOf": [{"required": ["id"]}, {"required": ["email"]}],
 }
 
 
-def test_what_is_required_in_one_choice_alone_is_not_said_to_be_required() -> None:
+def test_a_key_required_by_one_member_alone_is_not_shown_as_required() -> None:
     assert lines(of(who=ONE_OF_TWO))[2:] == [
         "  - id (string, optional, one of id, email is required)",
         "  - email (string, optional, one of id, email is required)",
     ]
 
 
-def test_choices_beside_an_object_that_may_be_null_count() -> None:
-    assert lines(of(who={**ONE_OF_TWO, "type": ["object", "null"]}))[1:3] == [
-        "- who (object | null, optional)",
-        "  - id (string, optional, one of id, email is required)",
-    ]
-
-
-def test_a_tool_that_takes_any_key_says_so() -> None:
+def test_a_map_is_shown_as_any_key() -> None:
     for schema in (
         {"type": "object", "additionalProperties": {"type": "integer"}},
         {"type": "object", "patternProperties": {"^x": {"type": "integer"}}},
@@ -99,7 +79,7 @@ def test_a_tool_that_takes_any_key_says_so() -> None:
     ]
 
 
-def test_what_is_required_and_not_described_is_shown() -> None:
+def test_a_required_key_without_a_schema_is_shown() -> None:
     schema = {"type": "object", "required": ["a", "b"]}
     assert line(schema) == "t(a: any, b: any)"
     assert lines(schema)[1:] == ["- a (any, required)", "- b (any, required)"]
@@ -117,7 +97,7 @@ def test_a_chain_of_references_is_followed_to_its_end() -> None:
     assert line(chain(2_000)) == "t(a?: integer)"
 
 
-def test_what_is_too_deep_to_be_shown_is_marked() -> None:
+def test_a_schema_that_is_too_deep_is_marked() -> None:
     deep = of(a={"type": "integer"})
     for _ in range(60):
         deep = {"allOf": [deep]}
@@ -125,59 +105,16 @@ def test_what_is_too_deep_to_be_shown_is_marked() -> None:
     assert lines(deep) == ["Parameters:", "- … (too deep or too large to be shown)"]
 
 
-def test_null_comes_last() -> None:
-    assert line(of(a={"type": ["null", "string"]})) == "t(a?: string | null)"
-
-
-def test_what_may_not_be_given_is_not_shown_as_anything() -> None:
+def test_a_forbidden_key_is_shown_as_never() -> None:
     assert line(of(a=False, b=True)) == "t(a?: never, b?: any)"
     assert lines(of(a=False))[1:] == ["- a (never, optional)"]
 
 
-@pytest.mark.parametrize(
-    ("described", "text"),
-    [
-        ("Plain.", "Plain. Default: x"),
-        ("Wait...", "Wait... Default: x"),
-        ("Question?", "Question? Default: x"),
-        ("Plain", "Plain. Default: x"),
-        ("", "Default: x"),
-    ],
-)
-def test_a_description_keeps_its_end(described: str, text: str) -> None:
-    assert lines(of(a={"type": "string", "description": described, "default": "x"}))[1] == (
-        f"- a (string, optional): {text}"
-    )
-
-
-def test_a_description_with_dots_keeps_them_where_nothing_follows() -> None:
-    assert lines(of(a={"type": "string", "description": "And so on..."}))[1].endswith(": And so on...")
-
-
-def test_values_that_could_be_misread_are_in_quotes() -> None:
+def test_ambiguous_values_are_quoted() -> None:
     values = [1, "1", "a,b", "a b", "true", True, "utf-8", "1.5e3", None]
     assert lines(of(a={"enum": values}))[1].endswith(
         'Values: 1, "1", "a,b", a b, "true", true, utf-8, "1.5e3", null'
     )
-
-
-def test_a_schema_made_of_its_own_fields_alone_is_written_whole() -> None:
-    made = ToolSchema(
-        "read_file",
-        "Read contents of a file",
-        [
-            Parameter("encoding", "string", "File encoding", required=False, default="utf-8"),
-            Parameter("path", "string", "File path to read", required=True),
-            Parameter("tags", "array of string", "", required=False),
-            Parameter("mode", "string | null", "", required=False, enum=["r", None]),
-        ],
-        ["path"],
-        {},
-    )
-    assert made.format_compact() == (
-        'read_file(path: string, encoding?: string = "utf-8", tags?: [string], mode?: "r" | null)'
-    )
-    assert "- encoding (string, optional): File encoding. Default: utf-8\n" in made.format_for_llm()
 
 
 RESULT = of(result={"type": "string"})
@@ -193,14 +130,12 @@ RESULT = of(result={"type": "string"})
         ({"type": "array", "properties": RESULT["properties"]}, False, None),
     ],
 )
-def test_what_is_a_wrapper_is_one_everywhere(
-    output: dict[str, Any], wrapped: bool, shown: str | None
-) -> None:
+def test_wrappers_are_recognised(output: dict[str, Any], wrapped: bool, shown: str | None) -> None:
     assert is_wrapped(output) is wrapped
     assert parse_schema(tool({}, output)).format_compact() == ("t()" if shown is None else f"t() -> {shown}")
 
 
-def test_references_in_a_circle_take_nothing_from_what_stands_beside_them() -> None:
+def test_circular_references_do_not_hide_their_siblings() -> None:
     parts = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
     schema = of(n={"$ref": "#/properties/n"}, a={"$ref": "#/$defs/a"}, m={"type": "integer"})
     assert line({**schema, "$defs": parts}) == "t(n?: …, a?: …, m?: integer)"

@@ -1,4 +1,4 @@
-"""Anything may stand where a schema is expected: nothing of it raises, and what is shown is bounded."""
+"""Anything may stand where a schema is expected: nothing raises, and output is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and values of somebody else's, where they are shown: harmless, the same everywhere, and usable."""
+"""Hostile names and values, where they are shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def problems(schema: dict[str, Any], arguments: dict[str, Any]) -> list[str]:
     return [str(problem) for problem in parse_schema(tool(schema)).validate_arguments(arguments)]
 
 
-def test_a_hidden_letter_in_a_name_is_shown_alike_wherever_the_name_is() -> None:
+def test_an_invisible_letter_in_a_name_is_escaped_everywhere() -> None:
     schema = described(tool())["inputSchema"]
     assert list(schema["properties"]) == schema["required"] == [SHOWN]
     parsed = parse_schema(tool())
@@ -46,24 +46,13 @@ def test_a_hidden_letter_in_a_name_is_shown_alike_wherever_the_name_is() -> None
     assert problems(SCHEMA, {}) == [f'["{SHOWN}"]: missing; expected "x\\u202ey" | "z"']
 
 
-def test_what_is_shown_in_quotes_can_be_written_so_in_a_call() -> None:
+def test_a_quoted_name_can_be_used_in_a_call() -> None:
     written = parse_schema(tool()).format_compact().partition("(")[2].partition(":")[0]
     assert json.loads(written) == HIDDEN
     assert problems(SCHEMA, {json.loads(written): "z"}) == []
 
 
-def test_how_hidden_letters_are_written_is_told_where_there_are_some() -> None:
-    assert "write the letter itself" in described(tool())["spelling"]
-    assert "spelling" not in described(tool({"properties": {"a": {"description": "x\u200b" * 3_000}}}))
-
-
-def test_who_writes_the_number_as_letters_is_told_so() -> None:
-    schema = {**SCHEMA, "required": []}
-    (problem,) = problems(schema, {SHOWN: "z"})
-    assert problem.endswith(f'no such key; write the letter itself where "{SHOWN}" has its number')
-
-
-def test_a_value_that_differs_in_what_cannot_be_seen_is_shown_to_differ() -> None:
+def test_values_that_differ_invisibly_are_shown_to_differ() -> None:
     schema = {
         "properties": {"a": {"enum": [HIDDEN]}, "b": {"const": "x\u00a0y"}, "c": {"pattern": "^\u200b$"}}
     }
@@ -75,13 +64,9 @@ def test_a_value_that_differs_in_what_cannot_be_seen_is_shown_to_differ() -> Non
     assert described(tool(schema))["inputSchema"]["properties"]["a"]["enum"] == [SHOWN]
 
 
-def test_prose_is_shown_without_what_cannot_be_seen() -> None:
+def test_prose_is_shown_without_invisible_letters() -> None:
     shown = described(tool())["inputSchema"]["properties"][SHOWN]
     assert shown["description"] == "d"
-
-
-def test_the_name_that_a_server_gave_is_shown_whole() -> None:
-    assert described(tool(original_name="t\u200b"))["originalName"] == r"t\u200b"
 
 
 def test_two_names_that_are_shown_alike_are_both_shown() -> None:
@@ -103,7 +88,7 @@ def test_two_names_that_are_shown_alike_are_both_shown() -> None:
         ("\u3164", r"\u3164"),
     ],
 )
-def test_only_what_cannot_be_seen_is_written_as_its_number(text: str, shown: str) -> None:
+def test_only_invisible_letters_are_escaped(text: str, shown: str) -> None:
     assert visible(text, 100) == shown
 
 
@@ -121,7 +106,7 @@ def test_only_what_cannot_be_seen_is_written_as_its_number(text: str, shown: str
         ({"": {"": "x"}}, '[""][""]'),
     ],
 )
-def test_a_key_in_a_path_cannot_be_taken_for_a_place_in_an_array(value: dict[str, Any], path: str) -> None:
+def test_a_key_in_a_path_is_never_ambiguous(value: dict[str, Any], path: str) -> None:
     number = {"type": ["integer", "object", "array"]}
     schema = {
         "additionalProperties": {**number, "additionalProperties": number, "items": number},
@@ -133,32 +118,15 @@ def test_a_key_in_a_path_cannot_be_taken_for_a_place_in_an_array(value: dict[str
 @pytest.mark.parametrize(
     ("value", "said"), [(math.nan, "NaN"), (math.inf, "Infinity"), (-math.inf, "-Infinity")]
 )
-def test_what_is_no_number_of_jsons_is_told_as_what_it_is(value: float, said: str) -> None:
-    assert problems({"properties": {"a": {"type": "number"}}}, {"a": value}) == [
-        f"a: expected number, received {said}, which is not JSON"
-    ]
+def test_nan_and_infinity_are_reported(value: float, said: str) -> None:
+    (problem,) = problems({"properties": {"a": {"type": "number"}}}, {"a": value})
+    assert problem.startswith("a: ")
+    assert said in problem
     anything: dict[str, Any] = {"properties": {"a": {}}}
-    assert problems(anything, {"a": [{"b": value}], "c": [1, {}, []], "d": value}) == [
-        f"a[0].b: expected a number, received {said}, which is not JSON",
-        f"d: expected a number, received {said}, which is not JSON",
-    ]
+    found = problems(anything, {"a": [{"b": value}], "c": [1, {}, []], "d": value})
+    assert [one.partition(":")[0] for one in found] == ["a[0].b", "d"]
 
 
-def test_null_is_still_told_as_null() -> None:
-    assert problems({"properties": {"a": {"type": "number"}}}, {"a": None}) == [
-        "a: expected number, received null"
-    ]
-
-
-def test_what_is_missing_is_told_with_what_its_reference_means() -> None:
-    schema = {
-        "properties": {"a": {"$ref": "#/$defs/n"}},
-        "$defs": {"n": {"type": "integer"}},
-        "required": ["a"],
-    }
-    assert problems(schema, {}) == ["a: missing; expected integer"]
-
-
-def test_a_name_that_looks_like_more_than_one_is_in_quotes() -> None:
+def test_a_name_that_looks_like_several_is_quoted() -> None:
     forged = tool({"properties": {"a: string, b": {"type": "integer"}}})
     assert parse_schema(forged).format_compact() == 'mcp__s__t("a: string, b"?: integer)'

@@ -1,4 +1,4 @@
-"""Tools as typed Python functions: exactly the definitions that were meant, whatever a server says."""
+"""Tools as typed Python functions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SCHEMAS = st.recursive(
 
 
 @given(takes=SCHEMAS, gives=SCHEMAS, description=HOSTILE)
-def test_whatever_a_server_says_there_are_exactly_the_definitions_that_were_meant(
+def test_hostile_definitions_give_exactly_the_intended_statements(
     takes: Any, gives: Any, description: str
 ) -> None:
     schema = {"type": "object", "properties": {"a": takes}} if not isinstance(takes, dict) else takes
@@ -115,7 +115,7 @@ def test_a_tool_is_an_async_function_with_named_arguments() -> None:
     )
 
 
-def test_objects_are_typed_dicts_with_what_may_be_missing_marked() -> None:
+def test_objects_are_typed_dicts_with_optional_keys_marked() -> None:
     gives = taking("a", a={"type": "string"}, b=taking(c={"type": "number"}))
     assert stub_of({"type": "object"}, gives) == (
         "class _mcp__s__t__gives_b(TypedDict):\n    c: NotRequired[float]\n\n"
@@ -124,41 +124,41 @@ def test_objects_are_typed_dicts_with_what_may_be_missing_marked() -> None:
     )
 
 
-def test_a_type_that_contains_itself_does_so_in_python() -> None:
+def test_a_recursive_object_is_recursive_in_python() -> None:
     node = taking("id", id={"type": "string"}, children={"type": "array", "items": {"$ref": "#/$defs/node"}})
     text = stub_of({}, {"$ref": "#/$defs/node", "$defs": {"node": node}})
     assert "children: NotRequired[list[_mcp__s__t__gives]]" in text
 
 
-def test_a_list_that_contains_itself_gets_a_name() -> None:
+def test_a_recursive_list_gets_a_name() -> None:
     text = stub_of({}, {"$defs": {"x": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/$defs/x"}}]}}, "$ref": "#/$defs/x"})  # fmt: skip
     assert "_mcp__s__t__gives: TypeAlias = 'str | list[_mcp__s__t__gives]'" in text
 
 
-def test_keys_that_are_no_names_are_kept_as_text() -> None:
+def test_keys_that_are_no_identifiers_are_kept_as_text() -> None:
     text = stub_of({}, taking("a-b", **{"a-b": {"type": "string"}, "class": {"type": "integer"}}))
     assert "TypedDict('_mcp__s__t__gives', {'a-b': 'str', 'class': 'NotRequired[int]'})" in text
 
 
 @pytest.mark.parametrize("name", ["from", "user-id", "__x", "ﬁ"])
-def test_an_argument_that_python_cannot_name_is_left_open(name: str) -> None:
+def test_an_argument_that_is_no_identifier_is_left_open(name: str) -> None:
     text = stub_of(taking(name, n={"type": "integer"}, **{name: {"type": "string"}}))
     assert text == "async def mcp__s__t(*, n: int=..., **others: Any) -> Any:\n    ..."
 
 
-def test_a_map_is_a_dict_and_a_wrapper_is_taken_off() -> None:
+def test_a_map_is_a_dict_and_a_wrapper_is_removed() -> None:
     assert "-> dict[str, float]" in stub_of(
         {}, {"type": "object", "additionalProperties": {"type": "number"}}
     )
     assert "-> list[str]" in stub_of({}, taking(result={"type": "array", "items": {"type": "string"}}))
 
 
-def test_a_declaration_that_says_nothing_is_anything() -> None:
+def test_an_empty_declaration_is_any() -> None:
     for gives in ({}, {"type": "object"}, taking(result={})):
         assert "-> Any" in stub_of({}, gives)
 
 
-def test_a_description_is_a_docstring_and_nothing_else() -> None:
+def test_a_description_is_only_a_docstring() -> None:
     text = stub_of(
         taking(q={"type": "string", "description": 'what """ is\nlooked for'}),
         described=True,
@@ -171,7 +171,7 @@ def test_a_description_is_a_docstring_and_nothing_else() -> None:
     )
 
 
-def test_call_tool_gives_what_the_named_tool_gives() -> None:
+def test_call_tool_returns_the_type_of_the_named_tool() -> None:
     tool = Tool("mcp__s__t", "s", "t", "", {}, taking("a", a={"type": "string"}))
     text = write_stubs([make_stub(parse_schema(tool))])
     assert "call_tool(name: Literal['mcp__s__t'], /, **arguments: Any) -> _mcp__s__t__gives" in text

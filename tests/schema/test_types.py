@@ -1,3 +1,5 @@
+"""Reading schemas as types."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -178,7 +180,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_reading_never_fails_whatever_is_said(schema: Any) -> None:
+def test_reading_never_fails(schema: Any) -> None:
     read = read_type(schema)
     assert isinstance(read, Type)
     assert compact(read)
@@ -212,6 +214,6 @@ HOSTILE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_schema_that_was_written_to_harm_is_read_quickly(name: str) -> None:
+def test_a_hostile_schema_is_read_quickly(name: str) -> None:
     with little_work():
         assert compact(read_type(HOSTILE[name]))

