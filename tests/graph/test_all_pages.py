@@ -105,9 +105,3 @@ def test_a_total_counts_the_requested_list() -> None:
     with pytest.raises(ValueError, match="list_gizmos returned 5 of 7"):
         played("limit:integer", gives, lambda: {"gizmos": ALL, "warnings": [""] * 9, "total": 7})
     assert played("limit:integer", gives, lambda: {"gizmos": ALL, "warnings": [], "total": 5}).value == EVERY
-
-
-def test_an_explicit_part_is_respected() -> None:
-    gives = {"gizmos": [{"gizmo_id": str}], "has_more": bool}
-    made = played("limit:integer", gives, lambda limit: {"gizmos": ALL[:limit], "has_more": True}, limit=2)
-    assert made.value == ["0", "1"]

@@ -118,10 +118,6 @@ class TestEnvelopes:
             with pytest.raises(ValueError, match=r"mcp__x__find returned no data\.gizmo_id"):
                 played(found, lambda: {"success": True, "data": None})
 
-    def test_a_requested_envelope_is_printed_whole(self) -> None:
-        failed = {"success": False, "error": {"code": "E", "message": "m"}}
-        assert played(self.envelopes()[0], lambda: failed, "mcp__x__find").value == failed
-
 
 def paged(flag: str = "", *, inside: bool = False) -> Ports:
     turns = {"next_cursor": STRING} | ({flag: {"type": "boolean"}} if flag else {})
@@ -185,29 +181,6 @@ class TestPages:
 
         with pytest.raises(ValueError, match="mcp__x__find failed: too fast"):
             played(found, pages)
-
-
-class TestConstants:
-    def test_constants_are_written_into_the_call(self) -> None:
-        mode, kind = {"const": "fast"}, {"type": "string", "enum": ["only"]}
-        inner = thing("gizmo_id kind", gizmo_id=STRING, kind=kind, also=kind)
-        taken = thing("spec mode count fixed", spec=inner, mode=mode, count={"const": 0}, other=mode)
-        taken["properties"]["fixed"] = thing("kind", kind=kind)
-        made = Tool(
-            name="mcp__x__take",
-            server="x",
-            original_name="take",
-            description="",
-            input_schema=taken,
-            output_schema=None,
-        )
-        graph = graph_of(ports_of(made, parse_schema(made)))
-        planned = plan(graph, want=[target_of(graph, "mcp__x__take")], have={"gizmo_id": "a"})
-        assert not planned.suggestions[0].missing
-        calls = play(program(planned.suggestions[0]), graph.tools.values(), {"take": lambda **_: 1}).calls
-        spec = {"gizmo_id": "a", "kind": "only"}
-        fixed = {"kind": "only"}
-        assert calls == [("mcp__x__take", {"spec": spec, "mode": "fast", "count": 0, "fixed": fixed})]
 
 
 class TestDefaults:

@@ -80,23 +80,6 @@ class TestLoops:
         assert set(made.value) == {"a@ a1", "b@ b1"}
         assert len(made.of("inbox_view")) == 3
 
-    def test_nested_lists_are_joined_by_their_item(self) -> None:
-        graph = Made.of(
-            ports("teams", "", "teams[].team_id"),
-            ports("people", "team_id", "people[].person_id"),
-            ports("rooms", "team_id", "rooms[].room_id"),
-            ports("seat", "person_id room_id"),
-        )
-        made = played(
-            graph,
-            "seat",
-            teams=lambda: {"teams": [{"team_id": "x"}, {"team_id": "y"}]},
-            people=lambda team_id: {"people": [{"person_id": f"{team_id}p"}]},
-            rooms=lambda team_id: {"rooms": [{"room_id": f"{team_id}r"}, {"room_id": f"{team_id}s"}]},
-            seat=lambda person_id, room_id: person_id + room_id,
-        )
-        assert made.value == ["xpxr", "xpxs", "ypyr", "ypys"]
-
     def test_the_keys_of_a_map_are_visited(self) -> None:
         graph = Made.of(
             ports("profile", "", "cards.{key}"),
@@ -107,21 +90,6 @@ class TestLoops:
             graph, "card", profile=lambda: {"cards": {"a": 1, "b": 2}}, card=lambda card_id: card_id
         )
         assert made.value == ["a", "b"]
-
-    def test_one_value_of_each_call_goes_into_one_array(self) -> None:
-        people = ports("people", "", "people[].person_id")
-        mail = ports("inbox_view", "person_id", "email")
-        send = ports("letter_preview", "emails[]")
-        graph = Made.of(people, mail, send, edges=[edge(mail, send, link("email", "emails[]"))])
-        made = played(
-            graph,
-            "letter_preview",
-            people=lambda: {"people": [{"person_id": 1}, {"person_id": 2}]},
-            inbox_view=lambda person_id: {"email": f"{person_id}@"},
-            letter_preview=lambda emails: emails,
-        )
-        assert made.value == ["1@", "2@"]
-        assert len(made.of("letter_preview")) == 1
 
     def test_items_are_built_from_items_and_shared_values(self) -> None:
         graph = Made.of(
@@ -190,18 +158,6 @@ class TestPages:
             },
         )
         assert made.value["orders"] == ["c", None, "c", "more"]
-
-    def test_an_available_cursor_is_where_reading_starts(self) -> None:
-        made = played(
-            self.graph(),
-            "list_orders",
-            {"customer_id": "c", "cursor": "x"},
-            list_orders=lambda customer_id, cursor: {
-                "orders": [customer_id],
-                "next_cursor": "y" if cursor == "x" else None,
-            },
-        )
-        assert [one["cursor"] for one in made.of("list_orders")] == ["x", "y"]
 
 
 class TestAbsentValues:

@@ -98,7 +98,3 @@ def test_lengths_and_patterns_that_cannot_match_conflict(given: Any, asked: Any)
 )
 def test_unknown_lengths_are_no_obstacle(given: Any, asked: Any) -> None:
     assert fits(given, asked)
-
-
-def test_a_pathological_pattern_is_given_up() -> None:
-    assert fits({"enum": ["a" * 200 + "b"] * 2}, text(pattern="^(a|a|aa)+(?=$)$"))

@@ -48,8 +48,3 @@ def test_edges_show_mappings_and_optional_ones_are_dashed() -> None:
     mermaid, dot = edges_mermaid(edges, GRAPH.tools), edges_dot(edges, GRAPH.tools)
     assert 't2 -.->|"next_cursor #8594; cursor"| t2' in mermaid
     assert '-> t1 [label="orders[].order_id → order_id"]' in dot
-
-
-def test_many_mappings_are_counted() -> None:
-    source, target = ports("source", "", " ".join("abcdef")), ports("target", " ".join("abcdef"))
-    assert "… 3 more" in edges_dot(Made.of(source, target).edges, {source.tool: source, target.tool: target})

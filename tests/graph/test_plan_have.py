@@ -49,20 +49,6 @@ def test_a_value_that_does_not_fit_is_reported_and_never_replaced(want: str, val
         assert "order_id" in found["missing"][0]["note"]
 
 
-def test_a_bare_id_is_that_of_the_target() -> None:
-    found = asked(GRAPH, "cancel_order", {"id": "o1"})
-    assert names(found["suggestions"][0]) == ["cancel_order"]
-    assert found["suggestions"][0]["steps"][0]["arguments"]["order_id"]["name"] == "id"
-    assert not found["missing"]
-
-
-def test_an_ambiguous_id_is_reported() -> None:
-    merge = ports("swap_order_customer", "order_id customer_id", "done")
-    found = asked(Made.of(merge), "swap_order_customer", {"id": "o1"})
-    assert {one["parameter"] for one in found["missing"]} == {"order_id", "customer_id"}
-    assert [one["name"] for one in found["suggestions"][0]["unused"]] == ["id"]
-
-
 def test_unused_values_are_reported() -> None:
     found = asked(GRAPH, "get_order", {"order_id": "o1", "colour": "red"})
     assert found["suggestions"][0]["unused"] == [
