@@ -67,7 +67,7 @@ def test_results_and_errors_are_enveloped(run: Run) -> None:
     assert envelope(run, "thread_name")["data"] != threading.main_thread().name
 
 
-def test_mistakes_of_the_author_are_told() -> None:
+def test_mistakes_of_the_author_are_refused() -> None:
     from halflap.contract.fastmcp import contract_tools  # noqa: PLC0415
 
     with pytest.raises(TypeError, match="takes a FastMCP server"):

@@ -83,7 +83,7 @@ async def first_that_fits(programs: Runtime, program: Any) -> tuple[dict[str, st
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_program_that_comes_along_gives_typed_outputs_with_a_real_model(
+def test_a_bundled_program_returns_typed_outputs_with_a_real_model(
     run: Callable[..., Any], tmp_path: Path
 ) -> None:
     program = Library(None).read().find("worklet_selector")

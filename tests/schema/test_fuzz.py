@@ -76,7 +76,7 @@ def is_harmless(text: str, kept: str = "") -> bool:
 
 
 @given(SCHEMAS, SCHEMAS)
-def test_whatever_is_said_is_parsed_and_written_within_bounds(schema: Any, output: Any) -> None:
+def test_any_schema_is_parsed_and_written_within_bounds(schema: Any, output: Any) -> None:
     parsed = parse_schema(definition(schema, output))
     assert len(parsed.format_compact()) <= 4_000
     assert is_harmless(parsed.format_compact())
@@ -90,7 +90,7 @@ def test_whatever_is_said_is_parsed_and_written_within_bounds(schema: Any, outpu
 
 
 @given(SCHEMAS)
-def test_whatever_is_said_is_described_without_anything_hidden(schema: Any) -> None:
+def test_any_schema_is_described_without_invisible_letters(schema: Any) -> None:
     described = describe(definition(schema, schema), Snapshot(), POLICY, None)
     text = json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False)
     assert is_harmless(text, kept="\n")
@@ -98,7 +98,7 @@ def test_whatever_is_said_is_described_without_anything_hidden(schema: Any) -> N
 
 
 @given(SCHEMAS, DATA)
-def test_whatever_is_said_holds_or_not_but_never_raises(schema: Any, value: Any) -> None:
+def test_validating_against_any_schema_never_raises(schema: Any, value: Any) -> None:
     validator = compile_or_say(schema)
     if isinstance(validator, str):
         assert validator
@@ -110,7 +110,7 @@ def test_whatever_is_said_holds_or_not_but_never_raises(schema: Any, value: Any)
 
 
 @given(SCHEMAS, st.dictionaries(TEXTS, DATA, max_size=3))
-def test_arguments_for_whatever_is_said_never_raise(schema: Any, arguments: dict[str, Any]) -> None:
+def test_validating_arguments_of_any_schema_never_raises(schema: Any, arguments: dict[str, Any]) -> None:
     for problem in parse_schema(definition(schema)).validate_arguments(arguments):
         assert is_harmless(str(problem))
 

@@ -116,7 +116,7 @@ def test_a_description_beside_a_reference_counts() -> None:
     assert read_type(schema).description == "The customer"
 
 
-def test_what_is_closed_is_known_to_be() -> None:
+def test_closed_objects_are_recognised() -> None:
     assert read_type({"type": "object", "additionalProperties": False}).closed
     assert not read_type({"type": "object"}).closed
 
@@ -137,7 +137,7 @@ def test_names_of_types_are_words() -> None:
         ([{"const": [1]}, {"const": [True]}], "[1] | [true]"),
     ],
 )
-def test_one_and_true_are_two_values(choices: list[Any], text: str) -> None:
+def test_one_and_true_are_different_values(choices: list[Any], text: str) -> None:
     assert written({"anyOf": choices}) == text
 
 
@@ -155,12 +155,12 @@ def test_one_and_true_are_two_values(choices: list[Any], text: str) -> None:
         ({"$ref": "#"}, "any"),
     ],
 )
-def test_what_contains_itself_is_named_after_what_it_is(schema: Any, name: str) -> None:
+def test_recursive_types_are_named(schema: Any, name: str) -> None:
     assert type_name(read_type(schema)).startswith(name)
 
 
 @pytest.mark.parametrize("reference", ["#named", "part.json", "#/$defs/a%20b", "#/$defs/c~1d"])
-def test_every_way_to_refer_within_a_schema_is_followed(reference: str) -> None:
+def test_every_kind_of_reference_is_followed(reference: str) -> None:
     parts = {
         "x": {"$anchor": "named", "type": "integer"},
         "y": {"$id": "https://example.com/part.json", "type": "integer"},
