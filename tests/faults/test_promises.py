@@ -26,7 +26,7 @@ def last_line(desk: Desk) -> tuple[str, str]:
 def test_a_cut_answer_names_the_command_only_if_the_store_has_the_run(tmp_path: Path) -> None:
     with Desk(SHORT, tmp_path) as desk:
         run, told = last_line(desk)
-        assert f"All of it: `halflap runs show {run} --output`" in told
+        assert f"halflap runs show {run} --output" in told
 
 
 def test_in_memory_a_cut_answer_names_what_is_there_and_until_when(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_in_memory_a_cut_answer_names_what_is_there_and_until_when(tmp_path: Pat
     with Desk(SHORT, tmp_path) as desk:
         run, told = last_line(desk)
         assert "halflap runs show" not in told
-        assert f"All of it, until this server stops: the resource halflap://runs/{run}/output." in told
+        assert f"halflap://runs/{run}/output" in told
         kept, _ = desk.do(desk.gateway.run(run))
         assert kept.output == "x" * 100 + "\n"
 
@@ -42,13 +42,14 @@ def test_in_memory_a_cut_answer_names_what_is_there_and_until_when(tmp_path: Pat
 def test_a_store_that_gives_out_is_not_said_to_have_the_rest(tmp_path: Path) -> None:
     with Desk(SHORT, tmp_path) as desk:
         desk.do(make_unwritable(desk.gateway))
-        assert last_line(desk)[1].endswith("The rest may be lost: the store does not work now.")
+        run, told = last_line(desk)
+        assert run not in told
 
 
 @pytest.mark.parametrize("level", some(["metadata", "off"], every=2))
 def test_what_is_not_to_be_kept_is_said_to_be_so(tmp_path: Path, level: str) -> None:
     with Desk({**SHORT, "traces": {"record": level}}, tmp_path) as desk:
-        assert last_line(desk)[1].endswith("The rest was not kept (`traces.record`).")
+        assert "traces.record" in last_line(desk)[1]
 
 
 def test_a_damaged_store_is_refused_untouched_with_what_to_do(tmp_path: Path) -> None:
@@ -59,7 +60,5 @@ def test_a_damaged_store_is_refused_untouched_with_what_to_do(tmp_path: Path) ->
     (tmp_path / "it.py").write_text("print('ran')")
     done = halflap("run", "-c", configure(tmp_path), str(tmp_path / "it.py"), home=tmp_path)
     assert (done.code, done.out) == (1, "")
-    assert "is damaged" in done.err
-    assert "so nothing was done. Move the file away and start again" in done.err
-    assert "Going on in memory" not in done.err
+    assert done.err.startswith("Error [store-broken]")
     assert file.read_bytes() == damaged

@@ -6,6 +6,7 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -44,7 +45,7 @@ def _owner() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Callable[[], str]]:
-    """Start a PostgreSQL server of our own; gives a function that makes a new database and gives its URL."""
+    """Start a PostgreSQL server of our own; yield a function that makes a new database and returns its URL."""
     initdb, program = _programs()
     psycopg = pytest.importorskip("psycopg", reason="needs psycopg: pip install 'halflap[postgres]'")
     owner = _owner()
@@ -63,7 +64,8 @@ def postgres() -> Iterator[Callable[[], str]]:
         server = stack.enter_context(
             subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder, **owner)
         )
-        stack.callback(server.terminate)
+        # At once, also if a test that failed has left a connection open.
+        stack.callback(server.send_signal, signal.SIGINT)
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -83,9 +85,9 @@ def postgres() -> Iterator[Callable[[], str]]:
         yield create
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
-    """Give the place of a store that does not exist yet, on each kind of database."""
+    """Return the place of a store that does not exist yet, on each kind of database."""
     if request.param == "sqlite":
         return tmp_path / "data" / "halflap.db"
     create: Callable[[], str] = request.getfixturevalue("postgres")
@@ -94,5 +96,5 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Give the path of a SQLite store that does not exist yet."""
+    """Return the path of a SQLite store that does not exist yet."""
     return tmp_path / "data" / "halflap.db"

@@ -83,42 +83,28 @@ ODD_TEXTS = ["".join(_ODD), *(pytest.param(text, marks=pytest.mark.slow) for tex
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
-def test_any_text_in_a_definition_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
+def test_any_text_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
     definition = {**DEFINITION, "description": text, "inputSchema": {"properties": {text: {}}}}
-    (kept,) = run(written(place, tool(definition=definition))).tools
-    assert kept.definition == definition
+    kept = server(text, server_info=text, instructions=text)
+    named = tool(text, of=text, name="mcp__odd__t", definition=definition)
+    record = call(1, run=text, parent=text, principal=text, tool=text, breach=text)
 
-
-@pytest.mark.parametrize("text", ODD_TEXTS)
-def test_any_text_as_a_tools_name_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
-    catalog = run(written(place, tool(text, name="mcp__one__odd")))
-    assert catalog.names == {"mcp__one__odd": ("one", text)}
-
-
-@pytest.mark.parametrize("text", ODD_TEXTS)
-def test_any_text_that_a_server_says_of_itself_comes_back_as_it_was(
-    run: Run, place: str | Path, text: str
-) -> None:
-    catalog = run(written(place, server_info=text, instructions=text))
-    assert catalog.servers["one"] == server(server_info=text, instructions=text)
-
-
-@pytest.mark.parametrize("text", ODD_TEXTS)
-def test_a_server_of_any_name_is_found_again(run: Run, place: str | Path, text: str) -> None:
     async def scenario() -> None:
         store = await open_store(place)
-        await store.update_server(text, putting(server(text), tool(of=text, name="mcp__odd__t")))
+        await store.update_server(text, putting(kept, named))
         seen: list[ServerRows] = []
         await store.update_server(text, noting(seen))
-        assert seen[0].server == server(text)
-        assert len(seen[0].tools) == 1
+        assert (seen[0].server, [*seen[0].tools]) == (kept, [named])
+        assert (await store.load_catalog()).names == {"mcp__odd__t": (text, text)}
+        await store.record_calls([record])
+        assert await store.recent_calls(1) == [record]
         await store.close()
 
     run(scenario())
 
 
 def test_a_definition_of_several_megabytes_comes_back_as_it_was(run: Run, place: str | Path) -> None:
-    definition = {**DEFINITION, "description": "x\0é" * 1_000_000}
+    definition = {**DEFINITION, "description": "x\0é" * 300_000}
     (kept,) = run(written(place, tool(definition=definition))).tools
     assert kept.definition == definition
 
@@ -182,18 +168,6 @@ def test_the_newest_calls_come_first(run: Run, place: str | Path) -> None:
     run(scenario())
 
 
-@pytest.mark.parametrize("text", ODD_TEXTS)
-def test_a_call_with_any_text_comes_back_as_it_was(run: Run, place: str | Path, text: str) -> None:
-    async def scenario() -> None:
-        store = await open_store(place)
-        record = call(1, run=text, parent=text, principal=text, tool=text, breach=text)
-        await store.record_calls([record])
-        assert await store.recent_calls(1) == [record]
-        await store.close()
-
-    run(scenario())
-
-
 def test_a_call_recorded_twice_is_there_once(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         store = await open_store(place)
@@ -239,18 +213,10 @@ def test_several_processes_that_create_one_store_at_once_lose_nothing(run: Run, 
 def test_a_closed_store_says_so(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         store = await open_store(place)
-        await store.close()
-        with pytest.raises(StoreError, match="is closed"):
+        for _ in range(2):
+            await store.close()
+        with pytest.raises(StoreError):
             await store.load_catalog()
-
-    run(scenario())
-
-
-def test_a_store_can_be_closed_twice(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = await open_store(place)
-        await store.close()
-        await store.close()
 
     run(scenario())
 
@@ -319,19 +285,7 @@ def test_a_migration_that_fails_keeps_those_before_it(run: Run, place: str | Pat
     run(scenario())
 
 
-def test_a_store_of_a_newer_version_is_refused_with_what_to_do(run: Run, place: str | Path) -> None:
-    async def scenario() -> None:
-        store = SqlStore(place, [*MIGRATIONS, MORE])
-        await store.open()
-        await store.close()
-        said = rf"newer Halflap \(its version is {LATEST + 1}, this one knows {LATEST}\)\. Upgrade Halflap"
-        with pytest.raises(StoreTooNewError, match=said):
-            await open_store(place)
-
-    run(scenario())
-
-
-def test_a_store_of_a_newer_version_is_not_changed_by_being_refused(run: Run, place: str | Path) -> None:
+def test_a_store_of_a_newer_version_is_refused_and_not_changed(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         store = SqlStore(place, [*MIGRATIONS, MORE])
         await store.open()
@@ -355,13 +309,13 @@ def test_a_url_is_shown_without_the_password() -> None:
 
 @pytest.mark.parametrize("url", ["geheim", "postgresql+psycopg://me:geheim@host:port/db"])
 def test_a_url_that_is_none_is_refused_without_being_shown(url: str) -> None:
-    with pytest.raises(StoreError, match="not the URL of a database") as caught:
+    with pytest.raises(StoreError) as caught:
         SqlStore(url)
     assert "geheim" not in str(caught.value)
 
 
 def test_a_database_that_cannot_be_reached_is_an_error_with_the_reason(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be used"):
+    with pytest.raises(StoreError):
         run(open_store(f"postgresql+psycopg://me@/db?host={tmp_path}"))
 
 

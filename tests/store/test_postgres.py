@@ -1,0 +1,97 @@
+"""PostgreSQL in one test: the others run on it with `make test-all`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.errors import StoreError
+from halflap.graph.lineage import Count, Flow, Lineage
+from halflap.learn import Learned, infer
+from halflap.store import Advance, Purged, StoredEdge, ToolKey, open_store
+from halflap.store.migrations import MIGRATIONS, Migration
+from halflap.store.sql import SqlStore
+from store.rows import call, hammer, putting, run_of, server, tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+KEY, OTHER = ToolKey("one", "t", "h"), ToolKey("one", "u\0\ud800", "")
+BAD = Migration(
+    MIGRATIONS[-1].number + 1, "a mistake", ("CREATE TABLE x (a TEXT)", "INSERT INTO y VALUES (1)")
+)
+
+
+ODD = "grüße \0 \ud800 '; DROP TABLE tools; --"
+DEFINITION = {"name": "t", "description": ODD}
+CALL = call(1, run="00000001", principal=ODD, arguments=ODD, result="{}")
+FINISHED = run_of(1, output=ODD, code=ODD)
+FLOW = Flow(KEY, "a[]", OTHER, "id")
+EDGE = StoredEdge(KEY, OTHER, "strict", 0.75, ("name",), ({"from": "a", "to": "id"},))
+
+
+async def write(place: str) -> None:
+    learned = Learned(structured=infer([{"a": 1}], [1]))
+    store = await open_store(place)
+    await store.update_server("one", putting(server(instructions=ODD), tool(definition=DEFINITION)))
+    await store.record(calls=[CALL], runs=[run_of(1, outcome="running", output=None)])
+    await store.record(runs=[FINISHED])
+    for _ in range(2):
+        await store.add_learned("live", {KEY: learned, OTHER: learned}, lineage=Lineage({FLOW: Count(2, 1)}))
+    await store.add_learned("logs", {}, sources={"x": Advance(None, "1")})
+    await store.put_edges([EDGE], "mark")
+    await store.add_meters({"looked": 2})
+    await store.close()
+
+
+async def read(place: str) -> None:
+    store = await open_store(place)
+    catalog = await store.load_catalog()
+    assert catalog.servers == {"one": server(instructions=ODD)}
+    assert [one.definition for one in catalog.tools] == [DEFINITION]
+    assert await store.recent_calls(9) == [CALL]
+    assert await store.run("0000000", principal="local") == FINISHED
+    assert await store.run("0000000", principal="other") is None
+    assert {one.key: one.learned.observations for one in await store.learned()} == {KEY: 2, OTHER: 2}
+    assert (await store.lineage())["live"].counts == {FLOW: Count(4, 2)}
+    assert (await store.edges(), await store.edges_mark()) == ([EDGE], "mark")
+    assert await store.origins() == {"live": "", "x": "1"}
+    assert await store.meters() == {"looked": 2.0}
+    assert (await store.condition()).calls == 1
+    assert await store.purge(everything=True) == Purged(runs=1, calls=1)
+    assert (await store.load_catalog()) == catalog
+    await store.close()
+
+
+async def write_at_once(place: str) -> None:
+    stores = [await open_store(place) for _ in range(2)]
+    await asyncio.gather(*(hammer(store, f"s{number}", 5) for number, store in enumerate(stores)))
+    assert len((await stores[0].load_catalog()).names) == 11
+    for store in stores:
+        await store.close()
+
+
+async def migrate(place: str) -> None:
+    with pytest.raises(StoreError):
+        await SqlStore(place, [*MIGRATIONS, BAD]).open()
+    store = SqlStore(place, [*MIGRATIONS, replace(BAD, statements=BAD.statements[:1])])
+    await store.open()
+    assert len((await store.load_catalog()).names) == 11
+    await store.close()
+
+
+def test_a_store_on_postgresql_keeps_what_one_in_a_file_does(run: Run, postgres: Callable[[], str]) -> None:
+    place = postgres()
+
+    async def story() -> None:
+        await write(place)
+        await read(place)
+        await write_at_once(place)
+        await migrate(place)
+
+    run(story())
