@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.upstream.guardian import GuardedProcess, Guardian
-from support import SERVERS, alive, children_of, eventually, open_descriptors
+from support import alive, children_of, eventually, open_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -306,21 +306,6 @@ def test_what_an_ended_server_did_not_read_is_known(run: Run) -> None:
         await guardian.close()
 
     run(scenario())
-
-
-@pytest.mark.slow
-def test_spawner_is_a_server_with_three_processes(tmp_path: Path) -> None:
-    """The server that other tests rely on to misbehave does misbehave."""
-    pids = tmp_path / "pids"
-    process, _ = gateway([sys.executable, str(SERVERS / "spawner.py"), "--pids", str(pids)])
-    assert eventually(pids.exists)
-    spawned = [int(line) for line in pids.read_text().split()]
-    assert all(alive(pid) for pid in spawned)
-    process.kill()
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
-    assert eventually(lambda: not any(alive(pid) for pid in spawned))
 
 
 def test_many_servers_with_large_environments_start_at_once() -> None:
