@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 from blockbuster import blockbuster_ctx
 
-from halflap import Gateway
+from halflap import Config, Gateway
 from halflap.errors import ToolFailedError, UsageError
-from halflap.gateway.findings import ABOUT, Code
+from halflap.gateway.findings import ABOUT, Code, findings
 from halflap.upstream.status import Trouble
 from servers.memory import Memory, definition, echo
 from support import ROOT, answering, python_server
@@ -259,6 +259,28 @@ def test_a_store_that_cannot_be_written_is_a_problem(run: Run, tmp_path: Path) -
     # Nobody has to be told that what they switched off is off.
     assert [one["about"] for one in examined["findings"] if one["severity"] == "problem"] == ["store"]
     assert not any("sandbox" in one["about"] for one in examined["findings"])
+
+
+@pytest.mark.parametrize(
+    ("change", "execution", "code"),
+    [
+        ({"sandbox": {"trouble": "no seccomp", "check": {"trouble": None}}}, {}, "sandbox-missing"),
+        ({"sandbox": {"trouble": "off", "check": {"trouble": None}}}, {"sandbox": "off"}, None),
+        ({"sandbox": {"trouble": None, "check": {"trouble": "no ty"}}}, {}, "programs-not-checked"),
+        ({"sandbox": {"trouble": None, "check": {"trouble": "off"}}}, {"check": "off"}, None),
+        ({"unfinished": {"drift": "it took more than 60 s"}}, {}, "examination-incomplete"),
+        ({"unfinished": {"drift": "interrupted"}, "interrupted": True}, {}, None),
+        ({"untrustedProjectFiles": ["/x/.mcp.json"]}, {}, "file-not-trusted"),
+        ({"configurationWarnings": ["`timeout` has no effect."]}, {}, "setting-without-effect"),
+    ],
+)
+def test_what_else_may_be_wrong_has_a_code(
+    examined: dict[str, Any], change: dict[str, Any], execution: dict[str, Any], code: str | None
+) -> None:
+    config = Config.from_mapping({"mcpServers": {"x": {"command": "x"}}, "execution": execution})
+    others = {one["code"] for one in findings({**examined, "servers": []}, config)}
+    found = {one["code"] for one in findings({**examined, "servers": [], **change}, config)}
+    assert found - others == ({code} if code else set())
 
 
 def test_every_code_is_in_the_docs() -> None:

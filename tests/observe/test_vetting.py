@@ -153,6 +153,11 @@ CASES: dict[str, Callable[[dict[str, Any]], None]] = {
     "kinds that are a list": _set("root", "kinds", []),
     "an unknown kind": _set("root", "kinds", {"banana": 3}),
     "an odd sample": _set("sample", ["0x12"]),
+    "a sample out of order": _set("sample", ["1" * 16, "0" * 16]),
+    "records that are no list": _set("root", "records", 7),
+    "a tag twice": lambda data: root(data)["records"].append(root(data)["records"][0]),
+    "a tag that is a number": _set("root", "records", 1, "tag", ["type", 7]),
+    "an unknown format": _set("root", "formats", ["shoe size"]),
     "an unknown outcome": lambda data: data["learned"][0]["shapes"].update(other=1),
     "nothing": lambda data: data["learned"][0].update(shapes={}),
 }
