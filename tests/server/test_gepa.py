@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Ask = Callable[[Client], Awaitable[Any]]
 
 ORDER = example_nets()["order"]
-OBJECT = {"type": "object"}
-WEIGHT = {"type": "number", "minimum": 0, "maximum": 1}
 
 
 def chain(*tasks: str, **said: Any) -> dict[str, Any]:
@@ -185,52 +183,6 @@ def test_every_mistake_is_named_by_its_place_and_all_at_once(answers: dict[str, 
     )
     assert answers[name].meta["halflap"]["code"] in CODES
     assert all(place in told["message"] for place in WRONG[name][2])
-
-
-def without_descriptions(schema: Any) -> Any:
-    if isinstance(schema, dict):
-        return {key: without_descriptions(one) for key, one in schema.items() if key != "description"}
-    return schema
-
-
-def test_the_tools_take_what_is_agreed(answers: dict[str, Any]) -> None:
-    patterns = {"type": "array", "items": {"type": "string"}}
-    assert {
-        name: without_descriptions(one.input_schema) for name, one in answers["tools"].items()
-    } == {
-        "gepa_optimize_workflow": {
-            "type": "object",
-            "required": ["workflow_spec", "optimization_target"],
-            "properties": {
-                "workflow_spec": OBJECT,
-                "optimization_target": {"type": "string", "enum": ["performance", "behavioral", "balanced"]},
-                "constraints": OBJECT,
-                "reference_patterns": patterns,
-            },
-        },
-        "gepa_validate_footprint": {
-            "type": "object",
-            "required": ["original_workflow", "optimized_workflow"],
-            "properties": {
-                "original_workflow": OBJECT,
-                "optimized_workflow": OBJECT,
-                "validation_mode": {"type": "string", "enum": ["strict", "balanced", "lenient"]},
-            },
-        },
-        "gepa_score_workflow": {
-            "type": "object",
-            "required": ["workflow", "reference_patterns"],
-            "properties": {
-                "workflow": OBJECT,
-                "reference_patterns": patterns,
-                "scoring_weights": {
-                    "type": "object",
-                    "properties": dict.fromkeys(("performance", "maintainability", "compliance"), WEIGHT),
-                },
-            },
-        },
-    }  # fmt: skip
-    assert all(one.annotations.read_only_hint for one in answers["tools"].values())
 
 
 def test_a_workflow_is_optimised_the_same_way_each_time_and_validated(answers: dict[str, Any]) -> None:
