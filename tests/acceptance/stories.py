@@ -1,0 +1,102 @@
+"""The stories of stories.toml, typed into the real program."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acceptance.masks import masked
+from acceptance.recordings import PATIENT, list_all
+from cli.program import configure, halflap
+from support import NODE_SERVERS
+
+if TYPE_CHECKING:
+    from acceptance.recordings import Recordings
+
+Story = list[dict[str, Any]]
+
+_WRITTEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+STORIES: dict[str, str] = _WRITTEN["stories"]
+NODE_PROGRAMS = ("mcp-server-filesystem", "mcp-server-memory")
+LIMITS = {"cpu_seconds": 1, "timeout_seconds": 10, "max_memory_mb": 128, "max_kept_output_bytes": 100_000}
+LONG = 200
+"""Characters of JSON that a golden file has only once in a story."""
+
+
+def tell(recordings: Recordings, home: Path) -> dict[str, Story]:
+    """Type all stories, several at a time; that of the real servers only where they are installed."""
+    has_node = shutil.which("node") and all((NODE_SERVERS / name).exists() for name in NODE_PROGRAMS)
+    names = [name for name in STORIES if has_node or name != "real_servers"]
+
+    def one(name: str) -> Story:
+        folder = home / name
+        folder.mkdir()
+        _write(_WRITTEN["files"], folder)
+        config = _real_servers(folder) if name == "real_servers" else recordings.furnish(folder)
+        # One story is about the configuration that Halflap finds, and changes, by itself.
+        return _typed(STORIES[name], folder, "" if name == "clients" else config)
+
+    with ThreadPoolExecutor(3) as pool:
+        return dict(zip(names, pool.map(one, names), strict=True))
+
+
+def tell_rare(recordings: Recordings, home: Path) -> Story:
+    """Type what takes long."""
+    _write(_WRITTEN["rare"]["files"], home)
+    return _typed(_WRITTEN["rare"]["story"], home, recordings.furnish(home, execution=LIMITS))
+
+
+def shown(story: Story) -> Story:
+    """Mask what a story's commands printed; what an earlier one printed already is only referred to."""
+    seen: dict[str, str] = {}
+    steps = []
+    for step in story:
+        keep = frozenset({"text"} if step["halflap"].startswith("call ") else ())
+        printed = masked(step.get("json"), keep=keep)
+        earlier = seen.setdefault(json.dumps(printed), step["halflap"])
+        if len(json.dumps(printed)) > LONG and earlier != step["halflap"]:
+            printed = f"<as for `{earlier}`>"
+        steps.append({**step, "json": printed} if "json" in step else step)
+    return steps
+
+
+def _write(files: dict[str, str], home: Path) -> None:
+    for name, content in files.items():
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(content)
+
+
+def _real_servers(home: Path) -> str:
+    """Configure two servers from npm, and list their tools."""
+    files, memory = (str(NODE_SERVERS / name) for name in NODE_PROGRAMS)
+    config = configure(
+        home,
+        {"name": "files", "command": files, "args": [str(home / "files")]},
+        {"name": "memory", "command": memory, "env": {"MEMORY_FILE_PATH": str(home / "memory.jsonl")}},
+        upstream=PATIENT,
+    )
+    list_all(config, home)
+    return config
+
+
+def _typed(lines: str, home: Path, config: str) -> Story:
+    """Run command lines; of each, return the exit code, and the data or the error code that it printed."""
+    story = []
+    for line in lines.splitlines():
+        arguments = [part.replace("<home>", str(home)) for part in shlex.split(line)]
+        done = halflap(*arguments, home=home, HOME=str(home), HALFLAP_CONFIG=config)
+        step: dict[str, Any] = {"halflap": line, "exit": done.code}
+        if done.out.startswith(("{", "[")):
+            step["json"] = json.loads(done.out.replace(str(home), "<home>"))
+        elif done.out:
+            step["prints"] = "<text>"
+        elif done.code and (code := re.search(r"^Error \[([a-z-]+)\]", done.err, re.MULTILINE)):
+            step["error"] = code[1]
+        story.append(step)
+    return story
