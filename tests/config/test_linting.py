@@ -41,13 +41,23 @@ def test_a_section_is_read() -> None:
     [
         ({"off": ["no-output-shema"]}, "wrong-value"),
         ({"off": [5]}, "wrong-value"),
+        ({"severity": {"xyzzy": "error"}}, "wrong-value"),
         ({"severity": {"no-output-schema": "fatal"}}, "wrong-value"),
+        ({"severity": []}, "wrong-value"),
         ({"ignore": {}}, "wrong-value"),
+        ({"ignore": ["x"]}, "wrong-value"),
         ({"ignore": [{"rule": "unit-differs"}]}, "wrong-value"),
+        ({"ignore": [{"rule": "unit-differs", "reason": " "}]}, "wrong-value"),
+        ({"ignore": [{"rule": "unit-differs", "reason": None}]}, "wrong-value"),
         ({"ignore": [{"rule": "", "reason": "So."}]}, "wrong-value"),
+        ({"ignore": [{"rule": "unit-differs", "reason": "So.", "tools": ""}]}, "wrong-value"),
+        ({"ignore": [{"rule": "dat-*", "reason": "So."}]}, "wrong-value"),
+        ({"ignore": [{"reason": "So."}]}, "wrong-value"),
+        ({"ignore": [{"rule": "unit-difers", "reason": "So."}]}, "wrong-value"),
         ({"ignore": [{"rule": "unit-differs", "reason": "So.", "tool": "x"}]}, "wrong-value"),
         ({"fail_on": "fatal"}, "wrong-value"),
         ({"max_name_length": 0}, "wrong-value"),
+        ({"offf": []}, "unknown-key"),
     ],
 )
 def test_a_wrong_setting_has_its_code(section: dict[str, Any], code: str) -> None:

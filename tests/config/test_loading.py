@@ -161,6 +161,18 @@ def test_a_wrong_setting_has_its_code_and_line(desk: Desk, text: str, code: str)
     assert (problem.code, problem.line) == (f"config-{code}", 1)
 
 
+def test_the_shortest_token_has_16_characters(desk: Desk) -> None:
+    desk.user(f"http: {{tokens: {{ann: {'t' * 16}}}}}")
+    assert desk.load().http.tokens
+    assert desk.problem(f"http: {{tokens: {{ann: {'t' * 15}}}}}").code == "config-wrong-value"
+
+
+def test_the_largest_number_is_a_trillion(desk: Desk) -> None:
+    desk.user("execution: {timeout_seconds: 1000000000000}")
+    assert desk.load().execution.timeout_seconds == 10**12
+    assert desk.problem("execution: {timeout_seconds: 1000000000001}").code == "config-wrong-value"
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [("tool: {}", "tools"), ("execution: {timeout: 1}", "timeout_seconds"), ("tools: {pin: holds}", "hold")],
