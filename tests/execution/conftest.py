@@ -35,7 +35,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         "max_memory_mb": 64,
         "max_output_bytes": 100,
         "max_kept_output_bytes": 100_000,
-        "max_calls": 5,
+        "max_calls": 10,
         "max_value_bytes": 40_000,
         "max_shown": 2,
         "max_shown_bytes": 300,

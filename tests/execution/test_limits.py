@@ -116,8 +116,8 @@ def test_a_program_that_prints_without_end_is_ended(strict: Desk) -> None:
 
 
 def test_the_number_of_calls_is_limited(strict: Desk) -> None:
-    execution = strict.run("for i in range(7):\n    print(await mcp__echo__echo(text=str(i)))")
-    assert execution.output == "0\n1\n2\n3\n4\n"
+    execution = strict.run("for i in range(12):\n    print(await mcp__echo__echo(text=str(i)))")
+    assert execution.output == "".join(f"{i}\n" for i in range(10))
     assert "(`execution.max_calls`)" in execution.text
 
 
@@ -127,13 +127,13 @@ def test_calls_beyond_the_number_are_refused_each_by_itself(strict: Desk) -> Non
         "got = await asyncio.gather(*work, return_exceptions=True)\n"
         "print(got.count('x'), sum(isinstance(one, ToolError) for one in got))"
     )
-    assert strict.output(code) == "5 11995\n"
+    assert strict.output(code) == "10 11990\n"
 
 
 def test_calls_with_more_arguments_than_can_be_held_wait(strict: Desk) -> None:
     code = (
-        "import asyncio\nwork = (mcp__echo__echo(text=str(n) * 30000) for n in range(5))\n"
-        "print([len(one) for one in await asyncio.gather(*work)] == [30000] * 5)"
+        "import asyncio\nwork = (mcp__echo__echo(text=str(n) * 30000) for n in range(10))\n"
+        "print([len(one) for one in await asyncio.gather(*work)] == [30000] * 10)"
     )
     assert strict.output(code) == "True\n"
 
