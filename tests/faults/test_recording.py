@@ -123,7 +123,6 @@ PURGING = """
 import asyncio, sys
 from pathlib import Path
 from halflap.store import open_store
-from servers.memory import Memory, definition
 
 async def main():
     store = await open_store(Path(sys.argv[1]))
