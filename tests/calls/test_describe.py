@@ -44,7 +44,7 @@ def test_a_tool_with_an_output_schema_has_no_such_note() -> None:
     assert "note" not in found
 
 
-def test_claims_are_told_apart_from_what_counts() -> None:
+def test_claimed_annotations_are_kept_apart_from_trusted_ones() -> None:
     told = described()["annotations"]
     assert told["claimed"]["readOnlyHint"] is True
     assert told["readOnly"] is None
@@ -77,7 +77,7 @@ def test_what_is_done_to_a_description_does_not_reach_the_catalogue() -> None:
     assert TOOL.input_schema["properties"]["a"]["type"] == "integer"
 
 
-def test_that_arguments_are_not_checked_is_told_with_the_reason() -> None:
+def test_unchecked_arguments_are_noted_with_the_reason() -> None:
     policy = Policy(Config.from_mapping({"servers": []}))
     told = describe(TOOL, Snapshot(), policy, None, "it is odd.")
     assert told["unchecked"].endswith("because of the inputSchema: it is odd.")

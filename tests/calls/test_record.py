@@ -125,7 +125,7 @@ def test_records_that_wait_for_a_slow_store_are_bounded_in_number(
 
 
 def in_file(file: Path) -> list[tuple[Any, ...]]:
-    """Give what another process would see."""
+    """Return what another process would see."""
     with closing(sqlite3.connect(file)) as connection:
         return connection.execute("SELECT id, outcome, arguments FROM calls ORDER BY id").fetchall()
 

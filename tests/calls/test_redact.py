@@ -123,7 +123,7 @@ IN_TEXT = {
 
 
 @pytest.mark.parametrize(("text", "safe"), IN_TEXT.items(), ids=[repr(text) for text in IN_TEXT])
-def test_what_stands_behind_a_secrets_name_is_taken_out_of_a_text(text: str, safe: str) -> None:
+def test_the_value_after_a_secrets_name_is_redacted_in_a_text(text: str, safe: str) -> None:
     assert PLAIN.text(text) == safe
 
 
@@ -209,7 +209,7 @@ def test_a_text_under_a_secrets_name_is_redacted() -> None:
         assert PLAIN.value({"a": [{name: "hunter2"}]}) == {"a": [{name: MARK}]}
 
 
-def test_everything_below_a_secrets_name_is_taken_out() -> None:
+def test_everything_below_a_secrets_name_is_redacted() -> None:
     value = {"credentials": {"user": "ann", "keys": ["x", 123456, 1.5e9, True, None, ""], "n": 3}}
     assert PLAIN.value(value) == {
         "credentials": {"user": MARK, "keys": [MARK, 0, 0.0, True, None, ""], "n": 3}
@@ -227,12 +227,12 @@ def test_the_schema_of_a_secret_is_none() -> None:
     assert PLAIN.value(schema) == schema
 
 
-def test_what_is_only_dressed_as_a_schema_is_taken_out() -> None:
+def test_a_value_that_only_looks_like_a_schema_is_redacted() -> None:
     value = {"password": {"type": "string", "default": "hunter2", "data": "hunter2"}}
     assert PLAIN.value(value) == {"password": {"type": "string", "default": MARK, "data": MARK}}
 
 
-def test_what_was_received_under_a_secrets_name_is_taken_out_of_our_own_errors() -> None:
+def test_a_received_secret_is_redacted_in_our_own_errors() -> None:
     text = '- auth.password[0]: expected integer, received "hunter2"\n- a: expected integer, received "b"'
     assert PLAIN.text(text) == (
         f'- auth.password[0]: expected integer, received {MARK}\n- a: expected integer, received "b"'
@@ -363,7 +363,7 @@ IN_CODE = {
 
 
 @pytest.mark.parametrize(("code", "safe"), IN_CODE.items(), ids=[repr(code) for code in IN_CODE])
-def test_what_a_program_calls_a_secret_is_taken_out(code: str, safe: str) -> None:
+def test_secrets_in_a_program_are_redacted(code: str, safe: str) -> None:
     assert PLAIN.code(code) == safe
     assert "hunter2" not in PLAIN.text(code)
 

@@ -89,7 +89,7 @@ def test_harmless_headers_are_left_alone() -> None:
 @pytest.mark.parametrize(
     "args", [["--api-key", "abc123"], ["--api-key=abc123"], ["serve", "--token", "abc123", "--verbose"]]
 )
-def test_an_argument_behind_a_secrets_name_is_one(args: list[str]) -> None:
+def test_an_argument_after_a_secrets_name_is_a_secret(args: list[str]) -> None:
     assert secrets_of(args=args) == {"abc123"}
 
 

@@ -218,7 +218,7 @@ def test_a_catalogue_that_cannot_be_read_is_empty_and_says_so(
 
 
 def stale_after(run: Run, of: str = "list", **more: Any) -> float:
-    """Give the age, in whole seconds, at which a list or a schema is stale."""
+    """Return the age, in whole seconds, at which a list or a schema is stale."""
     clock = Clock()
     ttl = more.pop("ttl_seconds", None)
     living = run(catalog(listing("s", "a", ttl_seconds=ttl), clock=clock, **more))

@@ -92,7 +92,7 @@ def test_of_two_tools_of_one_name_the_first_counts() -> None:
     assert kept.definition["description"] == "First."
 
 
-def test_tools_whose_names_become_the_same_are_told_apart_and_reported() -> None:
+def test_tools_whose_names_collide_get_different_names_and_are_reported() -> None:
     absorbed = absorb(ServerRows(), listing("s", "c-d", "c_d"), "f", 1.0)
     first, second = absorbed.rows.tools
     assert first.name == "mcp__s__c_d"

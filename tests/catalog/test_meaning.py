@@ -45,7 +45,7 @@ def test_without_the_extra_there_is_no_meaning_and_no_complaint(
     assert caplog.text == ""
 
 
-def test_files_that_cannot_be_read_are_told_of_and_search_goes_on(
+def test_unreadable_files_are_logged_and_search_still_works(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     package = tmp_path / "wordllama"

@@ -90,7 +90,7 @@ def test_a_suffix_that_is_taken_grows() -> None:
     assert re.fullmatch(short + "[0-9a-f]", choose_name("a_b", "c", {**taken, short: ("x", "y")}))
 
 
-def test_a_long_name_is_cut_and_told_apart_by_its_digest() -> None:
+def test_a_long_name_is_cut_and_made_unique_by_its_digest() -> None:
     one, other = (choose_name("s", "n" * 1_000_000 + last, {}) for last in "ab")
     assert len(one) == len(other) == LONGEST_NAME
     assert one != other

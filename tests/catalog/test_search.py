@@ -275,7 +275,7 @@ def test_the_tools_of_one_server_are_found_however_many_others_have_the_word() -
     assert len(index.search("customer", 100, server="s7")) == 50
 
 
-def test_servers_whose_names_interleave_are_told_apart() -> None:
+def test_servers_whose_names_interleave_are_not_confused() -> None:
     named = [("a", "b__x"), ("a__b", "y"), ("a", "b__z")]
     index = Index([Document(f"mcp__{one}__{tool}", one, tool, "", "Customer") for one, tool in named])
     assert [found.name for found in index.search("customer", server="a")] == ["mcp__a__b__x", "mcp__a__b__z"]

@@ -48,7 +48,7 @@ def first(query: str, documents: list[Document] | None = None) -> str:
 
 
 def live_documents() -> list[Document]:
-    """Give the tools of the real servers in the shared data, or skip."""
+    """Return the tools of the real servers in the shared data, or skip."""
     return [
         document_of(
             Tool(

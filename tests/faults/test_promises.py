@@ -47,7 +47,7 @@ def test_a_store_that_gives_out_is_not_said_to_have_the_rest(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("level", some(["metadata", "off"], every=2))
-def test_what_is_not_to_be_kept_is_said_to_be_so(tmp_path: Path, level: str) -> None:
+def test_output_that_is_not_recorded_names_the_setting(tmp_path: Path, level: str) -> None:
     with Desk({**SHORT, "traces": {"record": level}}, tmp_path) as desk:
         assert "traces.record" in last_line(desk)[1]
 

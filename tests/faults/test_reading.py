@@ -87,7 +87,7 @@ def _mount(*arguments: str) -> None:
 
 @pytest.fixture
 def mounted(tmp_path: Path) -> Iterator[Path]:
-    """Give a home whose data is on a disk of its own, with a run in it."""
+    """Return a home whose data is on a disk of its own, with a run in it."""
     (tmp_path / "data").mkdir()
     _mount("-t", "tmpfs", "-o", "size=2m", "none", str(tmp_path / "data"))
     try:

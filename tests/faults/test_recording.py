@@ -1,4 +1,4 @@
-"""What becomes of the traces when the gateway is killed, or the store gives out."""
+"""What becomes of the traces when the gateway is killed, or the store fails."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_a_result_is_kept_as_it_came(run: Run) -> None:
     assert (sloppy.text, sloppy.structured_content) == ("just a string", [{"id": 1}])
 
 
-def test_a_protocol_error_is_told_with_its_code_and_is_no_lost_connection(run: Run) -> None:
+def test_a_protocol_error_keeps_its_code_and_is_no_lost_connection(run: Run) -> None:
     def refuse(_name: str, arguments: dict[str, Any]) -> Any:
         raise RefusedError(arguments["code"], "refused as asked")
 

@@ -51,7 +51,7 @@ def echo_at(port: int) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[str]:
-    """One server for all tests that leave it as it was; gives its URL."""
+    """One server for all tests that leave it as it was; yields its URL."""
     with listening("http") as url:
         yield url
 

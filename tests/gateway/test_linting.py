@@ -36,7 +36,7 @@ def told(linted: Linted) -> dict[str, set[tuple[str, str]]]:
     return found
 
 
-def test_what_is_on_record_is_judged_by(run: Run) -> None:
+def test_recorded_results_are_used_as_evidence(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open({"servers": [SHOP]}) as gateway:
             before = await gateway.lint()
@@ -77,7 +77,7 @@ def test_what_is_on_record_is_judged_by(run: Run) -> None:
     run(scenario())
 
 
-def test_a_server_that_cannot_be_asked_is_told_and_the_others_are_judged(run: Run) -> None:
+def test_a_server_that_is_down_is_reported_and_the_others_are_linted(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open({"servers": [SHOP, GONE]}) as gateway:
             linted = await gateway.lint()

@@ -25,7 +25,7 @@ def text(value: str, **more: Any) -> dict[str, Any]:
 def called(
     tool: str, result: Any, number: int, run: str | None = "r", principal: str = "local", **arguments: Any
 ) -> Answered:
-    """Give a call of a run, with its value."""
+    """Return a call of a run, with its value."""
     defined = Tool(f"mcp__x__{tool}", "x", tool, "A tool.", {"type": "object"}, hash="h1")
     wire = json.dumps(structured(result))
     return Answered(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def tool(name: str, takes: str = "", gives: str = "") -> Tool:
-    """Give a tool that takes and returns texts of these names."""
+    """Return a tool that takes and returns texts of these names."""
     properties = {one: {"type": "string"} for one in takes.split()}
     returns = {"type": "object", "properties": {one: {"type": "string"} for one in gives.split()}}
     return Tool(

@@ -28,7 +28,7 @@ FLOW = Flow(FIND, "ids[]", GET, "id")
 
 
 async def told(*calls: Answered, **options: Any) -> Lineage:
-    """Let calls be learned from; gives what is in the store then."""
+    """Let calls be learned from; return what is in the store then."""
     store = await open_store(None)
     learning = Learning(store, Knowledge(store), **options)
     for call in calls:

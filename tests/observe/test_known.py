@@ -30,7 +30,7 @@ ALIKE: list[Any] = [{"a": 1}, {"a": 2}, {"a": 3}]
         ([{"a": 1}, {"b": 1}, {"c": 1}], [1, 2, 3], True),
     ],
 )
-def test_a_type_is_said_with_any_confidence_or_from_three_results_on(
+def test_a_type_is_shown_with_any_confidence_or_from_three_results_on(
     values: list[Any], digests: list[int], is_said: bool
 ) -> None:
     known = known_of(KEY, Learned(structured=infer(values, digests)))
@@ -48,7 +48,7 @@ def test_a_type_is_said_with_any_confidence_or_from_three_results_on(
         ({"a": [1]}, False),
     ],
 )
-def test_blocks_that_are_not_text_are_told_apart_from_objects(value: Any, has_media: bool) -> None:
+def test_media_blocks_are_distinguished_from_objects(value: Any, has_media: bool) -> None:
     known = known_of(KEY, Learned(structured=infer([value])))
     assert known is not None
     assert known.has_media == has_media
@@ -90,7 +90,7 @@ def test_what_was_imported_adds_to_what_was_learned_here() -> None:
     assert merged([bad, live, imported]) == live.learned.merge(imported.learned)
 
 
-def test_what_is_very_large_is_told_in_short_and_kept_whole() -> None:
+def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:30]} for name in NAMES[:60]}
     known = known_of(KEY, Learned(structured=infer([deep] * 2, range(2))))
     assert known is not None
@@ -118,7 +118,7 @@ def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
     assert "oneOf" not in known.told
 
 
-def test_what_is_not_large_is_told_whole() -> None:
+def test_a_schema_of_ordinary_size_is_shown_whole() -> None:
     known = known_of(KEY, Learned(structured=infer(HERE, [1, 2])))
     assert known is not None
     assert known.told is known.schema

@@ -23,7 +23,7 @@ FIND, GET = ToolKey("x", "find", "h1"), ToolKey("x", "get", "h1")
 
 
 def recorded(answered: Answered) -> CallRecord:
-    """Give a call as it is in the trace."""
+    """Return a call as it is in the trace."""
     assert isinstance(answered.arguments, str)
     assert isinstance(answered.result, str)
     tool = answered.tool
@@ -48,7 +48,7 @@ def recorded(answered: Answered) -> CallRecord:
 async def learned(
     calls: Sequence[Answered], taken: Sequence[Answered], *, large: bool = False
 ) -> tuple[dict[str, int], Lineage, int]:
-    """Learn from calls, of which a backfill takes some before that is written; gives what is counted, and left."""
+    """Learn from calls, of which a backfill takes some before that is written; return what was counted, and what is left."""
     store = await open_store(None)
     learning = Learning(store, Knowledge(store))
     for call in calls:

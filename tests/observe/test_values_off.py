@@ -56,7 +56,7 @@ async def _tool(gateway: Gateway) -> Any:
     return gateway.snapshot.find(ODD)
 
 
-def test_they_are_gone_from_what_is_told_and_from_the_disk(run: Run, home: Path) -> None:
+def test_they_are_neither_shown_nor_left_on_disk(run: Run, home: Path) -> None:
     async def scenario() -> None:
         await learn("vermilion", "turquoise")
         async with opened(OFF) as gateway:
@@ -74,7 +74,7 @@ def test_they_are_gone_from_what_is_told_and_from_the_disk(run: Run, home: Path)
     assert b"vermilion" not in kept
 
 
-def test_what_another_gateway_still_keeps_is_not_told(run: Run) -> None:
+def test_values_that_another_gateway_keeps_are_not_shown(run: Run) -> None:
     async def scenario() -> None:
         async with opened(OFF) as gateway:
             # It was opened before the other one learned.

@@ -28,7 +28,7 @@ PYTHON_SERVERS = Path(sys.executable).parent
 
 @contextmanager
 def everything_over_http(kind: str) -> Iterator[int]:
-    """Run the real `everything` server over HTTP; gives its port."""
+    """Run the real `everything` server over HTTP; yields its port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

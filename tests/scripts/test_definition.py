@@ -11,7 +11,7 @@ from support import little_work, some
 
 
 def annotated(annotation: str, before: str = "") -> dict[str, Any]:
-    """Give the schema of a parameter with this annotation, definitions and all."""
+    """Return the schema of a parameter with this annotation, definitions and all."""
     takes = read_definition(f"{before}\ndef main(x: {annotation}): ...").input_schema
     schema = dict(takes["properties"]["x"])
     return {**schema, "$defs": takes["$defs"]} if "$defs" in takes else schema
@@ -167,7 +167,7 @@ def test_what_cannot_be_a_parameter_is_an_error_with_advice(parameters: str, adv
     assert advice in str(caught.value)
 
 
-def test_everything_that_is_wrong_is_said_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(ScriptError) as caught:
         read_definition("def main(\n    a: bytes,\n    b=print(),\n    *c,\n) -> set[int]: ...")
     assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == [
@@ -281,7 +281,7 @@ def test_a_saved_script_needs_a_proper_main_whatever_stands_under_its_guard() ->
         read_definition("def main(*names): ...\nif __name__ == '__main__':\n    main()")
 
 
-def test_a_mistake_in_the_syntax_is_told_with_its_line() -> None:
+def test_a_syntax_error_is_reported_with_its_line() -> None:
     with pytest.raises(ScriptError, match=r"line 2: it is not Python: '\(' was never closed"):
         read_definition("x = 1\ny = (")
 

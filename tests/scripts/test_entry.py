@@ -97,7 +97,7 @@ def test_a_value_that_is_too_large_names_the_setting(entered: Enter) -> None:
     assert "execution.max_value_bytes" in ending.failure.message
 
 
-def test_a_failure_in_main_is_told_with_its_lines(entered: Enter) -> None:
+def test_a_failure_in_main_has_a_traceback(entered: Enter) -> None:
     ending, _ = entered("def main():\n    return {}['a']")
     assert ending.failure is not None
     assert 'File "program.py", line 2, in main' in ending.failure.traceback
@@ -109,7 +109,7 @@ def test_leaving_before_main_is_no_failure_and_gives_no_value(entered: Enter) ->
     assert (ending.outcome, ending.value) == ("ok", None)
 
 
-def test_a_main_that_was_taken_away_is_told(entered: Enter) -> None:
+def test_a_main_that_was_deleted_is_an_error(entered: Enter) -> None:
     ending, _ = entered("def main(): ...\ndel main")
     assert ending.failure is not None
     assert "no longer there" in ending.failure.message

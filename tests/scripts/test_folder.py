@@ -100,7 +100,7 @@ def test_saving_over_a_link_replaces_the_link_and_not_what_it_leads_to(
     assert folder.read().scripts["a"].code == CODE
 
 
-def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(folder: Folder) -> None:
+def test_a_folder_that_cannot_be_written_to_is_an_error(folder: Folder) -> None:
     folder.path.parent.mkdir(parents=True)
     folder.path.write_text("a file")
     with pytest.raises(ScriptError, match="cannot be written"):
@@ -127,7 +127,7 @@ def test_what_an_editor_changes_or_removes_is_noticed(folder: Folder) -> None:
     assert not folder.read().scripts
 
 
-def test_what_is_broken_is_told_and_hides_nothing_else(folder: Folder, tmp_path: Path) -> None:
+def test_broken_scripts_are_listed_with_a_reason_and_hide_no_other(folder: Folder, tmp_path: Path) -> None:
     put(folder, "good.py")
     put(folder, "syntax.py", "x = (")
     put(folder, "bytes.py", b"a = 1\nb = '\xff'")
@@ -159,7 +159,7 @@ def test_what_is_broken_is_told_and_hides_nothing_else(folder: Folder, tmp_path:
     assert all(reasons[name] in shelf.broken[name] for name in reasons)
 
 
-def test_a_name_on_disk_that_is_no_text_is_told(folder: Folder) -> None:
+def test_a_file_name_that_is_no_text_is_reported(folder: Folder) -> None:
     folder.path.mkdir(parents=True)
     (folder.path / os.fsdecode(b"\xff\xfe.py")).write_text(CODE)
     assert "cannot be the name" in next(iter(folder.read().broken.values()))

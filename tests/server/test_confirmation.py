@@ -99,7 +99,7 @@ def test_letters_that_cannot_be_seen_are_written_out() -> None:
     assert "id='\\u202eecno'" in part
 
 
-def test_a_tool_that_only_a_script_names_is_said_to_be_so() -> None:
+def test_a_tool_that_only_a_script_names_is_marked_as_such() -> None:
     assert "(no line of it names them; a script that it calls does)" in shown(PADDING)
 
 

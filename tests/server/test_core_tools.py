@@ -193,14 +193,14 @@ def test_a_tool_without_output_schema_has_null_and_a_note(answers: dict[str, Any
     assert (described["outputSchema"], described["note"]) == (None, NO_OUTPUT_SCHEMA)
 
 
-def test_what_programs_showed_of_a_tools_results_is_told(answers: dict[str, Any]) -> None:
+def test_a_learned_output_schema_is_shown(answers: dict[str, Any]) -> None:
     described = told(answers, "learned")
     assert list(described)[3:9] == ["outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "note"]  # fmt: skip
     assert (described["outputSchema"], described["observations"]) == (None, 5)
     assert described["observedSchema"]["properties"]["email"] == {"type": "string", "format": "email"}
 
 
-def test_a_wrapper_is_noted_also_behind_a_reference(answers: dict[str, Any]) -> None:
+def test_a_wrapper_behind_a_reference_is_noted(answers: dict[str, Any]) -> None:
     assert "wrapper" in told(answers, "wrapped")["note"]
 
 
@@ -229,7 +229,7 @@ def test_a_schema_that_cannot_be_checked_against_says_so(answers: dict[str, Any]
     assert "unchecked" not in told(answers, "declared")
 
 
-def test_what_a_server_claims_is_told_apart_from_what_counts(answers: dict[str, Any]) -> None:
+def test_claimed_annotations_are_kept_apart_from_trusted_ones(answers: dict[str, Any]) -> None:
     annotations = told(answers, "undeclared")["annotations"]
     assert (annotations["vouchedBy"], annotations["claimed"]["readOnlyHint"]) == (None, True)
 

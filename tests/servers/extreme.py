@@ -38,7 +38,7 @@ VALUES = {
 
 
 def answers(request: dict[str, Any]) -> list[str]:
-    """Give the lines that answer a request, the answer itself last."""
+    """Return the lines that answer a request, the answer itself last."""
     if "id" not in request:
         return []
     lines = []

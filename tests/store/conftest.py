@@ -35,7 +35,7 @@ def _programs() -> tuple[str, str]:
 
 
 def _owner() -> dict[str, Any]:
-    """Say as whom to run it: PostgreSQL refuses to run as root."""
+    """Return the user to run it as: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     names = {entry.pw_name: entry for entry in pwd.getpwall()}

@@ -1,4 +1,4 @@
-"""Where values went and which tool feeds which, as it is kept: counted once, and made anew."""
+"""Lineage and edges in the store: counted once, replaced when they change."""
 
 from __future__ import annotations
 

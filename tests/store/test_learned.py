@@ -167,7 +167,7 @@ def test_of_the_same_drift_the_first_time_counts(run: Run, place: str | Path) ->
     run(main())
 
 
-def test_what_is_damaged_is_left_out_and_begun_anew(run: Run, tmp_path: Path) -> None:
+def test_a_damaged_shape_is_ignored_and_replaced(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         store = SqlStore(tmp_path / "s.db")
         await store.open()

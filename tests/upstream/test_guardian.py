@@ -88,7 +88,7 @@ def test_a_server_is_started_with_its_pipes_environment_and_folder(tmp_path: Pat
     asyncio.run(scenario())
 
 
-def test_an_exit_by_signal_is_told(run: Run) -> None:
+def test_an_exit_by_signal_has_a_negative_return_code(run: Run) -> None:
     async def scenario() -> None:
         guardian = Guardian()
         process = await guardian.start(["sh", "-c", "kill -9 $$"], PATH, None)
