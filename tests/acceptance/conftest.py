@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acceptance import stories
+from acceptance import scenarios
 from acceptance.recordings import Recordings
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def session(session_at: Callable[..., dict[str, Any]]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def told(recordings: Recordings) -> dict[str, list[dict[str, Any]]]:
-    """Return what the commands of every story printed."""
-    found: dict[str, list[dict[str, Any]]] = recordings.get("commands", partial(stories.tell, recordings))
+def transcripts(recordings: Recordings) -> dict[str, list[dict[str, Any]]]:
+    """Return the exit codes and the output of the commands of every scenario."""
+    found: dict[str, list[dict[str, Any]]] = recordings.get(
+        "commands", partial(scenarios.run_all, recordings)
+    )
     return found

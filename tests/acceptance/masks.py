@@ -22,17 +22,17 @@ WORDING = _keys("""
 VARYING = _keys("""
     bytes codeHash confidence cost cpuMs cpu_ms definition dspy_version durationMs duration_ms
     edges evaluations exact execution_time_ms gain lastObserved latencyMs loaded_at maintainability
-    memoryBytes memory_bytes origin outputBytes output_bytes protocolVersion python run sandbox
-    schemaVersion score seconds serialized_at serverInfo since skippedBytes source_hash startSeconds
+    may_change_something memoryBytes memory_bytes method origin outputBytes output_bytes
+    protocolVersion python run sandbox schemaVersion score seconds serialized_at serverInfo since skippedBytes source_hash startSeconds
     startedAt strength tokens total_score total_time_ms version weight
 """)
-"""Keys whose values are times, sizes, scores, identifiers, hashes and versions."""
+"""Keys whose values are times, sizes, estimates, identifiers, hashes and versions."""
 
 OUTLINED = _keys("""
     edges evidence fixes gain learning mermaid metrics optimized_workflow pareto_front patch program
-    raw sandbox store tokens unjudged validation
+    raw recommendations sandbox store tokens unjudged validation
 """)
-"""Keys of large values, and of values that the rebuild replaces: only the names of their fields are kept."""
+"""Keys of large values: only the names of their fields are kept."""
 
 RUN = re.compile(r"[0-9a-f]{28}")
 CODE = re.compile(r"\[([a-z]+(?:-[a-z]+)+)\]")

@@ -26,8 +26,8 @@ WORKSHOP = {
     "args": [str(Path(__file__).with_name("workshop.py"))],
     "protocol": "legacy",
 }
-PATIENT = {"start_timeout_seconds": PATIENCE, "call_timeout_seconds": PATIENCE}
-"""What a busy machine may take is no reason for another answer."""
+TIMEOUTS = {"start_timeout_seconds": PATIENCE, "call_timeout_seconds": PATIENCE}
+"""Far longer than a busy machine takes."""
 
 
 def bundled(module: str, name: str | None = None) -> dict[str, Any]:
@@ -46,7 +46,7 @@ SERVERS = [
     WORKSHOP,
 ]
 SETTINGS: dict[str, Any] = {
-    "upstream": PATIENT,
+    "upstream": TIMEOUTS,
     "server": {"families": ["core", "dspy", "gepa"]},
     "tools": {"block": ["mcp__workshop__secret"], "destructive": ["mcp__workshop__erase"]},
     "execution": {"confirm_destructive": True, "max_output_bytes": 1000, "max_calls": 100},
@@ -74,7 +74,7 @@ class Recordings:
                 file.write_text(answers.replace(str(ROOT), "<root>"))
         return json.loads(file.read_text())
 
-    def furnish(self, home: Path, **settings: Any) -> str:
+    def prepare(self, home: Path, **settings: Any) -> str:
         """Put the configuration and a catalogue of all its servers into a home; return the configuration's path."""
         self.get("catalogue", lambda first: list_all(configure(first, *SERVERS, **SETTINGS), first))
         shutil.copytree(self.folder / "catalogue" / "data", home / "data")

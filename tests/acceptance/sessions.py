@@ -30,7 +30,7 @@ def record(
     recordings: Recordings, home: Path, transport: str, mode: str, *, brief: bool = False
 ) -> dict[str, Any]:
     """Ask all questions, or a few, at one face of `halflap serve`, and return the answers as they came."""
-    return asyncio.run(_ask(recordings.furnish(home), home, transport, mode, brief=brief))
+    return asyncio.run(_ask(recordings.prepare(home), home, transport, mode, brief=brief))
 
 
 async def offered(home: Path, *families: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The `halflap` command: JSON output, exit codes and error codes, story by story."""
+"""The `halflap` command: JSON output, exit codes and error codes, scenario by scenario."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acceptance import golden
-from acceptance.stories import NODE_PROGRAMS, STORIES, shown, tell_rare
+from acceptance.scenarios import NODE_PROGRAMS, SCENARIOS, masked_transcript, run_slow
 from support import node_program
 
 if TYPE_CHECKING:
     from acceptance.recordings import Recordings
 
 
-@pytest.mark.parametrize("story", STORIES)
-def test_a_story_is_told_as_agreed(told: dict[str, list[dict[str, Any]]], story: str) -> None:
-    if story == "real_servers":
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_commands_print_and_exit_as_agreed(
+    transcripts: dict[str, list[dict[str, Any]]], scenario: str
+) -> None:
+    if scenario == "real_servers":
         for name in NODE_PROGRAMS:
             node_program(name)
-    golden.check(f"commands/{story}", shown(told[story]))
+    golden.check(f"commands/{scenario}", masked_transcript(transcripts[scenario]))
 
 
 @pytest.mark.slow
-def test_programs_are_ended_at_their_limits_and_the_demo_holds_what_it_shows(recordings: Recordings) -> None:
-    *ended, demo = recordings.get("rare", partial(tell_rare, recordings))
+def test_programs_are_ended_at_their_limits_and_the_demo_proves_what_it_shows(recordings: Recordings) -> None:
+    *ended, demo = recordings.get("slow", partial(run_slow, recordings))
     assert [(step["exit"], step["json"]["code"]) for step in ended] == [
         (1, "run-cpu"),
         (1, "run-timeout"),

@@ -10,7 +10,7 @@ import pytest
 from acceptance import golden
 from acceptance.masks import answer, structure
 from acceptance.questions import TOOLS
-from acceptance.stories import STORIES
+from acceptance.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ def test_resources_and_protocol_errors_are_as_agreed(session: dict[str, Any]) ->
 
 def test_no_golden_file_is_left_over() -> None:
     expected = {"tools", "http", "config_problems", "answers/protocol"}
-    expected |= {f"answers/{tool}" for tool in TOOLS} | {f"commands/{story}" for story in STORIES}
+    expected |= {f"answers/{tool}" for tool in TOOLS} | {f"commands/{name}" for name in SCENARIOS}
     files = golden.FOLDER.rglob("*.json")
     assert {str(file.relative_to(golden.FOLDER).with_suffix("")) for file in files} <= expected
 

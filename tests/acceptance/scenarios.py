@@ -1,4 +1,4 @@
-"""The stories of stories.toml, typed into the real program."""
+"""The scenarios of scenarios.toml, run with the real `halflap` command."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acceptance.masks import masked
-from acceptance.recordings import PATIENT, list_all
+from acceptance.recordings import TIMEOUTS, list_all
 from cli.program import configure, halflap
 from support import NODE_SERVERS
 
 if TYPE_CHECKING:
     from acceptance.recordings import Recordings
 
-Story = list[dict[str, Any]]
+Transcript = list[dict[str, Any]]
 
 _WRITTEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-STORIES: dict[str, str] = _WRITTEN["stories"]
+SCENARIOS: dict[str, str] = _WRITTEN["scenarios"]
 NODE_PROGRAMS = ("mcp-server-filesystem", "mcp-server-memory")
 LIMITS = {"cpu_seconds": 1, "timeout_seconds": 10, "max_memory_mb": 128, "max_kept_output_bytes": 100_000}
 LONG = 200
-"""Characters of JSON that a golden file has only once in a story."""
+"""Output of more characters than this is in a golden file only once per scenario."""
 
 
-def tell(recordings: Recordings, home: Path) -> dict[str, Story]:
-    """Type all stories, several at a time; that of the real servers only where they are installed."""
+def run_all(recordings: Recordings, home: Path) -> dict[str, Transcript]:
+    """Run all scenarios, several at a time; that of the real servers only where they are installed."""
     has_node = shutil.which("node") and all((NODE_SERVERS / name).exists() for name in NODE_PROGRAMS)
-    names = [name for name in STORIES if has_node or name != "real_servers"]
+    names = [name for name in SCENARIOS if has_node or name != "real_servers"]
 
-    def one(name: str) -> Story:
+    def run(name: str) -> Transcript:
         folder = home / name
         folder.mkdir()
         _write(_WRITTEN["files"], folder)
-        config = _real_servers(folder) if name == "real_servers" else recordings.furnish(folder)
-        # One story is about the configuration that Halflap finds, and changes, by itself.
-        return _typed(STORIES[name], folder, "" if name == "clients" else config)
+        config = _real_servers(folder) if name == "real_servers" else recordings.prepare(folder)
+        # The commands about clients find, and change, the user's own configuration.
+        return _run_lines(SCENARIOS[name], folder, "" if name == "clients" else config)
 
     with ThreadPoolExecutor(3) as pool:
-        return dict(zip(names, pool.map(one, names), strict=True))
+        return dict(zip(names, pool.map(run, names), strict=True))
 
 
-def tell_rare(recordings: Recordings, home: Path) -> Story:
-    """Type what takes long."""
-    _write(_WRITTEN["rare"]["files"], home)
-    return _typed(_WRITTEN["rare"]["story"], home, recordings.furnish(home, execution=LIMITS))
+def run_slow(recordings: Recordings, home: Path) -> Transcript:
+    """Run the commands that take long."""
+    _write(_WRITTEN["slow"]["files"], home)
+    return _run_lines(_WRITTEN["slow"]["lines"], home, recordings.prepare(home, execution=LIMITS))
 
 
-def shown(story: Story) -> Story:
-    """Mask what a story's commands printed; what an earlier one printed already is only referred to."""
+def masked_transcript(transcript: Transcript) -> Transcript:
+    """Mask what the commands printed; long output that an earlier one printed already is only referred to."""
     seen: dict[str, str] = {}
     steps = []
-    for step in story:
+    for step in transcript:
         keep = frozenset({"text"} if step["halflap"].startswith("call ") else ())
         printed = masked(step.get("json"), keep=keep)
         earlier = seen.setdefault(json.dumps(printed), step["halflap"])
@@ -79,15 +79,15 @@ def _real_servers(home: Path) -> str:
         home,
         {"name": "files", "command": files, "args": [str(home / "files")]},
         {"name": "memory", "command": memory, "env": {"MEMORY_FILE_PATH": str(home / "memory.jsonl")}},
-        upstream=PATIENT,
+        upstream=TIMEOUTS,
     )
     list_all(config, home)
     return config
 
 
-def _typed(lines: str, home: Path, config: str) -> Story:
+def _run_lines(lines: str, home: Path, config: str) -> Transcript:
     """Run command lines; of each, return the exit code, and the data or the error code that it printed."""
-    story = []
+    transcript = []
     for line in lines.splitlines():
         arguments = [part.replace("<home>", str(home)) for part in shlex.split(line)]
         done = halflap(*arguments, home=home, HOME=str(home), HALFLAP_CONFIG=config)
@@ -98,5 +98,5 @@ def _typed(lines: str, home: Path, config: str) -> Story:
             step["prints"] = "<text>"
         elif done.code and (code := re.search(r"^Error \[([a-z-]+)\]", done.err, re.MULTILINE)):
             step["error"] = code[1]
-        story.append(step)
-    return story
+        transcript.append(step)
+    return transcript
