@@ -23,35 +23,66 @@ def listed(words: str) -> list[str]:
     return words.split()
 
 
-NAMES = [
-    *listed(
-        """
-id first_name firstName userID order_id token_count nextPageToken _id _links __typename $ref content-type X-Request-ID dc:title
-user.name URL HTTPStatus iOSVersion eTag vCPU maxQPS updatedAtUTC USD JSON_RPC größe 名前 january mon status_code
-address1 address_1 addressLine2 line_2 img2 option_1 arg0 x1 c_1 h1 ADDRESS1 user_address1 file1Path 電話1
-sha256 hmac_sha256 md5Hash utf-8 base64_data crc32 ipv4 http2 oauth2_token tls1_3 x86_64 int32 float64 iso8601 isbn13 h264
-mp4_url s3Bucket ec2_instance k8s i18n n8n word2vec f1_score p95 top_10 last_30_days 52_week_high change_24h sma_200 days_90
-q1 temperature_2m pm2_5 co2 vitamin_b12 image_512 2fa_enabled 3d_model api_v2 v1beta1 error_404 row1col2
-@type @id @context @timestamp @odata.nextLink #text
+PLAIN = listed(
+    """
+id first_name firstName user_id userId userID order_id session_id token_count nextPageToken user_name usr_name _id _links
+__typename $ref $schema content-type Content-Type X-Request-ID x_forwarded_for dc:title og:image xsi:type user.name address.city
+URL HTTPStatus XMLHttpRequest iOSVersion macOS isOK ETag eTag gRPCPort vCPU numCPUs maxQPS tfIdf kNN deltaV updatedAtUTC
+USD SFO JSON_RPC CUSTOMER_ID größe prénom 名前 january monday mon mar may status_code order_total account_level
 """
-    ),
-    *("Market Cap", "1. open", "Last updated at", ""),
-]
+)
+NUMBERED = listed(
+    """
+address1 address_1 addressLine2 line2 line_2 phone2 image1 img2 option_1 level_3 field_9 param_2 arg0 x1 y2 lat1 c_1 x_0 t0 n_1 h1
+ADDRESS1 PHONE2 customer_phone1 user_address1 order_line2 file1Path file2Path context7CompatibleLibraryID strIngredient12 電話1
+sha256 SHA256 sha512 sha3_256 hmac_sha256 md5 md5sum md5Hash md5_checksum utf8 utf-8 utf8mb4 base64 base64_data storeBase64
+b64_json crc32 blake2b ipv4 ipv6 ipv4Address http2 html5 oauth2_token oauth2Token tls1_3 x509 x86_64 amd64 arm64 win32 int32
+float64 uint256 i32 rgb24 iso8601 iso_3166_1 iso3166_1_alpha_2 alpha2 alpha_2 cca2 isbn13 ean13 e164 h264 mp3 mp4_url mp3Url
+s3_bucket s3Bucket s3_uri ec2_instance k8s i18n l10n a11y e2e b2b n8n web3 log4j neo4j word2vec bm25_score f1_score r2_score
+p95 p99 p50_latency top10 top_10 top_5_accuracy last_30_days last7d last_7d 52WeekHigh 52_week_high change_24h volume_24h
+percent_change_1h price_change_percentage_24h_in_currency sma_200 sma50 rsi14 ema_20 days_90 d30 q1 Q4 temperature_2m
+wind_speed_10m temperature_2m_max pm2_5 pm10 co2 no2 o3 t2m vitamin_b12 hba1c image_24 image_512 image_1024 photo_200_orig
+avatar_72 2fa_enabled 3d_model is3d 1st_place v1 api_v2 v1beta1 python3 error_404 sp500 row1col2 seq2seq
+"""
+)
+SIGNED = listed("@type @id @context @graph @value @timestamp @xmlns @odata.type @odata.nextLink #text")
+NAMES = [*PLAIN, *NUMBERED, *SIGNED, "Market Cap", "1. open", "5. volume", "Last updated at", ""]
 """What servers' authors write."""
-DATA = [
-    *listed(
-        """
-credit_card_9912345 cus_NffrFeUfNV2Hib usr_ab12 user_42 user42 user_42_name user:alice USER#alice order-12 #1234 emp_0042
-session_1a2b INV-0042 SKU123 JIRA-42 CVE-2021-44228 customfield_10010 week_52 row_17 QW7T2B BA24 U024BE7LH
-01ARZ3NDEKTSV4RRFFQ69G5FAV V1StGXR8_Z5jdHi6B-myT 507f1f77bcf86cd799439011 price_1MoBy5LkdIwHu7ixZhnattbh dQw4w9WgXcQ a1b2c3
-12ab xK9mQ2 deadbeef 0xabc123 550e8400-e29b-41d4-a716-446655440000
-sk_live_4eC39 eyJhbGciOiJIUzI1NiJ9 AKIAIOSFODNN7 xoxb-abcdefghijkl glpat-abcdefghijkl
-ada@example.com a@b @john_doe #general /etc/passwd C:\\Users\\ada https://example.com example.com octocat/hello report.pdf .env
-urn:isbn:123 192.168.0.1 127.0.0.1:8080 fe80::1 00:1a:2b:3c:4d:5e items[0] a=b {"a":1} <b>
-7 -3 1.5 1e5 2024 2024-05-01 2024-W12 Q1-2024 12:30 may_15 10.5.3 v1.2.3 +49170 555-1234 ١٢٣ DE89370400440532013000
+IDS = listed(
+    """
+credit_card_9912345 gift_card_1234 cus_NffrFeUfNV2Hib cus_Nff0a9b2c3 usr_ab12 user_42 user_7 user_123 user42 user_42_name user:alice
+user:42 USER#alice order#12 order-12 order_12 #1234 ticket-7 customer_3 acct_9 emp_0042 session_1a2b INV-0042 SKU123 JIRA-42
+PROJ-1234 GH-99 CVE-2021-44228 E1234 T1059 tt0111161 customfield_10010 week_52 day_12 item_10 row_17 room_101 QW7T2B KXPG34 ZXT069
+BA24 QF12 LH441 B0C1234567 U024BE7LH C061EG9SL 01ARZ3NDEKTSV4RRFFQ69G5FAV V1StGXR8_Z5jdHi6B-myT cjld2cjxh0000qzrmn831i7rn
+507f1f77bcf86cd799439011 ch_3MmlLrLkdIwHu7ix0snN0B15 price_1MoBy5LkdIwHu7ixZhnattbh acct_1032D82eZvKYlo2C req_abc123
+track_6rqhFgbbKwnb9MLmUQDhG6 dQw4w9WgXcQ NffrFeUfNVHib a1b2c3d a1b2c3 ab12cd ab12 12ab k3x9qz xK9mQ2 9f8e7d6c deadbeef01 deadbeef
+cafebabe 0xabc123 0x52908400098527886E0F7030069857D2E4169EE7 550e8400-e29b-41d4-a716-446655440000
+550e8400e29b41d4a716446655440000
 """
-    ),
-    *("+1 555 123 4567", "Jan 5", "5 May 2024", "SW1A 1AA", "how old is the man next door"),
+)
+SECRETS = listed(
+    """
+sk_live_4eC39 sk_live_abcdef sk_test_x pk_live_abc eyJhbGci eyJhbGciOiJIUzI1NiJ9 AKIAIOSFODNN7
+ghp_Abcdefghijklmn1 xoxb-abcdefghijkl AIzaSyDaGmWKa
+glpat-abcdefghijkl
+"""
+)
+ADDRESSES = listed(
+    """
+ada@example.com ada+x@example.co.uk a@b @john_doe @johndoe @ada #general /etc/passwd C:\\Users\\ada https://example.com example.com
+www.example.org api.stripe.com octocat/hello hello.py report.pdf package.json .env urn:isbn:123 arn:aws:iam 192.168.0.1
+127.0.0.1:8080 fe80::1 00:1a:2b:3c:4d:5e items[0] a=b {"a":1} <b>
+"""
+)
+NUMBERS = listed(
+    """
+7 42 -3 1.5 1e5 2024 20240501 2024-05-01 2024_05 2024-W12 Q1-2024 05/2024 12:30 may_15 10.5.3 v1.2.3 90210 +49170 555-1234 ١٢٣
+978-3-16-148410-0 DE89370400440532013000 4111111111111111
+"""
+)
+DATA = [
+    *(*IDS, *SECRETS, *ADDRESSES, *NUMBERS),
+    *("+1 555 123 4567", "(555) 123", "Jan 5", "5 May 2024", "SW1A 1AA", "how old is the man next door"),
     *("x" * 65, "a\x00b", "tab\t", "\ud800"),
 ]
 """What comes of their data."""
