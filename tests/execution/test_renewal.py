@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 from halflap.config.settings import ExecutionConfig
@@ -45,6 +47,25 @@ def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
     mine: set[int] = set()
     run(use())
     assert eventually(lambda: not any(map(alive, mine)))
+
+
+def test_a_waiting_child_that_died_is_not_used(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    async def use() -> list[str]:
+        jail = Jail(ExecutionConfig())
+        try:
+            await jail.ready()
+            while jail._behind:
+                await asyncio.sleep(0.01)
+            for child in jail._idle:
+                assert child._pid is not None
+                os.kill(child._pid, signal.SIGKILL)
+            while any(child.is_alive for child in jail._idle):
+                await asyncio.sleep(0.01)
+            return [(await jail.run(Program("print(1)"), Stage())).outcome for _ in range(3)]
+        finally:
+            await jail.close()
+
+    assert run(use()) == ["ok"] * 3
 
 
 def test_a_process_is_waited_for_although_whoever_ends_it_is_cancelled(
