@@ -19,6 +19,8 @@ from store.rows import call, hammer, putting, run_of, server, tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from halflap.store import Store
+
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 KEY, OTHER = ToolKey("one", "t", "h"), ToolKey("one", "u\0\ud800", "")
@@ -31,18 +33,18 @@ ODD = "grüße \0 \ud800 '; DROP TABLE tools; --"
 DEFINITION = {"name": "t", "description": ODD}
 CALL = call(1, run="00000001", principal=ODD, arguments=ODD, result="{}")
 FINISHED = run_of(1, output=ODD, code=ODD)
+LEARNED = Learned(structured=infer([{"a": 1}], [1]))
 FLOW = Flow(KEY, "a[]", OTHER, "id")
 EDGE = StoredEdge(KEY, OTHER, "strict", 0.75, ("name",), ({"from": "a", "to": "id"},))
 
 
 async def write(place: str) -> None:
-    learned = Learned(structured=infer([{"a": 1}], [1]))
     store = await open_store(place)
     await store.update_server("one", putting(server(instructions=ODD), tool(definition=DEFINITION)))
     await store.record(calls=[CALL], runs=[run_of(1, outcome="running", output=None)])
     await store.record(runs=[FINISHED])
     for _ in range(2):
-        await store.add_learned("live", {KEY: learned, OTHER: learned}, lineage=Lineage({FLOW: Count(2, 1)}))
+        await store.add_learned("live", {KEY: LEARNED, OTHER: LEARNED}, lineage=Lineage({FLOW: Count(2, 1)}))
     await store.add_learned("logs", {}, sources={"x": Advance(None, "1")})
     await store.put_edges([EDGE], "mark")
     await store.add_meters({"looked": 2})
@@ -69,9 +71,21 @@ async def read(place: str) -> None:
 
 
 async def write_at_once(place: str) -> None:
-    stores = [await open_store(place) for _ in range(2)]
-    await asyncio.gather(*(hammer(store, f"s{number}", 5) for number, store in enumerate(stores)))
-    assert len((await stores[0].load_catalog()).names) == 11
+    stores = await asyncio.gather(*(open_store(place) for _ in range(3)))
+    salts = await asyncio.gather(*(store.salt() for store in stores))
+    assert len(set(salts)) == 1
+
+    async def learn(store: Store) -> None:
+        for _ in range(10):
+            await store.add_learned("live", {KEY: LEARNED}, lineage=Lineage({FLOW: Count(1, 1)}))
+
+    await asyncio.gather(
+        *(hammer(store, f"s{number}", 5) for number, store in enumerate(stores)),
+        *(learn(store) for store in stores),
+    )
+    assert len((await stores[0].load_catalog()).names) == 15
+    assert [one.learned.observations for one in await stores[0].learned(tool="t")] == [30]
+    assert (await stores[0].lineage())["live"].counts == {FLOW: Count(30, 30)}
     for store in stores:
         await store.close()
 
@@ -81,17 +95,17 @@ async def migrate(place: str) -> None:
         await SqlStore(place, [*MIGRATIONS, BAD]).open()
     store = SqlStore(place, [*MIGRATIONS, replace(BAD, statements=BAD.statements[:1])])
     await store.open()
-    assert len((await store.load_catalog()).names) == 11
+    assert len((await store.load_catalog()).names) == 1
     await store.close()
 
 
 def test_a_store_on_postgresql_keeps_what_one_in_a_file_does(run: Run, postgres: Callable[[], str]) -> None:
-    place = postgres()
+    place, other = postgres(), postgres()
 
     async def story() -> None:
         await write(place)
         await read(place)
-        await write_at_once(place)
         await migrate(place)
+        await write_at_once(other)
 
     run(story())
