@@ -196,7 +196,11 @@ def test_wrong_arguments_are_told_all_at_once_and_nothing_is_sent(desk: Desk) ->
     assert "b: missing" in execution.text
 
 
-@pytest.mark.parametrize("arguments", ["1, 2", "a={1, 2}, b=1"], ids=["without names", "no JSON"])
+@pytest.mark.parametrize(
+    "arguments",
+    ["1, 2", "a={1, 2}, b=1", "a=float('nan'), b=1"],
+    ids=["without names", "no JSON", "no number"],
+)
 def test_arguments_that_cannot_be_sent_are_a_type_error_at_the_line_of_the_call(
     desk: Desk, arguments: str
 ) -> None:

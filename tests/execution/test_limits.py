@@ -156,6 +156,16 @@ def test_a_call_given_up_while_it_waits_is_not_made_and_takes_no_place(
     assert [call.name for call in execution.calls].count("mcp__echo__echo") == 2
 
 
+def test_a_call_that_a_program_gives_up_is_cancelled_while_it_goes_on(desk: Desk) -> None:
+    code = (
+        "import asyncio\nbefore = await mcp__echo__cancelled_count()\n"
+        "try:\n    async with asyncio.timeout(0.1): await mcp__echo__sleep(seconds=1_000)\n"
+        "except TimeoutError: pass\n"
+        "while await mcp__echo__cancelled_count() == before: await asyncio.sleep(0.01)\nprint('cancelled')"
+    )
+    assert desk.output(code) == "cancelled\n"
+
+
 @pytest.mark.parametrize(
     ("code", "called"),
     [("x = await mcp__echo__big(bytes=50000)", 1), ("x = await mcp__echo__echo(text='x' * 50000)", 0)],
