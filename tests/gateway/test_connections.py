@@ -104,58 +104,54 @@ ATTEMPTS = 10
 
 
 @pytest.fixture(scope="module")
-def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Start every server that cannot be used, side by side; return their states."""
-    store = {"path": str(tmp_path_factory.mktemp("failed") / "store.db")}
+def started(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Start every server that cannot be used, and one that ignores the probe, side by side; return their states."""
+    place = tmp_path_factory.mktemp("started")
+    store = {"path": str(place / "store.db")}
+    old = python_server("old", "legacy.py", "--heard", str(place / "heard"))
 
     async def scenario() -> dict[str, Any]:
-        settings = config(*(server for _, server in FAILING.values()), store=store)
+        settings = config(old, *(server for _, server in FAILING.values()), store=store)
         async with Gateway.open(settings) as gateway:
             await gateway.refresh()
             for _ in range(ATTEMPTS):
                 with pytest.raises(UpstreamError):
                     await gateway.refresh("dies")
-            return {one.status.name: one.status for one in await gateway.reports()}
+            found: dict[str, Any] = {one.status.name: one.status for one in await gateway.reports()}
+        async with Gateway.open(config(old, store=store)) as gateway:
+            assert (await gateway.call("mcp__old__hello")).text
+        heard = await asyncio.to_thread((place / "heard").read_text)
+        return {**found, "heard": heard.split()}
 
     return asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("name", FAILING)
 def test_a_server_that_cannot_be_used_is_reported_with_the_first_cause(
-    failed: dict[str, Any], name: str
+    started: dict[str, Any], name: str
 ) -> None:
-    assert (failed[name].state, failed[name].trouble) == ("failed", FAILING[name][0])
-    assert "SIGTERM" not in failed[name].reason  # That is how we ended it.
+    assert (started[name].state, started[name].trouble) == ("failed", FAILING[name][0])
+    assert "SIGTERM" not in started[name].reason  # That is how we ended it.
 
 
-def test_the_reason_has_what_the_server_itself_said(failed: dict[str, Any]) -> None:
-    assert "exit code 7" in failed["dies"].reason
-    assert "licence file is missing" in failed["dies"].reason
-    assert "API key missing" in failed["refuses"].reason
-    assert "-32603" in failed["refuses"].reason
-    assert "Welcome! | listening on 3000" in failed["prose"].reason
-    assert "/no/such/folder" in failed["no folder"].reason
+def test_the_reason_has_what_the_server_itself_said(started: dict[str, Any]) -> None:
+    assert "exit code 7" in started["dies"].reason
+    assert "licence file is missing" in started["dies"].reason
+    assert "API key missing" in started["refuses"].reason
+    assert "-32603" in started["refuses"].reason
+    assert "Welcome! | listening on 3000" in started["prose"].reason
+    assert "/no/such/folder" in started["no folder"].reason
 
 
-def test_a_server_that_failed_is_not_started_again_at_once(failed: dict[str, Any]) -> None:
-    assert failed["dies"].starts < ATTEMPTS / 2
+def test_a_server_that_failed_is_not_started_again_at_once(started: dict[str, Any]) -> None:
+    assert started["dies"].starts < ATTEMPTS / 2
 
 
-def test_the_era_of_a_server_that_ignores_the_probe_is_remembered(run: Run, tmp_path: Path) -> None:
-    heard = tmp_path / "heard"
-
-    async def scenario() -> None:
-        servers = config(python_server("old", "legacy.py", "--heard", str(heard)))
-        async with Gateway.open(servers) as gateway:
-            assert (await gateway.call("mcp__old__hello")).text
-            (report,) = await gateway.reports()
-            assert report.status.protocol_version == "2024-11-05"
-        async with Gateway.open(servers) as gateway:
-            await gateway.call("mcp__old__hello")
-
-    run(scenario())
-    methods = heard.read_text().split()
-    assert (methods.count("initialize"), methods.count("server/discover")) == (2, 1)
+def test_the_era_of_a_server_that_ignores_the_probe_is_remembered(started: dict[str, Any]) -> None:
+    assert (started["old"].state, started["old"].protocol_version) == ("ready", "2024-11-05")
+    heard = started["heard"]
+    # It was started twice, and asked once what it does not answer.
+    assert (heard.count("initialize"), heard.count("server/discover")) == (2, 1)
 
 
 # Talking ----------------------------------------------------------------------------------------------
