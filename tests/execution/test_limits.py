@@ -107,6 +107,7 @@ def test_output_is_cut_at_a_character_and_kept_whole(strict: Desk) -> None:
     assert lines[1] == "x" + "é" * 49
     assert "`execution.max_output_bytes`" in execution.text
     assert (execution.is_truncated, execution.output) == (True, "x" + "é" * 70 + "\n")
+    assert strict.run("print('é' * 70)").text.splitlines()[1] == "é" * 50
 
 
 def test_a_program_that_prints_without_end_is_ended(strict: Desk) -> None:

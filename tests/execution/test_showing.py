@@ -92,9 +92,9 @@ def test_what_is_shown_beyond_a_limit_is_told_once_with_the_limit(strict: Desk) 
     assert (lines[0], len(lines)) == ("end", 2)
     assert "4,998" in lines[1]
     assert "`execution.max_shown`" in lines[1]
-    large = "show(M({'type': 'image', 'mimeType': 'image/png', 'data': 'AAAA' * 100}))\n"
-    execution = strict.run(f"{MEDIA}{large}")
-    assert execution.shown == ()
+    large = "show(M({'type': 'image', 'mimeType': 'image/png', 'data': 'AAAA' * 50}))\n"
+    execution = strict.run(f"{MEDIA}{large}{large}")
+    assert len(execution.shown) == 1
     assert "`execution.max_shown_bytes`" in execution.output
 
 
