@@ -14,7 +14,7 @@ import hypothesis
 import pytest
 from blockbuster import blockbuster_ctx
 
-from support import MISSING, ROOT, examples
+from support import MISSING, examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

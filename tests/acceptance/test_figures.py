@@ -103,7 +103,7 @@ def test_tools_between_which_values_really_went_are_linked(figure: Figure) -> No
     figure("flows.airline_links_used", len(linked & flows.airline_flows(fewest=1)), len(linked))
 
 
-@pytest.mark.parametrize("style", ["operation_id", "verb_noun"])
+@pytest.mark.parametrize("style", ["operation_id", pytest.param("verb_noun", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("catalogue", ["some", pytest.param("all", marks=EXHAUSTIVE)])
 def test_the_best_links_of_a_true_flow_fill_every_parameter(
     catalogue: str, style: str, figure: Figure
@@ -168,7 +168,7 @@ RESULTS: dict[str, Callable[[], learned.Results]] = {
 }
 
 
-@pytest.mark.parametrize("source", RESULTS)
+@pytest.mark.parametrize("source", ["airline", pytest.param("webhooks", marks=pytest.mark.slow)])
 def test_a_learned_schema_accepts_what_was_seen_and_rejects_what_is_broken(
     source: str, figure: Figure
 ) -> None:

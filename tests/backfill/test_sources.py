@@ -152,6 +152,7 @@ def test_lines_are_numbered_from_the_start_of_the_file(run: Run, tmp_path: Path)
     run(main())
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_number_of_processes(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def test_results_are_checked_without_blocking_the_loop(run: Run) -> None:
     assert run(pause_during(check)) < LONGEST_PAUSE
 
 
+@pytest.mark.slow
 def test_a_tool_too_large_to_be_checked_does_not_block_the_loop(
     run: Run,
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_mistake_at_the_end_of_a_large_argument_is_found(run: Run) -> None:
     run(check())
 
 
+@pytest.mark.slow
 def test_the_cache_of_compiled_schemas_is_bounded(run: Run) -> None:
     async def check() -> None:
         checks = Checks()

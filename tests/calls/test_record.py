@@ -316,6 +316,7 @@ def test_a_large_value_is_cut_and_marked(run: Run, tmp_path: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kilobytes", [1_500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_a_result_of_megabytes_does_not_hold_up_the_loop(run: Run, tmp_path: Path, kilobytes: int) -> None:
     async def scenario() -> float:

@@ -387,6 +387,7 @@ def test_a_key_that_is_too_large_is_cut() -> None:
     assert len(key) < 110_000
 
 
+@pytest.mark.slow
 def test_a_text_with_very_many_secrets_is_done_soon() -> None:
     text = "\n".join(['password = "x' * 5_000] * 15)
     with little_work(20):
@@ -585,6 +586,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

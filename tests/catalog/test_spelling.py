@@ -168,6 +168,7 @@ def typos(name: str, chance: random.Random) -> Iterator[str]:
     yield name[:at] + name[at : at + 2][::-1] + name[at + 2 :]
 
 
+@pytest.mark.slow
 def test_every_real_name_with_a_typo_is_first_unless_another_is_as_near() -> None:
     documents, chance = live_documents(), random.Random(5)
     index = Index(documents)

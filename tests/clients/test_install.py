@@ -77,6 +77,7 @@ def test_installing_twice_changes_nothing(person: Home, client: str) -> None:
     assert path.read_bytes() == b"{}\n"
 
 
+@pytest.mark.slow
 def test_the_written_command_starts_halflap_without_a_path(person: Home) -> None:
     configured(person)
     path = person.write(".cursor/mcp.json", {})

@@ -112,6 +112,7 @@ def printed(execution: Any) -> Any:
     return json.loads(output)
 
 
+@pytest.mark.slow
 def test_the_tools_are_listed(seen: dict[str, Any]) -> None:
     assert set(seen["tools"]) == TOOLS
 

@@ -7,6 +7,8 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from halflap.config.settings import ExecutionConfig
 from halflap.execution.bare import to_its_end
 from halflap.execution.jail import jail as module
@@ -18,9 +20,8 @@ from support import alive, children_of, eventually
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    import pytest
 
-
+@pytest.mark.slow
 def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
     run: Callable[[Coroutine[Any, Any, Any]], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

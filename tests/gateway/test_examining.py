@@ -175,6 +175,7 @@ def test_only_the_servers_that_are_named_are_examined(run: Run) -> None:
     assert max(len(one["what"]) for one in every["findings"]) < 400
 
 
+@pytest.mark.slow
 def test_something_that_is_no_mcp_server_is_reported_as_what_it_is(run: Run) -> None:
     page = {"content_type": "text/html; charset=utf-8"}
     with (

@@ -250,6 +250,7 @@ def odd() -> Iterator[dict[str, Any]]:
         server.server_close()
 
 
+@pytest.mark.slow
 def test_one_calls_broken_connection_leaves_the_others_alone(run: Run, odd: dict[str, Any]) -> None:
     async def scenario() -> None:
         async with Gateway.open(odd) as gateway:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -206,6 +207,7 @@ class TestExplain:
         assert graph_of(tool("s", "a")).explain("mcp__s__a", "nope").near[0].reason == "unknown tool"
 
 
+@pytest.mark.slow
 def test_huge_catalogues_of_one_server_stay_bounded() -> None:
     # Each could supply each from hundreds of places, and their descriptions say that they do.
     names = [f"tool_{number}" for number in range(12 if THOROUGH else 6)]

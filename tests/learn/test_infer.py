@@ -10,6 +10,7 @@ from collections import OrderedDict
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def places(place: Any) -> int:
     return 1 + sum(map(places, below))
 
 
+@pytest.mark.slow
 def test_ever_changing_results_take_bounded_memory() -> None:
     chance = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from halflap.lint import lint, read_definitions
 from support import shared_data
 
 
+@pytest.mark.slow
 def test_real_catalogues_are_linted_the_same_each_time() -> None:
     text = shared_data("live_tools.json").read_text()
     first, second = (lint(read_definitions(text, "live", "live")) for _ in range(2))

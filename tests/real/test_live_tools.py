@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from halflap import Gateway
 from servers.memory import Memory
 from support import shared_data
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
+@pytest.mark.slow
 def test_every_tool_is_listed_under_a_name_of_its_own_and_kept_to_the_letter(run: Run) -> None:
     catalogue = json.loads(shared_data("live_tools.json").read_text())
     servers = {name: Memory(*entry["tools"]) for name, entry in catalogue.items()}

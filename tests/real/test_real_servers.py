@@ -126,6 +126,7 @@ def test_time(run: Run) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 def test_git(run: Run, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     (tmp_path / "new.txt").write_text("new\n")

@@ -443,6 +443,7 @@ def test_no_server_can_have_the_name_of_the_scripts(run: Run) -> None:
         run(scenario())
 
 
+@pytest.mark.slow
 def test_a_server_of_nearly_that_name_is_not_confused_with_them(run: Run, scripts: Scripts) -> None:
     scripts.put(echo="def main(): return 'script'")
 

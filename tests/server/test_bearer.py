@@ -42,6 +42,7 @@ def test_a_principal_says_nothing_of_the_token() -> None:
 ANN, BOB = "ann-has-this-token", "bob-has-another-one"
 
 
+@pytest.mark.slow
 def test_people_with_tokens_of_their_own_see_their_own_runs(tmp_path: Path) -> None:
     async def scenario() -> None:
         with served(tmp_path, http={"tokens": {"ann": ANN, "bob": BOB}}) as face:

@@ -184,11 +184,15 @@ async def _confirmed(client: Client, answers: list[types.ElicitResult]) -> dict[
     ("transport", "mode"),
     [
         ("memory", "auto"),
-        ("memory", "legacy"),
-        ("http", "legacy"),
         *(
             pytest.param(*face, marks=pytest.mark.slow)
-            for face in (("stdio", "auto"), ("stdio", "legacy"), ("http", "auto"))
+            for face in (
+                ("memory", "legacy"),
+                ("stdio", "auto"),
+                ("stdio", "legacy"),
+                ("http", "auto"),
+                ("http", "legacy"),
+            )
         ),
     ],
 )

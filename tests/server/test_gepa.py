@@ -226,6 +226,7 @@ def test_a_workflow_is_scored_with_the_given_weights(answers: dict[str, Any]) ->
     )
 
 
+@pytest.mark.slow
 def test_other_requests_are_answered_while_one_takes_long_and_is_ended_in_time(home: Path) -> None:
     hard = tangled(14)
 

@@ -308,6 +308,7 @@ def test_a_token_file_that_cannot_be_used_is_an_error(tmp_path: Path, spoilt: st
         keep_token(tmp_path)
 
 
+@pytest.mark.slow
 def test_two_that_start_at_once_have_the_same_token(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         tokens = {token for token, _, _ in pool.map(keep_token, [tmp_path / "data"] * 8)}

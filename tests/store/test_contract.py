@@ -194,6 +194,7 @@ def test_two_stores_at_once_lose_nothing_and_share_no_name(run: Run, place: str 
     run(scenario())
 
 
+@pytest.mark.slow
 def test_several_processes_that_create_one_store_at_once_lose_nothing(run: Run, place: str | Path) -> None:
     processes = [
         subprocess.Popen(

@@ -189,7 +189,7 @@ def test_however_the_gateway_ends_no_process_is_left(number: signal.Signals) -> 
     assert eventually(lambda: not any(alive(pid) for pid in started)), [pid for pid in started if alive(pid)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)])
 def test_a_gateway_killed_while_its_guardian_cannot_act_leaves_nothing(number: signal.Signals) -> None:
     process, _ = gateway(["sh", "-c", "setsid sleep 1000 & echo; cat"])
     assert eventually(lambda: len(children_of(process.pid)) >= 4)
@@ -308,6 +308,7 @@ def test_what_an_ended_server_did_not_read_is_known(run: Run) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 def test_many_servers_with_large_environments_start_at_once() -> None:
     async def scenario() -> int:
         guardian = Guardian()

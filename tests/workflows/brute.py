@@ -74,10 +74,12 @@ def traces(net: Net, longest: int, tokens: int = 8) -> set[Word]:
     return found
 
 
-def reachable(net: Net, tokens: int = 8) -> dict[Tokens, list[tuple[str, Tokens]]]:
-    """Give all states, each with what can be done in it."""
+def reachable(
+    net: Net, start: Tokens | None = None, tokens: int = 8
+) -> dict[Tokens, list[tuple[str, Tokens]]]:
+    """Return all states from `start` on, or from the beginning, each with what can be done in it."""
     found: dict[Tokens, list[tuple[str, Tokens]]] = {}
-    waiting = [begin(net)]
+    waiting = [begin(net) if start is None else start]
     for here in waiting:
         if here in found:
             continue

@@ -169,6 +169,7 @@ def test_a_failed_run_tells_what_was_done_and_is_resumed_from_there(runs: Runs) 
     assert (over["exit"], over["code"]) == (2, "usage")
 
 
+@pytest.mark.slow
 def test_of_many_items_only_those_that_failed_are_done_again(runs: Runs) -> None:
     runs.close()
     # Of the two that are the same, the second that comes fails.

@@ -56,6 +56,7 @@ def test_it_ends_when_its_time_is_up(run: Run, monkeypatch: pytest.MonkeyPatch) 
         run(Workers(0.3).do("score", {"workflow": ORDER}))
 
 
+@pytest.mark.slow
 def test_one_that_needs_too_much_memory_is_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_BOOT", STARVED)
     with pytest.raises(WorkflowFailedError, match="memory"):

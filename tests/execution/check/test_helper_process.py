@@ -62,6 +62,7 @@ def test_who_gives_up_waiting_leaves_nothing_running() -> None:
         assert soon(lambda: not room.running())
 
 
+@pytest.mark.slow
 def test_it_is_replaced_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_EXAMINED", 2)
     with Room() as room:

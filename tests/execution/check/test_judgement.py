@@ -197,6 +197,7 @@ def test_the_same_program_is_examined_once(checkup: Checkup, monkeypatch: pytest
     assert checkup.check(f"{CLOSED}print(r['name'], 'once')") is first
 
 
+@pytest.mark.slow
 def test_a_program_that_is_too_large_or_deep_is_skipped_and_the_next_is_checked(checkup: Checkup) -> None:
     assert checkup.check("x = 1\n" * 50_000).skipped
     deep = checkup.check("-" * 100_000 + "1")

@@ -115,6 +115,7 @@ def test_how_ty_ended_is_told(script: str, reason: str) -> None:
         assert room.skipped("x = 1") == reason
 
 
+@pytest.mark.slow
 def test_a_ty_that_takes_all_memory_is_stopped() -> None:
     with Room(_standing_in("x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", memory_bytes=1 << 28)) as room:
         assert room.skipped("x = 1").startswith("ty ")
@@ -152,6 +153,7 @@ def test_without_ty_there_is_a_reason() -> None:
 # Many at once ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_many_programs_are_examined_each_for_itself(room: Room) -> None:
     async def together() -> list[Any]:
         codes = ["\n" * number + f"x{number}: int = 'a'" for number in range(20)]
@@ -160,6 +162,7 @@ def test_many_programs_are_examined_each_for_itself(room: Room) -> None:
     assert [one.diagnostics[0].line for one in room.do(together())] == list(range(1, 21))
 
 
+@pytest.mark.slow
 def test_more_than_can_wait_are_not_examined(run: Callable[[Any], Any]) -> None:
     async def together() -> list[Any]:
         examiner = Examiner(PATIENT)

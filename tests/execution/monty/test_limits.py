@@ -63,6 +63,7 @@ def test_a_program_that_takes_too_much_memory_is_ended_and_its_output_kept(play:
     assert ending.failure.type == "MemoryError"
 
 
+@pytest.mark.slow
 def test_a_program_cannot_make_our_looking_for_a_hint_last(play: Play) -> None:
     ending, _ = play("def _halflap_look(value):\n    while True: pass\nx = {}\nx['a']", seconds=1_000)
     assert ending.failure is not None
