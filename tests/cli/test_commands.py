@@ -61,6 +61,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
     return at_once({**RUNS, **{name: words for name, (words, _) in wrong.items()}}, home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_success_exits_with_0(done: dict[str, Done], name: str) -> None:
     assert done[name].code == 0
@@ -73,6 +74,7 @@ def test_a_failure_exits_with_1_and_leaves_stdout_empty(done: dict[str, Done], n
     assert f"Error [{FAILURES[name][1]}]" in done[name].err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_exits_with_2_and_leaves_stdout_empty(done: dict[str, Done], name: str) -> None:
     assert (done[name].code, done[name].out) == (2, "")

@@ -91,6 +91,7 @@ def done(place: Path) -> Iterator[dict[str, Done]]:
         }
 
 
+@pytest.mark.slow
 def test_show_lists_each_field_and_its_origin(done: dict[str, Done]) -> None:
     lines = [" ".join(line.split()) for line in done["show"].out.splitlines()]
     assert lines[0] == ONE

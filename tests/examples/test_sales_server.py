@@ -117,6 +117,7 @@ def test_the_tools_are_listed(seen: dict[str, Any]) -> None:
     assert set(seen["tools"]) == TOOLS
 
 
+@pytest.mark.slow
 def test_a_program_reads_all_orders_of_the_top_customers(seen: dict[str, Any]) -> None:
     rows = printed(seen["program"])
     assert [row[0] for row in rows] == ["Acme Corp", "Harbor Medical", "Globex Logistics"]

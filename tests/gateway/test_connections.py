@@ -184,7 +184,7 @@ def test_both_eras_of_the_protocol_are_spoken(
     run(scenario())
 
 
-@pytest.mark.parametrize("protocol", ["legacy", "modern"])
+@pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
 def test_tools_that_a_server_announces_appear_without_a_refresh(run: Run, protocol: str) -> None:
     async def scenario() -> None:
         server = python_server("changing", "changing.py", protocol=protocol)

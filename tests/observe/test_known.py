@@ -90,6 +90,7 @@ def test_what_was_imported_adds_to_what_was_learned_here() -> None:
     assert merged([bad, live, imported]) == live.learned.merge(imported.learned)
 
 
+@pytest.mark.slow
 def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:30]} for name in NAMES[:60]}
     known = known_of(KEY, Learned(structured=infer([deep] * 2, range(2))))

@@ -251,6 +251,7 @@ print("litellm" in sys.modules, file=sys.stderr)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through_litellm", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_nothing_is_printed_to_stdout_or_written_to_the_home(through_litellm: bool, tmp_path: Path) -> None:
     home = tmp_path / "elsewhere"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jsonschema_rs
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def test_manifests_round_trip(one: Manifest) -> None:
     assert read_manifest(write_manifest(one), name="triage") == one
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80), deadline=None)
 @given(manifests())
 def test_every_field_comes_from_an_input_or_an_earlier_predictor(one: Manifest) -> None:
@@ -103,6 +105,7 @@ def test_every_field_comes_from_an_input_or_an_earlier_predictor(one: Manifest) 
         assert name in there[owner]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_states_round_trip(data: st.DataObject) -> None:

@@ -311,6 +311,7 @@ CHAIN = "class C0: ...\n" + "\n".join(f"class C{n}(C{n - 1}, C{n - 1}): ..." for
 WRONG = ", ".join(f"a{number}: bytes" for number in range(15_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     some(

@@ -73,6 +73,7 @@ def text(answers: dict[Any, Any], name: str, code: str) -> str:
     return str(answers[name, code].content[0].text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), ASKED)
 def test_an_error_has_a_code_that_its_tool_declares(answers: dict[Any, Any], name: str, code: str) -> None:
     assert code in CODES

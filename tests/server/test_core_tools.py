@@ -120,6 +120,7 @@ def names(answers: dict[str, Any], word: str) -> list[str]:
     return [hit["name"] for hit in told(answers, word)["tools"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [word for word in ASKED if word not in ERRORS])
 def test_an_answer_fits_the_declared_schema_and_its_text_is_the_same(
     answers: dict[str, Any], word: str
@@ -165,6 +166,7 @@ def test_hits_can_be_limited_in_number_and_to_a_server(answers: dict[str, Any]) 
     assert {name.split("__")[1] for name in names(answers, "one server")} == {"doc_retrieval"}
 
 
+@pytest.mark.slow
 def test_the_command_finds_the_same(tmp_path: Path) -> None:
     config = configure(tmp_path, PLAIN)
     done = halflap("search", "-c", config, "add", "numbers", "--json", "-n", "3", home=tmp_path)

@@ -162,6 +162,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return dict(asked(tmp_path_factory.mktemp("gepa"), ask))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*ASKED, *WRONG])
 def test_an_answer_fits_the_declared_schema_and_its_text_is_the_same(
     answers: dict[str, Any], name: str

@@ -229,6 +229,7 @@ def test_several_clients_are_served_at_once(run: Run, face: Served) -> None:
     assert run(scenario()) == [3] * 8
 
 
+@pytest.mark.slow
 def test_the_token_stays_the_same_and_a_signal_ends_it_although_a_stream_is_open(
     run: Run, tmp_path: Path
 ) -> None:

@@ -52,7 +52,7 @@ def ran_well(desk: Desk, program: Program) -> None:
     assert [call.breach for call in calls if call.breach] == []
 
 
-@pytest.mark.parametrize("program", SAMPLE, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", SAMPLE[::3], ids=lambda program: program.name)
 def test_a_program_of_the_corpus_is_not_refused_and_runs_to_its_end(here: Desk, program: Program) -> None:
     ran_well(here, program)
 

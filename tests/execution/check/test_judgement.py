@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from execution.check.checkup import TOOLS, Checkup
+from support import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ def refused(checkup: Checkup, code: str) -> list[str]:
     return [str(one) for one in checked.mistakes]
 
 
-@pytest.mark.parametrize("first", range(0, len(FINE), 8))
+@pytest.mark.parametrize("first", some(range(0, len(FINE), 8), every=3))
 def test_correct_programs_one_after_the_other_are_not_refused(checkup: Checkup, first: int) -> None:
     assert refused(checkup, "\n".join(FINE[first : first + 8])) == []
 
