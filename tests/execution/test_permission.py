@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from servers.memory import bundled, echo
+from servers.memory import Memory, bundled, echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +49,12 @@ def test_an_unconfirmed_destructive_call_is_refused_at_the_call(confirming: Desk
         ("mcp__echo__pid", "tool-refused"),
     ]
     assert "the client cannot ask" in execution.text
+
+
+def test_a_tool_whose_server_says_that_it_destroys_is_confirmed_too(desk_with: Callable[..., Desk]) -> None:
+    wipe = {"name": "wipe", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": True}}
+    desk = desk_with(confirm_destructive=True, servers={"disk": Memory(wipe)})
+    assert [call.outcome for call in desk.run("await mcp__disk__wipe()").calls] == ["tool-refused"]
 
 
 def test_a_confirmed_one_is_called(confirming: Desk) -> None:

@@ -33,10 +33,10 @@ class Policy:
             raise ToolHeldError(tool.name, snapshot.changed.get(tool.name, ()))
 
     def is_destructive(self, tool: Tool) -> bool:
-        """Say whether the tool is known to destroy things: by the user's word, or a trusted server's."""
+        """Return whether the tool destroys things: the user says so, or its own server does, trusted or not."""
         if self._is_called_destructive(tool):
             return True
-        return self.is_trusted(tool) and tool.annotations.destructive is True and not self.is_read_only(tool)
+        return tool.annotations.destructive is True and not self.is_read_only(tool)
 
     def is_read_only(self, tool: Tool) -> bool:
         """Say whether the tool is known to change nothing."""
@@ -46,17 +46,11 @@ class Policy:
             return True
         return self.is_trusted(tool) and tool.annotations.read_only is True
 
-    def admits_destroying(self, tool: Tool) -> bool:
-        """Say whether the tool destroys things by anybody's word, its own server's too: who owns up to it is believed."""
-        return self.is_destructive(tool) or (
-            tool.annotations.destructive is True and not self.is_read_only(tool)
-        )
-
     def changes(self, tool: Tool) -> bool | None:
         """Say whether the tool changes something; None if nobody says so, or only one who is not trusted that it does not."""
         if self.is_read_only(tool):
             return False
-        owns_up = tool.annotations.read_only is False or self.admits_destroying(tool)
+        owns_up = tool.annotations.read_only is False or self.is_destructive(tool)
         return True if owns_up else None
 
     def is_repeatable(self, tool: Tool) -> bool:
@@ -75,10 +69,10 @@ class Policy:
         return any(matches(name, self._tools.destructive) is not None for name in (tool.name, plain))
 
     def voucher(self, tool: Tool) -> Literal["user", "server"] | None:
-        """Say on whose word the tool's effects are known: the user's, a trusted server's, or nobody's."""
+        """Return on whose word the tool's effects are known: the user's, its server's, or nobody's."""
         if self._is_called_destructive(tool) or matches(tool.name, self._tools.read_only) is not None:
             return "user"
-        return "server" if self.is_trusted(tool) else None
+        return "server" if self.is_trusted(tool) or self.is_destructive(tool) else None
 
     def is_trusted(self, tool: Tool) -> bool:
         """Say whether the claims of the tool's server count."""

@@ -165,7 +165,7 @@ class Parts:
                 self._store,
                 lambda: self.snapshot,
                 self._knowledge,
-                is_destructive=self._calls.policy.admits_destroying,
+                is_destructive=self._calls.policy.is_destructive,
                 changes=self._calls.policy.changes,
                 lineage=self.config.graph.lineage,
             )
