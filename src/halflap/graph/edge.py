@@ -60,7 +60,7 @@ def key(name: str) -> Step:
 
 
 def path_text(path: Path) -> str:
-    """Write a path as people read it: `customers[].customer_id`, `payment_methods.{key}`; the value itself is `$`."""
+    """Write a path as people read it: `customers[].customer_id`, `accounts.{key}`; the value itself is `$`."""
     text = ""
     for step in path:
         if step.kind == "each":

@@ -134,7 +134,7 @@ def _matched(phrase: _Phrase, clause: Clause, deed: Deed, hearing: Hearing) -> O
         return Object(refused=strange[0])
     mine = {one for word in content[:at] for one in words_of(word.text)}
     if strange and deed.before and deed.is_named and mine.isdisjoint(deed.before):
-        # A hotel booking is not what `cancel_flight_booking` cancels.
+        # A room booking is not what `cancel_table_booking` cancels.
         return Object(refused=strange[0])
     # `files users`: which of both it is cannot be known.
     plurals = [one.text for one in content[:at] if one.text in strange and not one.is_possessive]

@@ -358,7 +358,7 @@ def _is_thing(words: Words, kind: str) -> bool:
 
 
 def _of(thing: Words, own: Words) -> Words:
-    """Put a name behind what it is of, without saying a word twice: `flights[].flight_number`."""
+    """Put a name behind what it is of, without saying a word twice: `parcels[].parcel_number`."""
     for length in range(min(len(thing), len(own)), 0, -1):
         if thing[-length:] == own[:length]:
             return (*thing, *own[length:])
