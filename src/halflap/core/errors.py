@@ -1,0 +1,629 @@
+"""Every failure that Halflap anticipates.
+
+    HalflapError
+    ├── ConfigError               the configuration: every problem, with file and line
+    ├── UsageError                the request makes no sense as asked
+    │   ├── ServerNotFoundError
+    │   ├── ScriptNotFoundError
+    │   ├── ConfirmationNeededError   a person has to confirm, and none can be asked
+    │   └── FileError                 a named file cannot be read or written
+    ├── RunNotFoundError
+    ├── StoreError
+    │   ├── StoreTooNewError          written by a newer Halflap
+    │   ├── StoreBrokenError          damaged, or not a store
+    │   └── StoreAheadError           another process added the same thing first
+    ├── ToolError                 a tool cannot be called, or the call failed
+    │   ├── ToolNotFoundError
+    │   ├── ToolBlockedError          blocked by the configuration
+    │   ├── ToolHeldError             its definition changed since it was accepted
+    │   ├── ToolRefusedError          this caller may not call it, or not without confirmation
+    │   ├── InvalidArgumentsError
+    │   └── ToolFailedError           the server answered with a protocol error
+    ├── UpstreamError             a server behind Halflap
+    │   ├── UpstreamUnavailableError  not started or not reachable
+    │   ├── UpstreamLostError         connection lost during a call
+    │   └── CallTimeoutError
+    ├── ShapeError                a stored learned shape
+    │   ├── ShapeTooNewError
+    │   └── ShapeBrokenError
+    ├── BackfillError             a log cannot be read
+    ├── ScriptError               a file is not a valid script
+    ├── ProgramError              a saved DSPy program
+    │   ├── ProgramNotFoundError
+    │   ├── ProgramBrokenError        its folder is invalid: every problem
+    │   ├── ProgramInputsError
+    │   ├── ProgramFailedError
+    │   ├── ProgramTimeoutError
+    │   └── ProgramCacheError
+    ├── WorkflowError             a workflow is invalid: every problem, with its path
+    ├── WorkflowFailedError       the analysis of a workflow failed
+    ├── WorkflowTimeoutError
+    ├── WorkflowBusyError
+    ├── ClientFileError           a client's configuration file cannot be read or changed
+    ├── SandboxError              programs cannot run here
+    │   └── ScriptsTooDeepError       scripts call each other too deeply
+    └── ServeError                our own server cannot start
+        └── TokenFileError
+
+A message says what is wrong, where, and what to do next. `code` is stable: scripts should look at it, and
+`halflap explain CODE` explains it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+from halflap.core.text import join, quote, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from halflap.core.codes import ConfigCode
+
+__all__ = [
+    "ArgumentProblem",
+    "BackfillError",
+    "CallTimeoutError",
+    "ClientFileError",
+    "ConfigError",
+    "ConfigProblem",
+    "ConfirmationNeededError",
+    "FileError",
+    "HalflapError",
+    "InvalidArgumentsError",
+    "ProgramBrokenError",
+    "ProgramCacheError",
+    "ProgramError",
+    "ProgramFailedError",
+    "ProgramInputsError",
+    "ProgramNotFoundError",
+    "ProgramTimeoutError",
+    "RunNotFoundError",
+    "SandboxError",
+    "ScriptError",
+    "ScriptNotFoundError",
+    "ScriptsTooDeepError",
+    "SeedCode",
+    "ServeError",
+    "ServerNotFoundError",
+    "ShapeBrokenError",
+    "ShapeError",
+    "ShapeTooNewError",
+    "StoreAheadError",
+    "StoreBrokenError",
+    "StoreError",
+    "StoreTooNewError",
+    "TokenFileError",
+    "ToolBlockedError",
+    "ToolError",
+    "ToolFailedError",
+    "ToolHeldError",
+    "ToolNotFoundError",
+    "ToolRefusedError",
+    "UpstreamError",
+    "UpstreamLostError",
+    "UpstreamUnavailableError",
+    "UsageError",
+    "WorkflowBusyError",
+    "WorkflowError",
+    "WorkflowFailedError",
+    "WorkflowProblem",
+    "WorkflowTimeoutError",
+]
+
+SeedCode = Literal["PROGRAM_NOT_FOUND", "INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR", "CACHE_ERROR"]
+"""The `code` in error objects of the `dspy_` and `gepa_` tools."""
+
+_MAX_TOOLS_SHOWN = 10
+_MAX_PROGRAM_PROBLEMS = 20
+_MAX_WORKFLOW_PROBLEMS = 100
+
+
+class HalflapError(Exception):
+    """The root: anything that Halflap raises on purpose."""
+
+    code: ClassVar[str] = "halflap"
+
+
+# Configuration and usage ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ConfigProblem:
+    """One mistake in a configuration file."""
+
+    file: Path | None
+    line: int | None
+    message: str
+    suggestion: str | None = None
+    code: ConfigCode = "config-wrong-value"
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f":{self.line}"
+        where = "" if self.file is None else f"{self.file}{line}: "
+        then = "" if self.suggestion is None else f" {self.suggestion}"
+        return f"{where}{self.message}{then}"
+
+
+class ConfigError(HalflapError):
+    """The configuration cannot be used. Carries every problem found, not only the first."""
+
+    code = "config"
+
+    def __init__(self, problems: Sequence[ConfigProblem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{problem} [{problem.code}]" for problem in self.problems))
+
+
+class UsageError(HalflapError):
+    """The request makes no sense as asked."""
+
+    code = "usage"
+
+
+class ServerNotFoundError(UsageError):
+    """No server of that name is configured."""
+
+    code = "server-not-found"
+
+    def __init__(self, name: str, known: Sequence[str], having: str = "") -> None:
+        self.name = name
+        self.known = tuple(known)
+        there = f"The servers are: {', '.join(self.known)}." if known else "No server is configured."
+        super().__init__(f"There is no server named {quote(name)}{having}. {there}")
+
+
+class ScriptNotFoundError(UsageError):
+    """No script is saved under that name."""
+
+    code = "script-not-found"
+
+
+class ConfirmationNeededError(UsageError):
+    """A person has to confirm, and there is no way to ask."""
+
+    code = "confirmation-needed"
+
+
+class FileError(UsageError):
+    """A file that the person named cannot be read or written."""
+
+    code = "file"
+
+
+class RunNotFoundError(HalflapError):
+    """No run with that identifier exists for this caller."""
+
+    code = "run-not-found"
+
+    def __init__(self, identifier: str) -> None:
+        self.identifier = identifier
+        super().__init__(
+            f"There is no run {quote(identifier)}. It may have expired; `halflap runs` lists the runs on record."
+        )
+
+
+# Store ------------------------------------------------------------------------------------------------
+
+
+class StoreError(HalflapError):
+    """The store cannot be used."""
+
+    code = "store"
+
+
+class StoreTooNewError(StoreError):
+    """The store was written by a newer version of Halflap."""
+
+    code = "store-too-new"
+
+
+class StoreBrokenError(StoreError):
+    """The store is damaged, or the file is not a store."""
+
+    code = "store-broken"
+
+
+class StoreAheadError(StoreError):
+    """Another process has already added this; nothing was written."""
+
+    code = "store-ahead"
+
+
+# Tools ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentProblem:
+    """One argument that does not match the tool's input schema."""
+
+    path: str
+    expected: str
+    received: str
+    what: Literal["wrong", "missing", "unknown", "more"] = "wrong"
+    """`more` is not about an argument: it ends a list that was cut short."""
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        if self.what == "missing":
+            return f"{where}missing; expected {self.expected}"
+        if self.what in {"unknown", "more"}:
+            return f"{where}{self.expected}"
+        return f"{where}expected {self.expected}, received {self.received}"
+
+
+class ToolError(HalflapError):
+    """A tool cannot be called, or the call failed."""
+
+    code = "tool"
+
+
+class ToolNotFoundError(ToolError):
+    """No tool of that name is known."""
+
+    code = "tool-not-found"
+
+    def __init__(
+        self,
+        name: str,
+        server: str | None = None,
+        suggestions: Sequence[str] = (),
+        *,
+        available: Sequence[str] = (),
+        of_server: Sequence[str] = (),
+        unavailable_reason: str | None = None,
+        none_known: bool = False,
+    ) -> None:
+        self.name = name
+        self.server = server
+        self.suggestions = tuple(suggestions)
+        self.available = tuple(available)
+        self.of_server = tuple(of_server)
+        self.unavailable_reason = unavailable_reason
+        lines = [f"There is no tool named {quote(name)}."]
+        if unavailable_reason is not None:
+            lines = [f"Can't check {quote(name)}: server {server!r} is not available. {unavailable_reason}"]
+        elif none_known and server is None:
+            lines.append("No tools are known: `halflap init` imports servers from your other clients.")
+        if self.suggestions:
+            lines.append(f"Did you mean {join(map(quote, self.suggestions), 'or')}?")
+        if server is not None and unavailable_reason is None:
+            tools = join(map(shorten, of_server), limit=_MAX_TOOLS_SHOWN)
+            lines.append(
+                f"Server {server!r} has: {tools}." if tools else f"Server {server!r} has no such tool."
+            )
+        super().__init__("\n".join(lines))
+
+
+class ToolBlockedError(ToolError):
+    """The configuration blocks this tool."""
+
+    code = "tool-blocked"
+
+    def __init__(self, name: str, rule: str) -> None:
+        self.name = name
+        self.rule = rule
+        super().__init__(f"{quote(name)} is not available: {rule} blocks it.")
+
+
+class ToolHeldError(ToolError):
+    """The tool's definition changed since it was accepted, and ``tools.pin`` is ``hold``."""
+
+    code = "tool-held"
+
+    def __init__(self, name: str, changed: Sequence[str]) -> None:
+        self.name = name
+        self.changed = tuple(changed)
+        super().__init__(
+            f"{quote(name)} is held: its {', '.join(self.changed) or 'definition'} changed since it was accepted. "
+            f"Review it with `halflap inspect {name}`, then accept it with `halflap trust --tool {name}`."
+        )
+
+
+class ToolRefusedError(ToolError):
+    """This caller may not call the tool, or not without a person's confirmation."""
+
+    code = "tool-refused"
+
+
+class InvalidArgumentsError(ToolError):
+    """The arguments do not match the tool's input schema; nothing was sent."""
+
+    code = "invalid-arguments"
+
+    def __init__(self, name: str, problems: Sequence[ArgumentProblem], signature: str = "") -> None:
+        self.name = name
+        self.problems = tuple(problems)
+        lines = [f"Invalid arguments for {quote(name)}; nothing was sent."]
+        lines += [f"- {problem}" for problem in self.problems]
+        if signature:
+            lines.append(f"It takes: {signature}")
+        super().__init__("\n".join(lines))
+
+
+class ToolFailedError(ToolError):
+    """The server answered the call with a protocol error instead of a result."""
+
+    code = "tool-failed"
+
+    def __init__(self, name: str, server: str, rpc_code: int, message: str) -> None:
+        self.name = name
+        self.server = server
+        self.rpc_code = rpc_code
+        self.message = message
+        super().__init__(f"Server {server!r} answered {quote(name)} with error {rpc_code}: {message}")
+
+
+# Upstream servers -------------------------------------------------------------------------------------
+
+
+class UpstreamError(HalflapError):
+    """A failure of a server behind Halflap; ``server`` is its name."""
+
+    code = "upstream"
+
+    def __init__(self, server: str, message: str) -> None:
+        self.server = server
+        self.reason = message
+        super().__init__(f"Server {server!r}: {message}")
+
+
+class UpstreamUnavailableError(UpstreamError):
+    """The server did not start or cannot be reached; the call was not sent."""
+
+    code = "upstream-unavailable"
+
+
+class UpstreamLostError(UpstreamError):
+    """The connection broke during a call, which may or may not have taken effect."""
+
+    code = "upstream-lost"
+
+
+class CallTimeoutError(UpstreamError):
+    """The server did not answer in time; it was told that the call is cancelled."""
+
+    code = "call-timeout"
+
+
+# Learning ---------------------------------------------------------------------------------------------
+
+
+class ShapeError(HalflapError):
+    """A stored learned shape cannot be read."""
+
+    code = "shape"
+
+
+class ShapeTooNewError(ShapeError):
+    """The shape was written by a newer version of Halflap."""
+
+    code = "shape-too-new"
+
+
+class ShapeBrokenError(ShapeError):
+    """The shape is damaged, or not a shape."""
+
+    code = "shape-broken"
+
+
+class BackfillError(HalflapError):
+    """A log cannot be read to its end; what was learned before that is kept."""
+
+    code = "backfill"
+
+
+# Programs, scripts, DSPy programs ---------------------------------------------------------------------
+
+
+class SandboxError(HalflapError):
+    """Programs cannot run here; the message says why."""
+
+    code = "sandbox"
+
+
+class ScriptsTooDeepError(SandboxError):
+    """Scripts call each other more deeply than allowed, perhaps in a circle."""
+
+    code = "scripts-too-deep"
+
+
+class ScriptError(HalflapError):
+    """A file is not a script, or a saved script cannot be used; the message says why and in which line."""
+
+    code = "script"
+
+
+class ProgramError(HalflapError):
+    """A failure of a saved DSPy program."""
+
+    code = "dspy-program"
+    seed_code: ClassVar[SeedCode] = "EXECUTION_ERROR"
+
+
+class ProgramNotFoundError(ProgramError):
+    """No DSPy program has that name."""
+
+    code = "dspy-program-not-found"
+    seed_code = "PROGRAM_NOT_FOUND"
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name = name
+        self.known = tuple(known)
+        super().__init__(
+            f"Program not found: {shorten(name)}. Available programs: [{', '.join(map(shorten, self.known))}]"
+        )
+
+
+class ProgramBrokenError(ProgramError):
+    """The folder of a DSPy program is invalid. Carries every problem found, not only the first."""
+
+    code = "dspy-program-broken"
+
+    def __init__(self, name: str, problems: Sequence[str]) -> None:
+        self.name = name
+        self.problems = tuple(problems)
+        super().__init__(f"The DSPy program {quote(name)} cannot be used: {self.reason}")
+
+    @property
+    def reason(self) -> str:
+        """Every problem, without the program's name."""
+        shown = _cut_list([str(problem) for problem in self.problems], _MAX_PROGRAM_PROBLEMS)
+        return shown[0] if len(shown) == 1 else "".join(f"\n- {problem}" for problem in shown)
+
+
+class ProgramInputsError(ProgramError):
+    """The inputs do not match the DSPy program's fields; nothing was run."""
+
+    code = "dspy-program-inputs"
+    seed_code = "INVALID_INPUTS"
+
+    def __init__(self, name: str, problems: Sequence[ArgumentProblem], takes: str = "") -> None:
+        self.name = name
+        self.problems = tuple(problems)
+        lines = [f"Invalid inputs for the DSPy program {quote(name)}; nothing was run."]
+        lines += [f"- {problem}" for problem in self.problems]
+        if takes:
+            lines.append(f"It takes: {takes}")
+        super().__init__("\n".join(lines))
+
+
+class ProgramFailedError(ProgramError):
+    """The DSPy program could not run, or failed while running."""
+
+    code = "dspy-program-failed"
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"The DSPy program {quote(name)} failed: {reason}")
+
+
+class ProgramTimeoutError(ProgramError):
+    """The DSPy program exceeded its time limit."""
+
+    code = "dspy-program-timeout"
+    seed_code = "TIMEOUT_ERROR"
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self.name = name
+        self.seconds = seconds
+        super().__init__(
+            f"The DSPy program {quote(name)} was stopped after {seconds:g} s. The limit is "
+            "`programs.timeout_seconds`, or the time left to the caller."
+        )
+
+
+class ProgramCacheError(ProgramError):
+    """The cache of language model answers cannot be written or read."""
+
+    code = "dspy-program-cache"
+    seed_code = "CACHE_ERROR"
+
+    def __init__(self, reason: str, *, one: bool = False) -> None:
+        self.reason = reason
+        super().__init__(
+            f"A cached model answer was invalid: {reason} The model is asked again; other cached answers stay."
+            if one
+            else f"Model answers are not cached: {reason} DSPy programs still run."
+        )
+
+
+# Workflows --------------------------------------------------------------------------------------------
+
+
+class WorkflowProblem(NamedTuple):
+    """One mistake in a workflow."""
+
+    path: str
+    """Such as `flows[3].to`; empty for the whole workflow."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class WorkflowError(HalflapError):
+    """A workflow is invalid. Carries every problem found, each with its path."""
+
+    code = "workflow"
+    seed_code: ClassVar[SeedCode] = "INVALID_INPUTS"
+
+    def __init__(
+        self, problems: Sequence[tuple[str, str]], what: str = "This is not a valid workflow."
+    ) -> None:
+        self.problems = tuple(WorkflowProblem(*problem) for problem in problems)
+        self.what = what
+        shown = _cut_list([str(problem) for problem in self.problems], _MAX_WORKFLOW_PROBLEMS)
+        super().__init__("\n".join([what, *(f"- {problem}" for problem in shown)]))
+
+
+class WorkflowFailedError(HalflapError):
+    """The process that analysed a workflow died."""
+
+    code = "workflow-failed"
+    seed_code: ClassVar[SeedCode] = "EXECUTION_ERROR"
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"The workflow could not be analysed: {reason}")
+
+
+class WorkflowTimeoutError(HalflapError):
+    """The analysis of a workflow exceeded its time limit."""
+
+    code = "workflow-timeout"
+    seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
+
+    def __init__(self, seconds: float, unstructured: str | None = None) -> None:
+        """`unstructured` names the argument whose workflow is not made of blocks, if there is one."""
+        self.seconds = seconds
+        hint = (
+            "Ask about a part of it, or raise the limit."
+            if unstructured is None
+            else f"'{unstructured}' is not block-structured; block-structured workflows are analysed much faster."
+        )
+        super().__init__(
+            f"The analysis was stopped after {seconds:g} s, the limit in `workflows.timeout_seconds`. {hint}"
+        )
+
+
+class WorkflowBusyError(HalflapError):
+    """The analysis of a workflow was not started: others kept Halflap busy."""
+
+    code = "workflow-busy"
+    seed_code: ClassVar[SeedCode] = "TIMEOUT_ERROR"
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(
+            f"The analysis waited {seconds:g} s and was never started: Halflap is busy with other workflows. Try again."
+        )
+
+
+def _cut_list(lines: list[str], limit: int) -> list[str]:
+    more = len(lines) - limit
+    return [*lines[:limit], f"and {more} more."] if more > 0 else lines
+
+
+# Clients and serving ----------------------------------------------------------------------------------
+
+
+class ClientFileError(HalflapError):
+    """A client's configuration file cannot be read or changed; it is unchanged."""
+
+    code = "client-file"
+
+
+class ServeError(HalflapError):
+    """Our own server cannot start."""
+
+    code = "serve"
+
+
+class TokenFileError(ServeError):
+    """The bearer token cannot be written to or read from its file."""
+
+    code = "token-file"

@@ -1,0 +1,160 @@
+"""Make text from servers, programs and files safe and short enough to show to a person or a model."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["clean", "clean_json", "join", "plural", "quote", "shorten", "visible"]
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+"""Unicode categories without a visible glyph: control, format, unassigned, private use, surrogates, separators."""
+_BLANK = frozenset(
+    [
+        *range(0xFE00, 0xFE10),
+        *range(0xE0100, 0xE01F0),
+        0x034F,
+        0x115F,
+        0x1160,
+        0x17B4,
+        0x17B5,
+        0x2800,
+        0x3164,
+        0xFFA0,
+    ]
+)
+"""Variation selectors and fillers: letters by category, but invisible."""
+_TERMINAL_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+_SPELLED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_CUT = " … (cut)"
+_READ_FACTOR = 8
+"""Look at this many times the shown length, so that a long run of hidden characters costs nothing."""
+_MAX_NAME = 200
+_MAX_DEPTH = 60
+_MAX_PARTS = 5_000
+_PROSE_KEYS = frozenset({"description", "title", "$comment", "instructions"})
+_LITERAL_KEYS = frozenset({"enum", "const", "default", "examples"})
+
+
+def shorten(text: str, longest: int = _MAX_NAME) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def quote(name: str) -> str:
+    """Return a name in quotes, shortened: anyone may ask for a tool with a million letters."""
+    return repr(shorten(name))
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return `1 tool`, `2 tools`, `1,200 tools`."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def join(names: Iterable[str], word: str = "and", *, limit: int | None = None) -> str:
+    """Return `a, b and c`; past the limit, `a, b and 3 more`."""
+    every = list(names)
+    if limit is not None and len(every) > limit:
+        every = [*every[:limit], f"{len(every) - limit} more"]
+        word = "and"
+    return f" {word} ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
+
+
+def clean(text: str, longest: int) -> str:
+    """Remove what cannot be seen and cut what is too long: for prose, which is only read."""
+    too_long = len(text) > _READ_FACTOR * longest
+    text = text[: _READ_FACTOR * longest]
+    if not text.isascii() or not text.isprintable():
+        text = _TERMINAL_ESCAPES.sub("", text)
+        text = "".join(letter for letter in text if letter in "\n\t" or not _is_hidden(letter))
+    return text if len(text) <= longest and not too_long else text[: longest - len(_CUT)] + _CUT
+
+
+def visible(text: str, longest: int, *, keep: str = "") -> str:
+    r"""Spell out what cannot be seen, as `\u200b`: for names and values, which a caller has to repeat exactly."""
+    shown = text[: longest + 1]
+    if not shown.isascii() or not shown.isprintable():
+        shown = "".join(
+            _spell(letter) if letter not in keep and _is_hidden(letter, spaces=True) else letter
+            for letter in shown
+        )
+    return shown if len(shown) <= longest else shown[: longest - len(_CUT)] + _CUT
+
+
+def clean_json(value: Any, longest: int) -> tuple[Any, bool]:
+    """Make a JSON value fit to be shown.
+
+    Prose is cleaned; keys and other strings, which a caller has to repeat, are made visible. What is too deep or too
+    much is left out with a mark. Also returns whether a string that a caller has to repeat had hidden characters.
+    """
+    cleaner = _JsonCleaner(longest)
+    shown = cleaner.clean(value, 0, is_prose=isinstance(value, str), is_literal=False)
+    return shown, cleaner.found_hidden
+
+
+def _is_hidden(letter: str, *, spaces: bool = False) -> bool:
+    category = unicodedata.category(letter)
+    return category in _HIDDEN or ord(letter) in _BLANK or (spaces and category == "Zs" and letter != " ")
+
+
+def _spell(letter: str) -> str:
+    code = ord(letter)
+    return _SPELLED.get(letter) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")  # noqa: PLR2004
+
+
+class _JsonCleaner:
+    def __init__(self, longest: int) -> None:
+        self.found_hidden = False
+        self._longest = longest
+        self._parts = 0
+
+    def clean(self, value: Any, depth: int, *, is_prose: bool, is_literal: bool) -> Any:
+        self._parts += 1
+        if isinstance(value, str):
+            shown = clean(value, self._longest) if is_prose else self._visible(value, self._longest)
+            self._parts += len(shown) // 40
+            return shown
+        if not isinstance(value, dict | list):
+            # Python reads NaN, but JSON has none, and the reader of our output may refuse it.
+            return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        if depth >= _MAX_DEPTH or self._parts > _MAX_PARTS:
+            return _CUT.strip()
+        if isinstance(value, list):
+            return self._list(value, depth, is_literal=is_literal)
+        return self._dict(value, depth, is_literal=is_literal)
+
+    def _visible(self, text: str, longest: int) -> str:
+        shown = visible(text, longest, keep="\n\t")
+        self.found_hidden |= len(text) <= longest and shown != text
+        return shown
+
+    def _dict(self, value: dict[str, Any], depth: int, *, is_literal: bool) -> dict[str, Any]:
+        cleaned: dict[str, Any] = {}
+        for key, inner in value.items():
+            if self._parts > _MAX_PARTS:
+                cleaned[_CUT.strip()] = f"{len(value) - len(cleaned)} more"
+                break
+            shown = self._visible(key, _MAX_NAME)
+            if shown in cleaned:
+                # Two long keys may be cut to the same text; the second must not replace the first.
+                shown += f" ({len(cleaned) + 1})"
+            self._parts += len(shown) // 40
+            cleaned[shown] = self.clean(
+                inner,
+                depth + 1,
+                is_prose=key in _PROSE_KEYS and not is_literal,
+                is_literal=is_literal or key in _LITERAL_KEYS,
+            )
+        return cleaned
+
+    def _list(self, value: list[Any], depth: int, *, is_literal: bool) -> list[Any]:
+        cleaned: list[Any] = []
+        for inner in value:
+            if self._parts > _MAX_PARTS:
+                return [*cleaned, _CUT.strip()]
+            cleaned.append(self.clean(inner, depth + 1, is_prose=False, is_literal=is_literal))
+        return cleaned

@@ -1,0 +1,258 @@
+"""Frozen values shared by every layer, and the protocol that anything callable implements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final, Protocol
+
+__all__ = [
+    "DSPY",
+    "OWN",
+    "SCRIPTS",
+    "Annotations",
+    "CallContext",
+    "CallJournal",
+    "Changes",
+    "Listing",
+    "Progress",
+    "RegisteredTool",
+    "Result",
+    "Tool",
+    "ToolInfo",
+    "ToolSource",
+    "canonical",
+    "definition_hash",
+]
+
+SCRIPTS: Final = "script"
+"""Server name of saved scripts, whose tools are `script__<name>`. No upstream may use it."""
+DSPY: Final = "dspy"
+"""Server name of saved DSPy programs, whose tools are `dspy__<name>`."""
+OWN: Final = (SCRIPTS, DSPY)
+"""Halflap's own tool sources: they need no server process."""
+
+
+class Progress(Protocol):
+    """Receives progress notifications of a call."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+
+def canonical(value: Any) -> str:
+    """Serialise JSON independently of key order."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What a server claims about its tool. Whether the claim counts depends on `trust_annotations`."""
+
+    title: str | None = None
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as its server defines it, under its namespaced name."""
+
+    name: str
+    server: str
+    original_name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None = None
+    title: str | None = None
+    annotations: Annotations = field(default_factory=Annotations)
+    meta: Mapping[str, Any] | None = None
+    hash: str = ""
+    """Of the whole definition, see `definition_hash`."""
+
+
+ToolInfo = Tool
+"""Alias: other tool registries use this name."""
+
+
+def definition_hash(definition: Mapping[str, Any]) -> str:
+    """Hash what an agent relies on: names, texts, schemas, annotations; not icons or `_meta`."""
+    kept = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+    return sha256(canonical({key: definition.get(key) for key in kept}).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A server's answer to `tools/list`: the definitions exactly as they came."""
+
+    server: str
+    tools: tuple[Mapping[str, Any], ...]
+    instructions: str | None = None
+    protocol_version: str | None = None
+    server_info: str | None = None
+    ttl_seconds: float | None = None
+    warnings: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+    """Names listed more than once; `tools` has the first of each."""
+    again: tuple[Mapping[str, Any], ...] = ()
+    """The later definitions of repeated names. They cannot be called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Tools added, removed and changed by a refresh, as sorted namespaced names."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a call exactly as it came: nothing is dropped, parsed or refused."""
+
+    content: tuple[Mapping[str, Any], ...] = ()
+    structured_content: Any = None
+    has_structured_content: bool = False
+    is_error: bool = False
+    meta: Mapping[str, Any] | None = None
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Result:
+        """Read a server's result, tolerating sloppy types."""
+        content = raw.get("content")
+        blocks = content if isinstance(content, list) else [] if content is None else [content]
+        meta = raw.get("_meta")
+        return cls(
+            content=tuple(
+                block if isinstance(block, dict) else {"type": "text", "text": _as_text(block)}
+                for block in blocks
+            ),
+            structured_content=raw.get("structuredContent"),
+            has_structured_content="structuredContent" in raw,
+            is_error=raw.get("isError") is True,
+            meta=meta if isinstance(meta, dict) else None,
+        )
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the result in the protocol's form."""
+        wire: dict[str, Any] = {"content": [dict(block) for block in self.content]}
+        if self.has_structured_content:
+            wire["structuredContent"] = self.structured_content
+        wire["isError"] = self.is_error
+        if self.meta is not None:
+            wire["_meta"] = dict(self.meta)
+        return wire
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by newlines."""
+        return "\n".join(str(block.get("text", "")) for block in self.content if block.get("type") == "text")
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+class CallJournal(Protocol):
+    """Results of a resumable run's earlier calls, and a place to record new ones.
+
+    The run's program calls tools by marked names, which say which step of the workflow the call belongs to.
+    """
+
+    @property
+    def run(self) -> str:
+        """The identifier of the run."""
+        ...
+
+    def tool(self, name: str) -> str | None:
+        """Return the tool behind a marked name, or None if the name has no mark."""
+        ...
+
+    async def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
+        """Return what this call returned before, or None if it has to be made."""
+        ...
+
+    async def make(
+        self, name: str, arguments: Mapping[str, Any], call: Callable[[], Awaitable[Result]]
+    ) -> Result:
+        """Make the call and record its result."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """On whose behalf and within which limits a call is made. Passed along with every nested call."""
+
+    principal: str = "local"
+    run: str | None = None
+    parent: str | None = None
+    deadline: float | None = None
+    """On the event loop's clock; None if only the configured limits apply."""
+    depth: int = 0
+    confirmations: frozenset[str] = frozenset()
+    """Destructive tools that the person has confirmed."""
+    unconfirmed: str = ""
+    """Why the other destructive tools are not confirmed."""
+    rule: Callable[[Tool], None] | None = None
+    """An extra check before a tool is called; raises to refuse."""
+    progress: Progress | None = None
+    cancelled: Callable[[Any], None] | None = None
+    """Receives the partial report of a program that is cancelled."""
+    journal: CallJournal | None = None
+    """Used for the calls of a workflow's program, not for calls nested inside them."""
+
+
+Handler = Callable[..., Awaitable[Result]]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredTool:
+    """A callable tool: its definition, and a handler that takes keyword arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None
+    handler: Handler
+    server: str = ""
+    original_name: str = ""
+    annotations: Annotations = field(default_factory=Annotations)
+    definition_hash: str = ""
+    unavailable: str | None = None
+    """Why the tool's server cannot be reached right now, or None."""
+
+
+class ToolSource(Protocol):
+    """Anything with tools that can be called: an upstream server, the saved scripts, the DSPy programs."""
+
+    @property
+    def name(self) -> str:
+        """The server part of its tools' names."""
+        ...
+
+    async def list(self) -> Listing:
+        """Return the tools it has now."""
+        ...
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        context: CallContext,
+        *,
+        repeatable: bool,
+        admit: Callable[[], Coroutine[Any, Any, None]],
+    ) -> Result:
+        """Call a tool by its original name. `repeatable` means that calling twice does no harm.
+
+        The source awaits `admit` right before each time it sends the call, once it is connected and its tools are
+        listed; what `admit` raises is the outcome of the call.
+        """
+        ...
