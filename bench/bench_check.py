@@ -31,12 +31,12 @@ from execution.check.mutate import KINDS, mutations  # noqa: E402
 from execution.check.world import catalogue, missing_servers, open_world, programs  # noqa: E402
 from halflap.catalog import Snapshot  # noqa: E402
 from halflap.catalog.naming import namespaced  # noqa: E402
+from halflap.core.values import Tool  # noqa: E402
 from halflap.execution.check.checker import Checker  # noqa: E402
 from halflap.execution.check.examiner import Examiner  # noqa: E402
 from halflap.execution.named import names_in  # noqa: E402
 from halflap.schema import parse_schema  # noqa: E402
 from halflap.schema.stub import make_stub, write_stubs  # noqa: E402
-from halflap.values import Tool  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,12 +15,12 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.values import Tool
 from halflap.graph.between import edge_between
 from halflap.graph.graph import Graph
 from halflap.graph.node import node_of
 from halflap.graph.ports import ports_of
 from halflap.schema import parse_schema
-from halflap.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

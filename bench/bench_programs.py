@@ -22,7 +22,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import dspy  # noqa: E402
 
-from halflap.values import CallContext  # noqa: E402
+from halflap.core.values import CallContext  # noqa: E402
 from programs.chat_server import Asked, chatting  # noqa: E402
 from programs.running import configured, predictor, runtime, stored  # noqa: E402
 

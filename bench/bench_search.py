@@ -29,7 +29,7 @@ from halflap.catalog.document import Document, document_of
 from halflap.catalog.meaning import Meaning
 from halflap.catalog.naming import namespaced
 from halflap.catalog.search import Index
-from halflap.values import Tool
+from halflap.core.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

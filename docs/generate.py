@@ -24,11 +24,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import halflap
-from halflap import errors
 from halflap.cli.app import app
 from halflap.config import Config
 from halflap.config.table import SECTIONS, SERVER_SETTINGS, SETTINGS, Setting
-from halflap.errors import HalflapError
+from halflap.core import errors
+from halflap.core.errors import HalflapError
 from halflap.gateway import Gateway
 from halflap.server.app import Front
 
@@ -282,7 +282,7 @@ def _fields(schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping
 # Python -----------------------------------------------------------------------------------------------
 
 _PYTHON_INTRO = """\
-What `halflap` exports, and the errors of `halflap.errors`. Everything else may change without notice. Names are loaded when they are first asked for, so
+What `halflap` exports, and the errors of `halflap.core.errors`. Everything else may change without notice. Names are loaded when they are first asked for, so
 `import halflap` costs nothing.
 """
 
@@ -295,7 +295,7 @@ def python_page() -> str:
             continue
         parts += list(_of_name(name, getattr(halflap, name)))
     parts += ["## `__version__`\n", "The version, as text.\n"]
-    parts += ["## Errors\n", "Everything in `halflap.errors` that can be raised.\n", _errors()]
+    parts += ["## Errors\n", "Everything in `halflap.core.errors` that can be raised.\n", _errors()]
     return "\n".join(parts)
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halflap.config import Config, load_config
-    from halflap.errors import ConfigError, HalflapError, ToolError, ToolNotFoundError, UpstreamError
+    from halflap.core.errors import ConfigError, HalflapError, ToolError, ToolNotFoundError, UpstreamError
+    from halflap.core.values import CallContext, Changes, RegisteredTool, Result, Tool, ToolInfo
     from halflap.gateway import Gateway
     from halflap.learn import infer_schema_from_value, merge_schemas
     from halflap.schema import Parameter, ToolSchema
-    from halflap.values import CallContext, Changes, RegisteredTool, Result, Tool, ToolInfo
 
 __version__ = "0.1.0"
 
@@ -38,21 +38,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CallContext": "values",
-    "Changes": "values",
+    "CallContext": "core.values",
+    "Changes": "core.values",
     "Config": "config",
-    "ConfigError": "errors",
+    "ConfigError": "core.errors",
     "Gateway": "gateway",
-    "HalflapError": "errors",
+    "HalflapError": "core.errors",
     "Parameter": "schema",
-    "RegisteredTool": "values",
-    "Result": "values",
-    "Tool": "values",
-    "ToolError": "errors",
-    "ToolInfo": "values",
-    "ToolNotFoundError": "errors",
+    "RegisteredTool": "core.values",
+    "Result": "core.values",
+    "Tool": "core.values",
+    "ToolError": "core.errors",
+    "ToolInfo": "core.values",
+    "ToolNotFoundError": "core.errors",
     "ToolSchema": "schema",
-    "UpstreamError": "errors",
+    "UpstreamError": "core.errors",
     "infer_schema_from_value": "learn",
     "load_config": "config",
     "merge_schemas": "learn",

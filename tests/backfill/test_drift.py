@@ -8,9 +8,9 @@ import pytest
 
 from backfill.logs import KEY, backfill, lines, trace, traces
 from halflap.backfill import rules_for
+from halflap.core.values import Tool
 from halflap.learn import Learned, infer
 from halflap.store import Breach, open_store
-from halflap.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

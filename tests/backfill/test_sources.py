@@ -14,7 +14,7 @@ import pytest
 from backfill.logs import SHOP, backfill, lines, observations, trace, traces
 from halflap.backfill import Backfill, Rules, passes
 from halflap.backfill import workers as at_work
-from halflap.errors import BackfillError, StoreError, UsageError
+from halflap.core.errors import BackfillError, StoreError, UsageError
 from halflap.store import open_store
 from store.rows import call
 from support import shared_data

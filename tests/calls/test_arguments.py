@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from halflap.errors import InvalidArgumentsError
+from halflap.core.errors import InvalidArgumentsError
 from servers.memory import Memory
 from support import little_work
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from halflap.calls import breached_place
-from halflap.errors import ArgumentProblem
+from halflap.core.errors import ArgumentProblem
 from halflap.schema import compile_or_say, declared_names, general_path
 from halflap.schema.validate import Validator
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import CallContext, Gateway, Result
-from halflap.errors import (
+from halflap.core.errors import (
     CallTimeoutError,
     HalflapError,
     InvalidArgumentsError,

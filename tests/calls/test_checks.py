@@ -14,9 +14,9 @@ from halflap.calls import Breaches, Calls, Policy, Recorder
 from halflap.calls.checks import Checks
 from halflap.catalog import Snapshot
 from halflap.config import Config
-from halflap.errors import InvalidArgumentsError, ToolBlockedError
+from halflap.core.errors import InvalidArgumentsError, ToolBlockedError
+from halflap.core.values import CallContext, Listing, Result, Tool
 from halflap.store import open_store
-from halflap.values import CallContext, Listing, Result, Tool
 from servers.memory import Memory
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any
 from halflap.calls import Policy, describe
 from halflap.catalog import Snapshot
 from halflap.config import Config
+from halflap.core.values import Annotations, Tool
 from halflap.store import StoredServer
-from halflap.values import Annotations, Tool
 
 TOOL = Tool(
     "mcp__s__t",

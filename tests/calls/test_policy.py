@@ -5,8 +5,8 @@ import pytest
 from halflap.calls import Policy
 from halflap.catalog import Snapshot
 from halflap.config import Config
-from halflap.errors import ToolBlockedError, ToolHeldError
-from halflap.values import Annotations, Tool
+from halflap.core.errors import ToolBlockedError, ToolHeldError
+from halflap.core.values import Annotations, Tool
 
 NAME = "mcp__s__t"
 NO_CLAIM = Annotations()

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from halflap.calls import Recorder, Redactor, new_id
 from halflap.calls.keep import raw
 from halflap.config import TracesConfig
+from halflap.core.values import Result
 from halflap.store import Store, open_store
-from halflap.values import Result
 from store.rows import call, run_of
 from support import PATIENCE, comes
 

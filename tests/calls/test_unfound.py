@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from execution.desk import Desk
-from halflap.errors import InvalidArgumentsError, ScriptError, ToolNotFoundError
+from halflap.core.errors import InvalidArgumentsError, ScriptError, ToolNotFoundError
 from servers.memory import echo
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 
 from catalog.worlds import catalog, listing
 from halflap.catalog import Catalog, Finder, Hit, Snapshot
-from halflap.errors import UsageError
-from halflap.values import Tool
+from halflap.core.errors import UsageError
+from halflap.core.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

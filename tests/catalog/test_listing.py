@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from catalog.worlds import definition, listing
 from halflap.catalog.listing import absorb, changed_parts
+from halflap.core.values import Changes, Listing, definition_hash
 from halflap.store import ServerRows
-from halflap.values import Changes, Listing, definition_hash
 
 DEFINITIONS = st.builds(
     definition, st.sampled_from(["a", "b", "c-d", "c_d"]), st.sampled_from(["One.", "Two.", "Three."])

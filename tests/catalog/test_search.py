@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from catalog.tools import CATALOGUES, NAMES, OFFICE, PHRASES, document, first, live_documents, names
 from halflap.catalog.document import Document, document_of
 from halflap.catalog.search import MOST_FOUND, Index
-from halflap.values import Annotations, Tool
+from halflap.core.values import Annotations, Tool
 from support import little_work, shared_data
 
 if TYPE_CHECKING:

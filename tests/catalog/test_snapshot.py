@@ -7,13 +7,13 @@ import pytest
 
 from catalog.worlds import catalog, definition, listing
 from halflap.catalog import Snapshot, matches
-from halflap.errors import ToolNotFoundError
+from halflap.core.errors import ToolNotFoundError
 from support import little_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from halflap.values import Listing
+    from halflap.core.values import Listing
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 

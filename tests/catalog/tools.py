@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from halflap.catalog.document import Document, document_of
 from halflap.catalog.naming import namespaced
 from halflap.catalog.search import Found, Index
-from halflap.values import Tool
+from halflap.core.values import Tool
 from support import shared_data
 
 # Few words, so that documents have much in common.

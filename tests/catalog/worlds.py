@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import Catalog
 from halflap.config import Config
+from halflap.core.values import Listing
 from halflap.store import open_store
-from halflap.values import Listing
 
 if TYPE_CHECKING:
     from halflap.store import Store

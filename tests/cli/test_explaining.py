@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.cli.app import run
-from halflap.codes import CODES
+from halflap.core.codes import CODES
 from halflap.gateway.findings import ABOUT
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from halflap.clients import Addition, Additions, with_additions
 from halflap.config.document import document
 from halflap.config.nodes import Problems, plain
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 FILE = Path("/home/me/config.yaml")
 ONE = Additions((Addition("new-one", {"command": "x", "args": ["${A}", "- b: #c"]}, ("from somewhere",)),))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.clients import back_up, delete, read_file, replace_file
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from pathlib import Path

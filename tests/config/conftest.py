@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.config import Config, load_config
-from halflap.errors import ConfigError, ConfigProblem
+from halflap.core.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from halflap.config.document import document, document_of, file_bytes
 from halflap.config.jsonc import read_jsonc
 from halflap.config.nodes import Node, Problems, plain
 from halflap.config.yaml12 import _Loader, read_yaml
-from halflap.errors import ConfigError
+from halflap.core.errors import ConfigError
 from support import little_work
 
 SCALARS = (

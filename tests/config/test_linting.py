@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from halflap.config import Config, LintIgnore
-from halflap.errors import ConfigError
+from halflap.core.errors import ConfigError
 
 
 def lint(**section: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 import halflap.config
 from halflap.config import Config, load_config, user_config_dir, user_data_dir
 from halflap.config.table import SETTINGS
-from halflap.errors import ConfigError
+from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from config.conftest import Desk

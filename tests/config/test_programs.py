@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import Config, LmConfig, ProgramsConfig, trust_project_file
-from halflap.errors import ConfigError
+from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from config.conftest import Desk

@@ -19,7 +19,7 @@ from halflap.config import (
 from halflap.config.expand import Scope
 from halflap.config.nodes import Problems
 from halflap.config.project import look_around, read_project_servers
-from halflap.errors import ConfigError
+from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from halflap.config import Config, ServerConfig
 from halflap.config.servers import FOREIGN_KEYS
-from halflap.errors import ConfigError, ConfigProblem
+from halflap.core.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
     from config.conftest import Desk

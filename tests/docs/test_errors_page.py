@@ -12,10 +12,10 @@ import pytest
 
 import halflap
 from halflap.cli.explaining import explanations
-from halflap.codes import CODES, ConfigCode, ErrorCode, RunCode
 from halflap.config.load import load_config
 from halflap.config.project import preview, trust_project_file
-from halflap.errors import ConfigError, HalflapError
+from halflap.core.codes import CODES, ConfigCode, ErrorCode, RunCode
+from halflap.core.errors import ConfigError, HalflapError
 from halflap.execution.report import Execution
 from halflap.execution.sandbox import Ending
 from halflap.learn.drift import What

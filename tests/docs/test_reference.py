@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import halflap
-from halflap.codes import CODES
 from halflap.config.table import SERVER_SETTINGS, SETTINGS
+from halflap.core.codes import CODES
 from support import ROOT
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from halflap.core.values import Tool
 from halflap.schema import parse_schema
-from halflap.values import Tool
 from support import ROOT
 
 PAGE = (ROOT / "docs" / "schemas.md").read_text()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from halflap import Gateway
 from halflap.config import Config
-from halflap.values import CallContext
+from halflap.core.values import CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.errors import SandboxError
+from halflap.core.errors import SandboxError
 from halflap.execution.choose import choose
 from halflap.execution.jail.jail import Jail
 from halflap.execution.monty.monty import Monty

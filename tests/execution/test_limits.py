@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from servers.memory import Memory, definition, echo, text
 from support import comes
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from halflap.core.values import Result, Tool
 from halflap.execution.sandbox import Media
 from halflap.execution.value import Reading, reading_of, value_of
-from halflap.values import Result, Tool
 
 if TYPE_CHECKING:
     from execution.desk import Desk

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.program import at_once, halflap
-from halflap.errors import StoreError, StoreTooNewError
+from halflap.core.errors import StoreError, StoreTooNewError
 from halflap.store import open_store
 from store.rows import call, run_of
 

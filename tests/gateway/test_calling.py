@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway, ToolNotFoundError
-from halflap.errors import InvalidArgumentsError, ToolFailedError
+from halflap.core.errors import InvalidArgumentsError, ToolFailedError
 from servers.memory import Memory, RefusedError, definition, echo, text
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway, ToolNotFoundError
-from halflap.errors import ToolBlockedError, ToolHeldError, UpstreamError
-from halflap.values import Changes
+from halflap.core.errors import ToolBlockedError, ToolHeldError, UpstreamError
+from halflap.core.values import Changes
 from servers.memory import Memory, definition
 from support import comes
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.program import definitions
-from halflap.errors import ToolBlockedError, ToolNotFoundError, UsageError
+from halflap.core.errors import ToolBlockedError, ToolNotFoundError, UsageError
 from halflap.gateway import Gateway
 from servers.memory import Memory, definition, structured
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import CallContext, Gateway
-from halflap.errors import CallTimeoutError, ToolFailedError, UpstreamError, UpstreamLostError
+from halflap.core.errors import CallTimeoutError, ToolFailedError, UpstreamError, UpstreamLostError
 from support import alive, children_of, comes, eventually, python_server, under_way
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from halflap import Config, Gateway
-from halflap.errors import ToolFailedError, UsageError
+from halflap.core.errors import ToolFailedError, UsageError
 from halflap.gateway.findings import ABOUT, Code, findings
 from halflap.upstream.status import Trouble
 from servers.memory import Memory, definition, echo

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from halflap.errors import ToolFailedError, ToolNotFoundError, UpstreamLostError
+from halflap.core.errors import ToolFailedError, ToolNotFoundError, UpstreamLostError
 from support import PATIENCE, SERVERS, answering, comes, eventually, listening, open_descriptors, under_way
 
 if TYPE_CHECKING:

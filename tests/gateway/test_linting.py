@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.lint import drafts_of
 from support import ROOT
 

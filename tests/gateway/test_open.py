@@ -8,7 +8,7 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 
 from halflap import Gateway
-from halflap.errors import UpstreamError, UsageError
+from halflap.core.errors import UpstreamError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -12,7 +12,7 @@ import pytest
 
 from halflap import CallContext, Gateway
 from halflap.calls import new_id
-from halflap.errors import RunNotFoundError
+from halflap.core.errors import RunNotFoundError
 from halflap.store import Purged, open_store
 from servers.memory import Memory, definition
 from store.rows import call, run_of

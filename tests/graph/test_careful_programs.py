@@ -8,12 +8,12 @@ import pytest
 
 from graph.making import graph_of, tool
 from graph.playing import play
+from halflap.core.values import Tool
 from halflap.graph.emit import program
 from halflap.graph.plan import plan
 from halflap.graph.ports import ports_of
 from halflap.graph.want import target_of
 from halflap.schema import parse_schema
-from halflap.values import Tool
 
 if TYPE_CHECKING:
     from graph.playing import Play

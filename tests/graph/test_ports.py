@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graph.making import tool
+from halflap.core.values import Tool
 from halflap.graph.edge import path_text
 from halflap.graph.ports import ports_of
 from halflap.schema import parse_schema
 from halflap.schema.types import read_type
-from halflap.values import Tool
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Ports

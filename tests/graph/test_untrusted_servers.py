@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from graph.making import graph_of, tool
+from halflap.core.values import Annotations, Tool
 from halflap.graph.graph import Graph
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.graph.plan import plan
@@ -14,7 +15,6 @@ from halflap.graph.ports import ports_of
 from halflap.graph.trail import Trails
 from halflap.graph.want import target_of
 from halflap.schema import parse_schema
-from halflap.values import Annotations, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

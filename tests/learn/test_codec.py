@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.errors import HalflapError, ShapeBrokenError, ShapeTooNewError
+from halflap.core.errors import HalflapError, ShapeBrokenError, ShapeTooNewError
 from halflap.learn import NOTHING, Learned, confidence, from_json, infer, merge, outcome_of, render, to_json
 from learn.anything import ANYTHING, OBSERVED
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.lint import read_definitions
 from halflap.lint.sample import record, tool
 from lint.making import report_of

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import Answered
-from halflap.values import Tool
+from halflap.core.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,12 +8,12 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import Answered
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
+from halflap.core.values import Tool
 from halflap.learn import Learned, digest_of, observer
 from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
 from halflap.store import open_store
-from halflap.values import Tool
 from observe.answers import TOOL, answered, structured, text
 from support import PATIENCE
 

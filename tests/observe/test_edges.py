@@ -11,12 +11,12 @@ import pytest
 
 from halflap.calls import Answered
 from halflap.catalog import Snapshot
+from halflap.core.values import Tool
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.observe import Edges, Knowledge, Learning, key_of
 from halflap.observe import edges as module
 from halflap.store import ToolKey, open_store
-from halflap.values import Tool
 from observe.answers import structured, text
 from store.rows import call
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import Config
-from halflap.errors import ShapeBrokenError, ShapeTooNewError
+from halflap.core.errors import ShapeBrokenError, ShapeTooNewError
 from halflap.gateway import Gateway
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer

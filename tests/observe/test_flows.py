@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import Answered
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.gateway import Gateway
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.observe import Knowledge, Learning

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from halflap.errors import StoreError, UsageError
+from halflap.core.errors import StoreError, UsageError
 from observe.answers import structured, text
 from servers.memory import definition, echo, records
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap import Gateway
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.store.sql import SqlStore
 from observe.answers import structured
 from servers.memory import records

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
-from halflap.errors import ShapeBrokenError
+from halflap.core.errors import ShapeBrokenError
 from halflap.learn import Learned, digest_of, infer, merge, observer, outcome_of
 from halflap.observe import exported, read_export
 from halflap.observe.vetting import vetted

@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.config import LmConfig, ProgramsConfig
+from halflap.core.values import CallContext, Result, Tool
 from halflap.programs.library import Stored
 from halflap.programs.manifest import read_manifest
 from halflap.programs.parts import signatures_of
 from halflap.programs.runtime import Runtime
 from halflap.programs.state import read_state
-from halflap.values import CallContext, Result, Tool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

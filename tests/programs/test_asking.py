@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import (
+from halflap.core.errors import (
     ProgramFailedError,
     ProgramTimeoutError,
 )
-from halflap.values import CallContext
+from halflap.core.values import CallContext
 from programs.chat_server import Answer, chatting
 from programs.running import KEY, QUESTION, configured, echo, of_type, predictor, runtime, stored
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import ProgramFailedError
-from halflap.values import CallContext
+from halflap.core.errors import ProgramFailedError
+from halflap.core.values import CallContext
 from programs.chat_server import Answer, chatting
 from programs.running import KEY, QUESTION, configured, echo, runtime, stored
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pydantic
 import pytest
 
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
+from halflap.core.values import CallContext
 from halflap.programs.export import describe, export, load_object
 from halflap.programs.library import Library
-from halflap.values import CallContext
 from programs.chat_server import chatting
 from programs.running import Tools, configured, runtime
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import HalflapError, ProgramBrokenError
+from halflap.core.errors import HalflapError, ProgramBrokenError
 from halflap.programs.library import Library, Shelf
 from programs.written import STATE, as_bytes, put, state
 

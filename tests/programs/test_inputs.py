@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from halflap.errors import ProgramInputsError
+from halflap.core.errors import ProgramInputsError
 from halflap.programs.inputs import check_inputs
 from halflap.programs.manifest import read_manifest
 from programs.written import as_bytes, manifest

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halflap.errors import ProgramInputsError
+from halflap.core.errors import ProgramInputsError
 from halflap.programs.inputs import check_inputs
 from halflap.programs.manifest import Manifest, read_manifest, write_manifest
 from halflap.programs.parts import outputs_of, signatures_of

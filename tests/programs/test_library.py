@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.errors import FileError, ProgramBrokenError, UsageError
+from halflap.core.errors import FileError, ProgramBrokenError, UsageError
 from halflap.programs.library import Library, Stored
 from programs.written import as_bytes, manifest, put
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from halflap.errors import ProgramBrokenError
+from halflap.core.errors import ProgramBrokenError
 from halflap.programs.manifest import Manifest, read_manifest, write_manifest
 from programs.written import MANIFEST, as_bytes, manifest
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import FileError, ProgramFailedError, UsageError
+from halflap.core.errors import FileError, ProgramFailedError, UsageError
+from halflap.core.values import CallContext
 from halflap.programs.examples import Example, read_examples, split
 from halflap.programs.library import Library
 from halflap.programs.metrics import find_metric
 from halflap.programs.optimize import next_version, optimize
-from halflap.values import CallContext
 from programs.chat_server import Answer, Asked, chatting
 from programs.running import configured, predictor, runtime, stored
 

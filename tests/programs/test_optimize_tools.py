@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import CallContext, Gateway
-from halflap.errors import HalflapError, ToolRefusedError
+from halflap.core.errors import HalflapError, ToolRefusedError
 from halflap.programs.examples import Example
 from halflap.programs.library import Library
 from halflap.programs.metrics import find_metric
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    from halflap.core.values import Tool
     from halflap.programs.library import Stored
     from halflap.programs.optimize import Progress
-    from halflap.values import Tool
     from programs.chat_server import ChatServer
 
 pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ProgramsConfig
-from halflap.errors import (
+from halflap.core.errors import (
     ProgramFailedError,
     ProgramInputsError,
     ToolRefusedError,
 )
+from halflap.core.values import CallContext, Result
 from halflap.programs.library import Library
 from halflap.programs.samples import sample
-from halflap.values import CallContext, Result
 from programs.chat_server import Answer, Asked, chatting
 from programs.chat_server import said as said_as_fields
 from programs.running import KEY, QUESTION, Tools, configured, echo, of_type, predictor, runtime, stored

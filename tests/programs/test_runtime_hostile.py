@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import LmConfig
-from halflap.errors import ProgramFailedError
+from halflap.core.errors import ProgramFailedError
+from halflap.core.values import CallContext
 from halflap.programs import answers as answers_module
 from halflap.programs import runtime as runtime_module
 from halflap.programs.answers import Answers
@@ -20,7 +21,6 @@ from halflap.programs.library import Library
 from halflap.programs.metrics import find_metric
 from halflap.programs.optimize import optimize
 from halflap.programs.secrecy import redacted
-from halflap.values import CallContext
 from programs.chat_server import Answer, Asked, chatting
 from programs.running import KEY, QUESTION, configured, echo, of_type, predictor, runtime, stored
 from support import PATIENCE

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import LmConfig, ProgramsConfig
-from halflap.errors import ProgramFailedError
+from halflap.core.errors import ProgramFailedError
+from halflap.core.values import CallContext
 from halflap.programs.library import Library
-from halflap.values import CallContext
 from programs.running import runtime
 from support import ROOT, alive
 

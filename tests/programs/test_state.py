@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from halflap.errors import ProgramBrokenError
+from halflap.core.errors import ProgramBrokenError
 from halflap.programs.manifest import read_manifest
 from halflap.programs.state import FieldText, State, read_state
 from programs.written import MANIFEST, STATE, as_bytes, manifest, state

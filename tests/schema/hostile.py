@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import Policy, describe
 from halflap.catalog import Snapshot
 from halflap.config import Config
+from halflap.core.values import Tool
 from halflap.schema import compile_schema, parse_schema
-from halflap.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

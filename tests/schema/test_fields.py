@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from halflap.core.values import Tool
 from halflap.schema import is_wrapped, parse_schema
-from halflap.values import Tool
 
 
 def tool(schema: dict[str, Any], output: dict[str, Any] | None = None) -> Tool:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from halflap.core.values import Tool
 from halflap.schema import parse_schema
-from halflap.values import Tool
 from support import little_work
 
 SCHEMA: dict[str, Any] = {

@@ -11,8 +11,8 @@ import pytest
 from halflap.calls import Policy, describe
 from halflap.catalog import Snapshot
 from halflap.config import Config
+from halflap.core.values import Tool
 from halflap.schema import parse_schema, visible
-from halflap.values import Tool
 
 HIDDEN = "a\u200bb"
 SHOWN = r"a\u200bb"

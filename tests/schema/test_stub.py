@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halflap.core.values import Tool
 from halflap.schema import parse_schema
 from halflap.schema.stub import make_stub, write_stubs
-from halflap.values import Tool
 
 
 def stub_of(takes: Any, gives: Any = None, *, described: bool = False, description: str = "") -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from halflap.core.values import Tool
 from halflap.schema import Parameter, ToolSchema, is_wrapped, parse_schema
-from halflap.values import Tool
 from support import shared_data
 
 

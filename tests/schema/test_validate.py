@@ -13,7 +13,7 @@ from halflap.schema import compile_schema
 from support import little_work
 
 if TYPE_CHECKING:
-    from halflap.errors import ArgumentProblem
+    from halflap.core.errors import ArgumentProblem
 
 
 def problems(schema: dict[str, Any], value: Any) -> list[ArgumentProblem]:

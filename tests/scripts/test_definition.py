@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from halflap.errors import ScriptError
+from halflap.core.errors import ScriptError
 from halflap.schema import compile_schema
 from halflap.scripts import Definition, read_definition
 from support import little_work, some

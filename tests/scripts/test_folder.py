@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.errors import ScriptError, UsageError
+from halflap.core.errors import ScriptError, UsageError
 from halflap.scripts import Folder, read_file
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from cli import plain
 from execution.desk import Desk
 from halflap import Gateway
-from halflap.errors import (
+from halflap.core.errors import (
     ConfigError,
     InvalidArgumentsError,
     SandboxError,
@@ -20,7 +20,7 @@ from halflap.errors import (
     ToolNotFoundError,
     ToolRefusedError,
 )
-from halflap.values import CallContext
+from halflap.core.values import CallContext
 from servers.memory import Memory
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from halflap.errors import SandboxError
+from halflap.core.errors import SandboxError
 from halflap.execution.jail.jail import Jail
 from halflap.execution.jail.server import ForkServer
 from security.keeper import Visitor, new_jail, orders, visit

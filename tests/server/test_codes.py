@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from halflap.codes import CODES
 from halflap.config import Config
+from halflap.core.codes import CODES
 from halflap.gateway import Gateway
 from halflap.server.app import Front
 from servers.memory import Memory, definition

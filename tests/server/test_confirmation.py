@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from halflap.core.values import Tool
 from halflap.server.confirmation import _request
 from halflap.server.excerpt import excerpt
-from halflap.values import Tool
 from support import little_work, some
 
 DELETE = Tool("mcp__crm__delete", "crm", "delete", "Delete a customer.\n\nFor ever.", {"type": "object"})

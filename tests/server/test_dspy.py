@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 from blockbuster import blockbuster_ctx
 
-from halflap.codes import CODES
+from halflap.core.codes import CODES
 from programs.saved import WORKLET_INPUTS, field, manifest, predictor, worklet, write
 from server.faces import in_memory
 

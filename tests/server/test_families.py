@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.config import Config, FrontConfig, table
-from halflap.errors import ConfigError
+from halflap.core.errors import ConfigError
 from halflap.gateway import Gateway
 from halflap.server import app
 

@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 from blockbuster import blockbuster_ctx
 
-from halflap.codes import CODES
+from halflap.core.codes import CODES
 from halflap.workflows import workers
 from halflap.workflows.form import read_net
 from halflap.workflows.published import example_nets

@@ -14,7 +14,7 @@ import pytest
 
 from cli.program import OLD, at_once
 from halflap.config import HttpConfig
-from halflap.errors import ServeError, UsageError
+from halflap.core.errors import ServeError, UsageError
 from halflap.server.http import Guard, allowed_hosts, bind, keep_token, parse_address
 from server.faces import Served, client_of, served
 from support import PATIENCE, alive, children_of, eventually

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import StoreError, StoreTooNewError
+from halflap.core.errors import StoreError, StoreTooNewError
 from halflap.store import ServerRows, StoredCatalog, StoredTool, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.sql import SqlStore

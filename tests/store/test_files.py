@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError
+from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import open_store
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.sql import SqlStore
@@ -260,7 +260,7 @@ UNPRIVILEGED = """
 import asyncio, os, sys
 from pathlib import Path
 from halflap.store import open_store
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 
 async def main():
     # Loads all that is needed, which the user that we become may not be able to read.
@@ -295,7 +295,7 @@ FULL = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from store.rows import putting, server, tool
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.store import open_store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
@@ -348,7 +348,7 @@ def test_a_backup_that_does_not_fit_stops_the_migration(run: Run, file: Path) ->
     script = """
 import asyncio, resource, signal, sys
 from pathlib import Path
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.sql import SqlStore
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import StoreAheadError
+from halflap.core.errors import StoreAheadError
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.store import Advance, StoredEdge, ToolKey, flows, open_store

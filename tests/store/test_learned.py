@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import StoreAheadError, StoreError
+from halflap.core.errors import StoreAheadError, StoreError
 from halflap.learn import Learned, infer
 from halflap.store import Advance, DriftEvent, ToolKey, open_store
 from halflap.store.sql import SqlStore

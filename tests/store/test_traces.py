@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.store import RUNNING, Purged, Store, open_store
 from halflap.store.migrations import MIGRATIONS
 from halflap.store.sql import SqlStore

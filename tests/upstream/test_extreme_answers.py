@@ -12,7 +12,7 @@ import pytest
 
 from halflap import Gateway, ToolNotFoundError
 from halflap.config import ServerConfig
-from halflap.errors import ToolFailedError
+from halflap.core.errors import ToolFailedError
 from halflap.upstream.log import ServerLog
 from halflap.upstream.message import CUT, read_message
 from halflap.upstream.reason import explain

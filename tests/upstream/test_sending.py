@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from halflap.config import ServerConfig
+from halflap.core.values import CallContext
 from halflap.upstream.sending import send
 from halflap.upstream.wire import RequestFailedError
-from halflap.values import CallContext
 
 if TYPE_CHECKING:
     from halflap.upstream.session import Session

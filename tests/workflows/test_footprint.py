@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.agreement import Difference, agreement
 from halflap.workflows.footprint import Footprint, Unknown, footprint
 from halflap.workflows.net import Bound

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.checking import check_net, remarks
 from halflap.workflows.form import read_net, read_specification, write_net, write_specification
 from halflap.workflows.net import Flow, Kept, Task

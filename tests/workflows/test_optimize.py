@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.dependence import reversals
 from halflap.workflows.form import read_net, write_net
 from halflap.workflows.net import Bound, Rule

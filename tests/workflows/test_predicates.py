@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.predicates import PRELUDE, evaluate, holds, parse, to_python, write
 from halflap.workflows.predicates.language import (
     Arithmetic,

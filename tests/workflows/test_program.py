@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.form import read_net
 from halflap.workflows.running.runnable import check_runnable
 from workflows.tooled import Played, net, task

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.form import read_net
 from halflap.workflows.net import Bound, Rule
 from halflap.workflows.published import example_nets

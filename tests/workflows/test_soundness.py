@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import assume, given, settings
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.net import Bound
 from halflap.workflows.soundness import soundness
 from halflap.workflows.study import Study

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph.made import Made, edge, link, ports
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.graph.plan import plan
 from halflap.graph.want import target_of
 from halflap.workflows.form import read_net, write_net

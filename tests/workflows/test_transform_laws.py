@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.checking import structure_problems
 from halflap.workflows.dependence import reversals
 from halflap.workflows.footprint import Unknown

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halflap.errors import UsageError, WorkflowError
+from halflap.core.errors import UsageError, WorkflowError
 from halflap.workflows.net import Bound
 from halflap.workflows.validate import validate_footprint
 from workflows.nets import block_net, net, nets

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.errors import WorkflowFailedError, WorkflowTimeoutError
+from halflap.core.errors import WorkflowFailedError, WorkflowTimeoutError
 from halflap.workflows import workers
 from halflap.workflows.published import example_nets
 from halflap.workflows.workers import Workers

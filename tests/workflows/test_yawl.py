@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.form import read_specification, write_specification
 from halflap.workflows.net import Kept
 from halflap.workflows.soundness import soundness

@@ -16,7 +16,7 @@ from halflap.backfill.sources import find_sources, look_at
 from halflap.backfill.summary import SourceReport, Summary, tool_reports
 from halflap.backfill.work import Work, breaches_of, merge_into
 from halflap.backfill.workers import ENOUGH_FOR_PROCESSES, Workers, cores
-from halflap.errors import BackfillError
+from halflap.core.errors import BackfillError
 from halflap.observe import compare, merged
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.backfill.value import is_tool_result
 from halflap.calls import breached_place
-from halflap.errors import ArgumentProblem
+from halflap.core.errors import ArgumentProblem
+from halflap.core.values import Result
 from halflap.schema import Reading, Validator, compile_or_say, declared_names
-from halflap.values import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from halflap.backfill.kernel import learn_files
 from halflap.backfill.learner import MOST_TOOLS
 from halflap.backfill.opening import damage
 from halflap.backfill.passes import Pass, RefusedError
-from halflap.errors import BackfillError
+from halflap.core.errors import BackfillError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

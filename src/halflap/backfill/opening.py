@@ -11,7 +11,7 @@ import zlib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
-from halflap.errors import BackfillError
+from halflap.core.errors import BackfillError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

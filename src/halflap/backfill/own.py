@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.value import value_of
+from halflap.core.values import Result
 from halflap.graph.lineage import Lineage
 from halflap.graph.trail import Trails
 from halflap.learn import Learned, digest_of, observer, outcome_of
 from halflap.schema import Reading
 from halflap.store import ToolKey
-from halflap.values import Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -21,7 +21,7 @@ from halflap.backfill.sources import HEAD, look_at
 from halflap.backfill.stream import read_stream
 from halflap.backfill.summary import SourceReport
 from halflap.backfill.work import Read
-from halflap.errors import BackfillError
+from halflap.core.errors import BackfillError
 from halflap.graph.lineage import NO_LINEAGE
 
 if TYPE_CHECKING:

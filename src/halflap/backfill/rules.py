@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.values import OWN
 from halflap.schema import Reading, reading_of
 from halflap.store import ToolKey
-from halflap.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["FOLLOWED", "LONGEST_NAME", "Rules", "is_bare", "rules_for", "server_and_tool"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from halflap.backfill.opening import beginning_of, lines_of, packing_of, unpacked, unpacked_size
 from halflap.backfill.pieces import LONGEST, LOOKED_AT, is_document
-from halflap.errors import BackfillError, FileError
+from halflap.core.errors import BackfillError, FileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

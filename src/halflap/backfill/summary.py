@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.backfill.found import NOTHING_FOUND, Found
-from halflap.errors import BackfillError
+from halflap.core.errors import BackfillError
 from halflap.learn import Learned, changes, merge
 from halflap.observe import drift_told
 from halflap.store import Breach, DriftEvent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.values import Result
 from halflap.schema import Reading, read_result
-from halflap.values import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

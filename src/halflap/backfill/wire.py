@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.backfill.calls import arguments_of
+from halflap.core.values import Result
 from halflap.schema import parse_json
-from halflap.values import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping

@@ -14,7 +14,7 @@ from halflap.backfill.identity import Known, identify
 from halflap.backfill.opening import damage
 from halflap.backfill.own import LEARNED_ORIGIN
 from halflap.backfill.sources import look_at
-from halflap.errors import BackfillError, StoreAheadError
+from halflap.core.errors import BackfillError, StoreAheadError
 from halflap.graph.lineage import NO_LINEAGE
 from halflap.store import Advance, Breach
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from halflap.backfill.kernel import start_worker
-from halflap.errors import BackfillError
+from halflap.core.errors import BackfillError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,15 +9,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.learn import is_name
 from halflap.schema import declared_names, general_path
 from halflap.store import Breach
 
 if TYPE_CHECKING:
-    from halflap.errors import ArgumentProblem
+    from halflap.core.errors import ArgumentProblem
+    from halflap.core.values import Tool
     from halflap.store import Store
-    from halflap.values import Tool
 
 __all__ = ["Breaches", "breached_place"]
 

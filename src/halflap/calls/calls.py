@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls.checks import Checks
 from halflap.calls.trace import CallTrace
 from halflap.catalog import namespaced
-from halflap.errors import HalflapError, ToolFailedError, ToolNotFoundError
+from halflap.core.errors import HalflapError, ToolFailedError, ToolNotFoundError
+from halflap.core.values import OWN, Tool
 from halflap.store import TOOL_ERROR
-from halflap.values import OWN, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halflap.calls.record import Recorder
     from halflap.calls.trace import Observe
     from halflap.catalog import Snapshot
-    from halflap.values import CallContext, Result, ToolSource
+    from halflap.core.values import CallContext, Result, ToolSource
 
 __all__ = ["Calls"]
 

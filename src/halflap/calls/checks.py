@@ -8,7 +8,7 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import ArgumentProblem, InvalidArgumentsError
+from halflap.core.errors import ArgumentProblem, InvalidArgumentsError
 from halflap.schema import (
     Validator,
     argument_problems,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Literal, TypeVar
 
-    from halflap.values import Result, Tool
+    from halflap.core.values import Result, Tool
 
     T = TypeVar("T")
 

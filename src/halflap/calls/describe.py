@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from halflap.calls.policy import Policy
     from halflap.catalog import Snapshot
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["describe"]
 

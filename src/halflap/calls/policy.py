@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from halflap.catalog import matches, namespaced
-from halflap.errors import ToolBlockedError, ToolHeldError
-from halflap.values import DSPY
+from halflap.core.errors import ToolBlockedError, ToolHeldError
+from halflap.core.values import DSPY
 
 if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.config import Config
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["Policy"]
 

@@ -15,7 +15,7 @@ from halflap.calls.redact import Redactor
 from halflap.calls.underway import Underway
 from halflap.catalog import matches, namespaced
 from halflap.config import TracesConfig
-from halflap.errors import StoreError, UsageError
+from halflap.core.errors import StoreError, UsageError
 from halflap.store import INTERRUPTED, RUNNING, CallRecord, RunRecord
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.config import Record
+    from halflap.core.values import Tool
     from halflap.store import Store
-    from halflap.values import Tool
 
 __all__ = ["Recorder", "new_id"]
 

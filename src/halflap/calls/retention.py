@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 
 if TYPE_CHECKING:
     from halflap.config import TracesConfig

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.calls.record import Recorder
-    from halflap.values import CallContext, Result, Tool
+    from halflap.core.values import CallContext, Result, Tool
 
 __all__ = ["Answered", "CallTrace", "Observe"]
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 from halflap.catalog.listing import absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
-from halflap.errors import StoreBrokenError, StoreError
+from halflap.core.errors import StoreBrokenError, StoreError
+from halflap.core.values import DSPY, OWN, SCRIPTS, definition_hash
 from halflap.schema import visible
 from halflap.store import ServerRows
-from halflap.values import DSPY, OWN, SCRIPTS, definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from halflap.catalog.listing import Absorbed
     from halflap.config import Config
+    from halflap.core.values import Changes, Listing, Tool
     from halflap.store import Store, StoredServer, StoredTool
-    from halflap.values import Changes, Listing, Tool
 
 __all__ = ["Catalog"]
 

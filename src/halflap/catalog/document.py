@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["LONGEST_NAME", "Document", "document_of"]
 

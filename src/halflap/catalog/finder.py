@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from halflap.errors import ServerNotFoundError, UsageError
+from halflap.core.errors import ServerNotFoundError, UsageError
 from halflap.schema import clean, parse_schema, visible
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from halflap.catalog.naming import choose_name
+from halflap.core.values import Changes, canonical, definition_hash
 from halflap.store import ServerRows, StoredServer, StoredTool
-from halflap.values import Changes, canonical, definition_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from halflap.values import Listing
+    from halflap.core.values import Listing
 
 __all__ = ["PARTS", "Absorbed", "absorb", "changed_parts"]
 

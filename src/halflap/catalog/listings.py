@@ -7,16 +7,16 @@ import logging
 from typing import TYPE_CHECKING
 
 from halflap.catalog.naming import namespaced
-from halflap.errors import ServerNotFoundError, ToolNotFoundError, UpstreamError
-from halflap.values import OWN
+from halflap.core.errors import ServerNotFoundError, ToolNotFoundError, UpstreamError
+from halflap.core.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from halflap.catalog.catalog import Catalog
-    from halflap.errors import HalflapError
+    from halflap.core.errors import HalflapError
+    from halflap.core.values import Changes, Listing, Tool
     from halflap.upstream import Pool, Upstream
-    from halflap.values import Changes, Listing, Tool
 
 __all__ = ["Listings"]
 

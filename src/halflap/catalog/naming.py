@@ -6,7 +6,7 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from halflap.values import OWN
+from halflap.core.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,8 +13,8 @@ from rapidfuzz.process import extract
 
 from halflap.catalog.listing import changed_parts
 from halflap.catalog.naming import namespaced
-from halflap.errors import ToolNotFoundError
-from halflap.values import Annotations, Changes, Tool
+from halflap.core.errors import ToolNotFoundError
+from halflap.core.values import Annotations, Changes, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

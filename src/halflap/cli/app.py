@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from halflap import __version__
 from halflap.cli.output import nobody_reads, note, print_json, stop_writing
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

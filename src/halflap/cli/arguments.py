@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.schema import compile_schema
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import advancing
 from halflap.cli.setting import read_config
-from halflap.errors import BackfillError, UsageError
+from halflap.core.errors import BackfillError, UsageError
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:

@@ -24,14 +24,14 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.values import CallContext
+from halflap.core.values import CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from halflap.codes import OtherCode
     from halflap.config import Config
-    from halflap.values import Result
+    from halflap.core.codes import OtherCode
+    from halflap.core.values import Result
 
 __all__ = ["call"]
 

@@ -15,7 +15,7 @@ from halflap.cli.breaking import broken
 from halflap.cli.hiding import hidden
 from halflap.cli.output import data_console, note, visible
 from halflap.clients import jsontext
-from halflap.errors import ConfirmationNeededError, HalflapError
+from halflap.core.errors import ConfirmationNeededError, HalflapError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

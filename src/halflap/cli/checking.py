@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.cli.output import harmless, note, print_json
 from halflap.cli.progress import working
 from halflap.cli.setting import opened
-from halflap.values import SCRIPTS
+from halflap.core.values import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

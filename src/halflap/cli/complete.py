@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer  # noqa: TC002 -- typer reads the annotation when it runs
 
-from halflap.errors import HalflapError
+from halflap.core.errors import HalflapError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from halflap.config import Config
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["doctor"]
 

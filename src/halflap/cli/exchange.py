@@ -21,7 +21,7 @@ from halflap.cli.output import (
     set_up_logging,
 )
 from halflap.cli.setting import opened, read_config
-from halflap.errors import FileError, ShapeBrokenError
+from halflap.core.errors import FileError, ShapeBrokenError
 
 if TYPE_CHECKING:
     from halflap.config import Config

@@ -15,7 +15,7 @@ import typer
 
 from halflap.cli.output import JsonOption, print_json, reported
 from halflap.cli.wrapping import print_lines
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 
 __all__ = ["explain", "explanations"]
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from halflap.cli.output import note
-from halflap.errors import FileError
+from halflap.core.errors import FileError
 
 if TYPE_CHECKING:
     from pathlib import Path

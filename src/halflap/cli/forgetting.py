@@ -20,7 +20,7 @@ from halflap.cli.output import (
     visible,
 )
 from halflap.cli.setting import opened, read_config
-from halflap.errors import ConfirmationNeededError, UsageError
+from halflap.core.errors import ConfirmationNeededError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

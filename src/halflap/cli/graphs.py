@@ -28,7 +28,7 @@ from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.cli.unheard import tell, unheard
 from halflap.cli.wrapping import print_lines
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.clients import jsontext
 from halflap.config import Config, ServerConfig
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ from halflap.cli.nets import FileArgument, NetOption, OutputOption, as_json_text
 from halflap.cli.output import JsonOption, note, one_line, print_json, reported
 from halflap.cli.progress import working
 from halflap.cli.wrapping import print_lines
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.workflows.form import write_net
 from halflap.workflows.optimize import optimize
 from halflap.workflows.score import score

@@ -35,7 +35,7 @@ from halflap.config.expand import Scope
 from halflap.config.load import user_file
 from halflap.config.places import working_folder
 from halflap.config.table import FAMILIES
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

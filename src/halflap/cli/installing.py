@@ -46,7 +46,7 @@ from halflap.config import load_config, user_data_dir
 from halflap.config.expand import Scope
 from halflap.config.load import user_file
 from halflap.config.places import working_folder
-from halflap.errors import ClientFileError, UsageError
+from halflap.core.errors import ClientFileError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

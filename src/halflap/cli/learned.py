@@ -24,16 +24,16 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.cli.wrapping import print_lines
-from halflap.errors import ToolNotFoundError, UsageError
+from halflap.core.errors import ToolNotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halflap.config import Config
+    from halflap.core.values import Tool
     from halflap.gateway import Gateway
     from halflap.observe import Known
     from halflap.store import Breach, DriftEvent, StoredShape
-    from halflap.values import Tool
 
 __all__ = ["drift", "drift_line", "show"]
 

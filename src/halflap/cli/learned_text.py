@@ -12,10 +12,10 @@ from halflap.schema import compact, returned, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from halflap.core.values import Tool
     from halflap.observe import Known
     from halflap.schema import Type
     from halflap.store import StoredShape
-    from halflap.values import Tool
 
 __all__ = ["field_lines", "field_rows", "history_lines", "type_rows", "versions"]
 

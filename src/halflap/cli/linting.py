@@ -24,7 +24,7 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.gateway import NO_SERVER_TODO
 
 if TYPE_CHECKING:

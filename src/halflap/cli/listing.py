@@ -21,15 +21,15 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import ServerNotFoundError
+from halflap.core.errors import ServerNotFoundError
+from halflap.core.values import DSPY, OWN, SCRIPTS
 from halflap.gateway import FIRST_LISTING_SECONDS, NO_SERVER_TODO
 from halflap.schema import clean
-from halflap.values import DSPY, OWN, SCRIPTS
 
 if TYPE_CHECKING:
     from halflap.config import Config
+    from halflap.core.values import Changes
     from halflap.gateway import Gateway
-    from halflap.values import Changes
 
 __all__ = ["list_tools"]
 

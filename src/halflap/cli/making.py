@@ -25,10 +25,10 @@ from halflap.cli.output import (
 from halflap.cli.progress import counting, working
 from halflap.cli.running import confirmed
 from halflap.cli.setting import opened, read_config
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
+from halflap.core.values import DSPY
 from halflap.gateway import FIRST_LISTING_SECONDS
 from halflap.programs.secrecy import redacted
-from halflap.values import DSPY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

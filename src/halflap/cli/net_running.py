@@ -30,7 +30,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.running import confirmed
 from halflap.cli.setting import opened, read_config
-from halflap.errors import RunNotFoundError, StoreError, UsageError
+from halflap.core.errors import RunNotFoundError, StoreError, UsageError
 from halflap.schema import Reading, read_result, reading_of
 from halflap.workflows.running.journal import Journal
 from halflap.workflows.running.pages import forget_old
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from halflap.config import Config
+    from halflap.core.values import CallContext, Result, Tool
     from halflap.execution import Execution
     from halflap.gateway import Gateway
     from halflap.store import RunRecord
-    from halflap.values import CallContext, Result, Tool
     from halflap.workflows.net import Net
 
 __all__ = ["run_workflow"]

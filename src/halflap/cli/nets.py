@@ -11,7 +11,7 @@ import typer
 
 from halflap.cli.files import read_at_most, save
 from halflap.cli.output import harmless
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.form import read_specification, write_net, write_specification
 from halflap.workflows.orblocks import in_words, or_blocks
 from halflap.workflows.source import decoded, parse_source

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from halflap.errors import (
+from halflap.core.errors import (
     ConfigError,
     HalflapError,
     InvalidArgumentsError,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from halflap.codes import OtherCode
+    from halflap.core.codes import OtherCode
 
 __all__ = [
     "ConfigOption",

@@ -25,7 +25,7 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.running import confirmed
 from halflap.cli.setting import opened, read_config
-from halflap.values import DSPY
+from halflap.core.values import DSPY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,8 +124,8 @@ async def _info(config: Config, name: str) -> Loaded:
 
 
 def _lines(loaded: Loaded) -> list[str]:
+    from halflap.core.values import Tool  # noqa: PLC0415 -- as above
     from halflap.schema import parse_schema  # noqa: PLC0415 -- `--json` needs none of it
-    from halflap.values import Tool  # noqa: PLC0415 -- as above
 
     manifest = loaded.stored.manifest
     tool = Tool(

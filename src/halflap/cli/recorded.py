@@ -28,7 +28,7 @@ from halflap.cli.progress import working
 from halflap.cli.run_text import call_as_json, in_short, run_as_json, run_as_text
 from halflap.cli.setting import read_config
 from halflap.cli.wrapping import print_lines
-from halflap.errors import (
+from halflap.core.errors import (
     ConfirmationNeededError,
     RunNotFoundError,
     StoreBrokenError,

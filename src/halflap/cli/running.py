@@ -28,17 +28,17 @@ from halflap.cli.output import (
 )
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import ScriptError, ToolRefusedError, UsageError
+from halflap.core.errors import ScriptError, ToolRefusedError, UsageError
+from halflap.core.values import SCRIPTS, CallContext
 from halflap.execution.report import calls_made
 from halflap.scripts import decode, read_definition, read_file
-from halflap.values import SCRIPTS, CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from halflap.config import Config
+    from halflap.core.values import Tool
     from halflap.execution import Execution
-    from halflap.values import Tool
 
 __all__ = ["about_file", "confirmed", "read_code", "run"]
 

@@ -16,9 +16,9 @@ from halflap.cli.learned import drift, show
 from halflap.cli.output import ConfigOption, VerboseOption, note, reported, set_up_logging
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
-from halflap.errors import ServerNotFoundError
+from halflap.core.errors import ServerNotFoundError
+from halflap.core.values import OWN
 from halflap.gateway import FIRST_LISTING_SECONDS
-from halflap.values import OWN
 
 if TYPE_CHECKING:
     from halflap.config import Config

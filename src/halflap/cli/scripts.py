@@ -23,9 +23,9 @@ from halflap.cli.output import (
 )
 from halflap.cli.running import about_file, read_code
 from halflap.cli.setting import opened, read_config
-from halflap.errors import ConfirmationNeededError, ScriptError
+from halflap.core.errors import ConfirmationNeededError, ScriptError
+from halflap.core.values import SCRIPTS, Tool
 from halflap.schema import parse_schema
-from halflap.values import SCRIPTS, Tool
 
 if TYPE_CHECKING:
     from halflap.config import Config

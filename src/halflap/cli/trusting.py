@@ -27,7 +27,7 @@ from halflap.cli.output import (
 from halflap.cli.setting import opened, read_config
 from halflap.config import find_project_files, forget_project_file, preview, trust_project_file
 from halflap.config.project import PROJECT_FILES
-from halflap.errors import ConfirmationNeededError, UsageError
+from halflap.core.errors import ConfirmationNeededError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

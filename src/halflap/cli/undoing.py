@@ -17,7 +17,7 @@ from halflap.clients import (
     written_into,
 )
 from halflap.config import user_data_dir
-from halflap.errors import ClientFileError, UsageError
+from halflap.core.errors import ClientFileError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,7 +26,7 @@ from halflap.cli.nets import (
 from halflap.cli.output import JsonOption, note, one_line, print_json, reported
 from halflap.cli.progress import working
 from halflap.cli.wrapping import print_lines
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.workflows.footprint import Unknown, footprint
 from halflap.workflows.render import net_mermaid, net_svg
 from halflap.workflows.soundness import soundness

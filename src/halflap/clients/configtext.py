@@ -12,7 +12,7 @@ import yaml
 from halflap.clients import jsontext
 from halflap.config.document import document
 from halflap.config.nodes import Problems, plain
-from halflap.errors import ClientFileError, ConfigError
+from halflap.core.errors import ClientFileError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

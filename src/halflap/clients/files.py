@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 __all__ = ["FileText", "back_up", "delete", "read_file", "replace_file"]
 

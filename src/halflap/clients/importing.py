@@ -14,7 +14,7 @@ from halflap.clients.translate import read_entry
 from halflap.config import ToolsConfig
 from halflap.config.expand import expand
 from halflap.config.nodes import shown
-from halflap.values import OWN, canonical
+from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -17,7 +17,7 @@ from halflap.clients.jsonblocks import (
 )
 from halflap.clients.translate import is_itself
 from halflap.config.itself import is_within_another
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

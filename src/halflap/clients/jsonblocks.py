@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

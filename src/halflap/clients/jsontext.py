@@ -18,7 +18,7 @@ from halflap.clients.jsonblocks import (
 )
 from halflap.config.jsonc import read_jsonc
 from halflap.config.nodes import Problems, broken_text, plain, with_repeated
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

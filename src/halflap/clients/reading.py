@@ -14,7 +14,7 @@ from halflap.clients.files import read_file
 from halflap.clients.jsonblocks import Document, two_places
 from halflap.clients.translate import Found, starts_itself, translate
 from halflap.config.nodes import shown
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.clients.files import delete, read_file, replace_file
 from halflap.clients.installing import Installed
-from halflap.errors import ClientFileError
+from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Collection

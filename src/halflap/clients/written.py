@@ -11,7 +11,7 @@ from halflap.config import ToolsConfig
 from halflap.config.document import document
 from halflap.config.nodes import Node, Problems, plain
 from halflap.config.servers import ServerReader
-from halflap.errors import ConfigError
+from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path

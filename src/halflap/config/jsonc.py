@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from halflap.config.nodes import DEEPEST, MOST_NODES, Node, broken_text, shown
 
 if TYPE_CHECKING:
-    from halflap.codes import ConfigCode
     from halflap.config.nodes import Problems
+    from halflap.core.codes import ConfigCode
 
 __all__ = ["read_jsonc"]
 

@@ -34,8 +34,8 @@ from halflap.config.settings import (
     WorkflowsConfig,
 )
 from halflap.config.table import FOREIGN_TOP_LEVEL, SECTIONS, SETTINGS, TOP_LEVEL, guess, read_section
-from halflap.errors import ConfigError, ConfigProblem
-from halflap.values import OWN
+from halflap.core.errors import ConfigError, ConfigProblem
+from halflap.core.values import OWN
 
 __all__ = ["Config", "load_config", "user_file"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import ConfigProblem
+from halflap.core.errors import ConfigProblem
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halflap.codes import ConfigCode
+    from halflap.core.codes import ConfigCode
 
 __all__ = ["DEEPEST", "MOST_NODES", "Node", "Problems", "broken_text", "plain", "shown", "with_repeated"]
 

@@ -15,7 +15,7 @@ from halflap.config.document import document, file_bytes
 from halflap.config.nodes import Node, Problems, shown, with_repeated
 from halflap.config.places import home_dir, user_data_dir, working_folder
 from halflap.config.servers import ServerReader
-from halflap.errors import ConfigError, ConfigProblem
+from halflap.core.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

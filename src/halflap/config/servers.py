@@ -11,7 +11,7 @@ from halflap.config.nodes import Node, Problems, shown
 from halflap.config.settings import Protocol, ServerConfig, Transport, UpstreamDefaults
 from halflap.config.table import SERVER_SETTINGS, read_keys
 from halflap.config.texts import Entry, Texts
-from halflap.values import DSPY, OWN
+from halflap.core.values import DSPY, OWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

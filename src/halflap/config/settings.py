@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from halflap.values import canonical
+from halflap.core.values import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

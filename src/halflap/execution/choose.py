@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.errors import SandboxError
+from halflap.core.errors import SandboxError
 from halflap.execution.sandbox import Readiness
 
 if TYPE_CHECKING:

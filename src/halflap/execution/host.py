@@ -9,23 +9,23 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import HalflapError, ToolBlockedError, ToolNotFoundError
+from halflap.core.errors import HalflapError, ToolBlockedError, ToolNotFoundError
+from halflap.core.values import SCRIPTS
 from halflap.execution.output import Output
 from halflap.execution.report import CallMade
 from halflap.execution.rule import Rule
 from halflap.execution.sandbox import ToolRefusal
 from halflap.execution.value import Reading, reading_of, value_of
 from halflap.store import TOOL_ERROR
-from halflap.values import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from halflap.calls import Policy
     from halflap.catalog import Snapshot
-    from halflap.codes import OtherCode
     from halflap.config import ExecutionConfig
-    from halflap.values import CallContext, CallJournal, Result
+    from halflap.core.codes import OtherCode
+    from halflap.core.values import CallContext, CallJournal, Result
 
 __all__ = ["ProgramHost"]
 

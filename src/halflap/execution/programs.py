@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
-from halflap.errors import SandboxError, ToolNotFoundError, UsageError
+from halflap.core.errors import SandboxError, ToolNotFoundError, UsageError
 from halflap.execution.check.finding import Checked, doubts_text, mistakes_text
 from halflap.execution.host import ProgramHost
 from halflap.execution.named import PREFIXES, names_in
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from halflap.calls import Policy, Recorder
     from halflap.catalog import Snapshot
     from halflap.config import ExecutionConfig
+    from halflap.core.values import CallContext, Result, Tool
     from halflap.execution.check.checker import Checker
     from halflap.execution.check.finding import Finding
     from halflap.execution.report import Kept
     from halflap.execution.sandbox import Entry, Sandbox
     from halflap.schema import ToolSchema
-    from halflap.values import CallContext, Result, Tool
 
 __all__ = ["Programs"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from halflap.codes import RunCode
+from halflap.core.codes import RunCode
 from halflap.execution.output import CUT
 
 if TYPE_CHECKING:

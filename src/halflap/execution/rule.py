@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from halflap.errors import ScriptsTooDeepError, ToolRefusedError
-from halflap.values import OWN
+from halflap.core.errors import ScriptsTooDeepError, ToolRefusedError
+from halflap.core.values import OWN
 
 if TYPE_CHECKING:
     from halflap.calls import Policy
     from halflap.config import ExecutionConfig
-    from halflap.values import CallContext, Tool
+    from halflap.core.values import CallContext, Tool
 
 __all__ = ["DEEPEST", "Rule", "refuse_deeper"]
 

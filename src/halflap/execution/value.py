@@ -8,7 +8,7 @@ from halflap.execution.sandbox import Media
 from halflap.schema import Reading, read_result, reading_of
 
 if TYPE_CHECKING:
-    from halflap.values import Result
+    from halflap.core.values import Result
 
 __all__ = ["Reading", "reading_of", "value_of"]
 

@@ -6,10 +6,10 @@ import asyncio
 import math
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import StoreError, UsageError
+from halflap.core.errors import StoreError, UsageError
+from halflap.core.values import OWN
 from halflap.gateway.learned import Knowing
 from halflap.gateway.parts import FIRST_LISTING_SECONDS
-from halflap.values import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

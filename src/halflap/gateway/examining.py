@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from halflap import __version__
-from halflap.errors import HalflapError, ServerNotFoundError, StoreError
+from halflap.core.errors import HalflapError, ServerNotFoundError, StoreError
 from halflap.gateway.composing import Composing
 from halflap.gateway.findings import findings, summary
 

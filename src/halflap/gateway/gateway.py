@@ -15,24 +15,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from halflap.config import Config, load_config
-from halflap.errors import RunNotFoundError, StoreError
+from halflap.core.errors import RunNotFoundError, StoreError
+from halflap.core.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
 from halflap.gateway.examining import Examining
 from halflap.gateway.linting import Linting
 from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
-from halflap.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
     from halflap.backfill import Backfill
     from halflap.catalog import Hit
-    from halflap.errors import ArgumentProblem
+    from halflap.core.errors import ArgumentProblem
+    from halflap.core.values import Result, Tool
     from halflap.execution import Checked, Execution
     from halflap.programs.source import ProgramResult
     from halflap.schema import ToolSchema
     from halflap.schema.stub import Source, Stub
     from halflap.store import CallRecord, Purged, RunRecord
-    from halflap.values import Result, Tool
 
 __all__ = ["Gateway"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolHeldError
+from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError, ToolHeldError
 
 if TYPE_CHECKING:
     from halflap.config import Config

@@ -8,16 +8,16 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import StoreError, UsageError
+from halflap.core.errors import StoreError, UsageError
 from halflap.gateway.parts import Parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from halflap.catalog import Hit
+    from halflap.core.values import Tool
     from halflap.observe import Imported, Known
     from halflap.store import Breach, DriftEvent, StoredShape, ToolKey
-    from halflap.values import Tool
 
 __all__ = ["Knowing"]
 

@@ -6,18 +6,18 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.errors import StoreError, UpstreamError, UsageError
+from halflap.core.errors import StoreError, UpstreamError, UsageError
+from halflap.core.values import OWN, Result
 from halflap.gateway.composing import Composing
-from halflap.values import OWN, Result
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from halflap.core.values import Listing, Tool
     from halflap.lint import Report, Seen, Server
     from halflap.observe import Known
     from halflap.store import Breach, CallRecord
     from halflap.upstream import Pool
-    from halflap.values import Listing, Tool
 
 __all__ = ["Linted", "Linting"]
 

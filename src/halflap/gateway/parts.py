@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from halflap import __version__
 from halflap.config import ServerConfig
-from halflap.errors import ToolHeldError, UsageError
+from halflap.core.errors import ToolHeldError, UsageError
+from halflap.core.values import DSPY, OWN, SCRIPTS, CallContext
 from halflap.gateway.keeping import drop_values, open_kept
-from halflap.values import DSPY, OWN, SCRIPTS, CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from halflap.calls import Breaches, Calls, Recorder, Redactor, Retention
     from halflap.catalog import Catalog, Finder, Listings, Snapshot
     from halflap.config import Config
-    from halflap.errors import HalflapError
+    from halflap.core.errors import HalflapError
+    from halflap.core.values import Listing, Result, Tool
     from halflap.execution import Programs
     from halflap.execution.report import Kept
     from halflap.observe import Edges, Knowledge, Known, Learning
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool
-    from halflap.values import Listing, Result, Tool
 
 __all__ = ["FIRST_LISTING_SECONDS", "Parts", "with_learned"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from halflap.calls import Policy, Recorder
     from halflap.catalog import Snapshot
     from halflap.config import Config
-    from halflap.values import CallContext, Listing, Result, Tool
+    from halflap.core.values import CallContext, Listing, Result, Tool
 
 __all__ = ["open_programs"]
 

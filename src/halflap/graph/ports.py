@@ -15,10 +15,10 @@ from halflap.schema.returned import says_something
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from halflap.core.values import Tool
     from halflap.graph.edge import Path
     from halflap.schema import ToolSchema
     from halflap.schema.kinds import Field
-    from halflap.values import Tool
 
 __all__ = ["is_boolean", "only_value", "ports_of"]
 

@@ -7,7 +7,7 @@ import re
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halflap.errors import ShapeBrokenError, ShapeTooNewError
+from halflap.core.errors import ShapeBrokenError, ShapeTooNewError
 from halflap.learn.bound import bounded
 from halflap.learn.evidence import Sample, Tally
 from halflap.learn.formats import FORMATS, bit_of

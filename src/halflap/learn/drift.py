@@ -16,7 +16,7 @@ from halflap.schema.place import path_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from halflap.errors import ArgumentProblem
+    from halflap.core.errors import ArgumentProblem
     from halflap.learn.shape import Place, Record, Shape, Tag
     from halflap.learn.variants import Variant
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from halflap.errors import ShapeBrokenError
+from halflap.core.errors import ShapeBrokenError
 from halflap.learn.codec import from_json, to_json
 from halflap.learn.merge import merge
 from halflap.learn.shape import NOTHING, Shape

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog.naming import choose_name
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
+from halflap.core.values import Annotations, Tool
 from halflap.lint.server import read_server
 from halflap.schema import parse_json, visible
-from halflap.values import Annotations, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -19,10 +19,10 @@ from halflap.schema.types import read_type
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from halflap.core.values import Tool
     from halflap.graph.edge import Ports
     from halflap.lint.parts import Part
     from halflap.schema import ToolSchema, Type
-    from halflap.values import Tool
 
 __all__ = [
     "UNSEEN",

@@ -11,7 +11,7 @@ from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.graph.lineage import NO_LINEAGE, Lineage
 from halflap.observe.knowledge import key_of
 from halflap.schema import parse_schema
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from halflap.catalog import Snapshot
+    from halflap.core.values import Tool
     from halflap.graph.edge import Edge, Ports
     from halflap.graph.graph import Graph
     from halflap.observe.knowledge import Knowledge
     from halflap.observe.known import Known
     from halflap.store import Store, ToolKey
-    from halflap.values import Tool
 
 __all__ = ["Edges"]
 

@@ -7,7 +7,7 @@ import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.errors import ShapeBrokenError, ShapeError, ShapeTooNewError
+from halflap.core.errors import ShapeBrokenError, ShapeError, ShapeTooNewError
 from halflap.graph.lineage import Lineage
 from halflap.learn import Learned
 from halflap.observe.known import IMPORTED, known_of

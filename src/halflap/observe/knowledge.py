@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.learn import Learned
 from halflap.observe.known import known_of, merged
 from halflap.store import ToolKey
@@ -16,9 +16,9 @@ from halflap.store import ToolKey
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from halflap.core.values import Tool
     from halflap.observe.known import Known
     from halflap.store import Store, StoredShape
-    from halflap.values import Tool
 
 __all__ = ["Knowledge", "key_of"]
 

@@ -10,7 +10,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.graph.lineage import Lineage
 from halflap.observe.watch import Course, Watch
 from halflap.store import LIVE

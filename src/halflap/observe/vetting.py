@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from halflap.errors import ShapeBrokenError
+from halflap.core.errors import ShapeBrokenError
 from halflap.learn import Learned
 from halflap.learn.evidence import NEVER
 from halflap.learn.learned import OUTCOMES

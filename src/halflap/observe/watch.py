@@ -8,23 +8,23 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.values import Result
 from halflap.graph.lineage import Lineage
 from halflap.graph.trail import Trails
 from halflap.learn import Learned, digest_of, observer, outcome_of, with_unkept
 from halflap.observe.compare import compare
 from halflap.observe.knowledge import key_of
 from halflap.schema import read_result, reading_of
-from halflap.values import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from halflap.calls import Answered
+    from halflap.core.values import Tool
     from halflap.learn import Observer
     from halflap.learn.learned import Outcome
     from halflap.schema import Reading
     from halflap.store import DriftEvent, ToolKey
-    from halflap.values import Tool
 
 __all__ = ["Course", "Watch", "Watched"]
 

@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halflap.errors import ProgramCacheError
+from halflap.core.errors import ProgramCacheError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

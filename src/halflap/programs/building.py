@@ -17,10 +17,10 @@ from halflap.programs.state import size_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from halflap.core.values import Tool
     from halflap.programs.parts import Field, Predictor, Wiring
     from halflap.programs.running import Running
     from halflap.programs.state import PredictorState, State
-    from halflap.values import Tool
 
 __all__ = [
     "CatalogueTool",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from halflap.errors import FileError, ProgramInputsError, UsageError
+from halflap.core.errors import FileError, ProgramInputsError, UsageError
 from halflap.programs.inputs import check_inputs
 from halflap.schema import compile_schema
 

@@ -15,7 +15,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halflap.errors import ProgramBrokenError, UsageError
+from halflap.core.errors import ProgramBrokenError, UsageError
 from halflap.programs.inputs import check_inputs
 from halflap.programs.manifest import Manifest, read_manifest, write_manifest
 from halflap.programs.runtime import import_dspy
@@ -25,10 +25,10 @@ from halflap.programs.state import read_state, write_state
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from halflap.core.values import Tool
     from halflap.programs.discovery import Found
     from halflap.programs.library import Library, Stored
     from halflap.programs.state import State
-    from halflap.values import Tool
 
 __all__ = ["describe", "export", "load_object", "stdout_is_data"]
 

@@ -8,7 +8,7 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
-from halflap.errors import ProgramBrokenError
+from halflap.core.errors import ProgramBrokenError
 from halflap.programs.manifest import MANIFEST, VERSION, read_manifest
 from halflap.programs.state import STATE
 

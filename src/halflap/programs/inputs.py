@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import ArgumentProblem, ProgramInputsError
+from halflap.core.errors import ArgumentProblem, ProgramInputsError
+from halflap.core.values import Tool
 from halflap.schema import argument_problems, compile_schema, parse_schema
-from halflap.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

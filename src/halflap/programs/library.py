@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halflap.errors import FileError, ProgramBrokenError, ProgramNotFoundError, UsageError
+from halflap.core.errors import FileError, ProgramBrokenError, ProgramNotFoundError, UsageError
 from halflap.programs.folders import (
     VERSIONS,
     is_still,

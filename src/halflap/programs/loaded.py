@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.values import DSPY, Listing
 from halflap.programs.parts import signatures_of
-from halflap.values import DSPY, Listing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import ProgramBrokenError
+from halflap.core.errors import ProgramBrokenError
 from halflap.programs.documents import Problems, UnreadableError, read_json, within, words
 from halflap.programs.fields import NAME as FIELD_NAME
 from halflap.programs.fields import closed, read_fields, read_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.programs.export import load_object, stdout_is_data
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from urllib.request import getproxies
 import dspy
 from dspy.utils.exceptions import LMError, LMTimeoutError, LMTransportError, is_retryable_lm_error
 
-from halflap.errors import ProgramFailedError
+from halflap.core.errors import ProgramFailedError
 from halflap.programs.answers import answer_key
 from halflap.programs.environment import environment_hidden
 from halflap.programs.redirects import NoAnswerError, redirects_refused

@@ -9,7 +9,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from halflap.errors import HalflapError, ProgramError, ProgramFailedError, ProgramTimeoutError, UsageError
+from halflap.core.errors import (
+    HalflapError,
+    ProgramError,
+    ProgramFailedError,
+    ProgramTimeoutError,
+    UsageError,
+)
 from halflap.programs.examples import split
 from halflap.programs.export import stdout_is_data
 from halflap.programs.library import version_order
@@ -22,13 +28,13 @@ from halflap.schema import compile_schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from halflap.core.values import CallContext
     from halflap.programs.examples import Example
     from halflap.programs.library import Library, Stored
     from halflap.programs.manifest import Manifest
     from halflap.programs.metrics import Metric
     from halflap.programs.runtime import Runtime
     from halflap.programs.state import State
-    from halflap.values import CallContext
 
 __all__ = ["OPTIMIZERS", "Optimised", "Progress", "next_version", "optimize"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dspy
 import tqdm
 
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
-from halflap.errors import FileError
+from halflap.core.errors import FileError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

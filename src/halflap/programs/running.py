@@ -10,13 +10,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from halflap.errors import HalflapError
+from halflap.core.errors import HalflapError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from concurrent.futures import Future
 
-    from halflap.values import CallContext, Result
+    from halflap.core.values import CallContext, Result
 
     Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from halflap.errors import ProgramBrokenError, ProgramError, ProgramFailedError, ProgramTimeoutError
+from halflap.core.errors import ProgramBrokenError, ProgramError, ProgramFailedError, ProgramTimeoutError
 from halflap.programs.answers import Answers
 from halflap.programs.inputs import check_inputs
 from halflap.programs.outputs import outputs_of
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.config import LmConfig, ProgramsConfig
+    from halflap.core.values import CallContext, Tool
     from halflap.programs.library import Stored
     from halflap.programs.model import Model
     from halflap.programs.running import Call
     from halflap.schema import Validator
-    from halflap.values import CallContext, Tool
 
 __all__ = ["Built", "Outcome", "Runtime", "import_dspy"]
 

@@ -11,27 +11,27 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
-from halflap.errors import (
+from halflap.core.errors import (
     HalflapError,
     ProgramBrokenError,
     ProgramError,
     ProgramFailedError,
     ProgramNotFoundError,
 )
+from halflap.core.values import DSPY, Result, Tool
 from halflap.execution.rule import Rule, refuse_deeper
 from halflap.programs.library import Shelf
 from halflap.programs.loaded import Loaded, listing, tools_of
 from halflap.store import RunRecord
-from halflap.values import DSPY, Result, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from halflap.calls import Policy, Recorder
     from halflap.config import ExecutionConfig
+    from halflap.core.values import CallContext, Listing
     from halflap.programs.library import Library, Stored
     from halflap.programs.runtime import Outcome, Runtime
-    from halflap.values import CallContext, Listing
 
     Call = Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
 

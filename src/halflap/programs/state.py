@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import ProgramBrokenError
+from halflap.core.errors import ProgramBrokenError
 from halflap.programs.documents import Problems, UnreadableError, read_json, within
 from halflap.programs.parts import signatures_of
 

@@ -18,7 +18,7 @@ from halflap.programs.parts import REASONING, Field, Kind, Predictor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["Unit", "find_units"]
 

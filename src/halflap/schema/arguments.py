@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.schema.sendable import read_arguments
 
 if TYPE_CHECKING:
-    from halflap.errors import ArgumentProblem
+    from halflap.core.errors import ArgumentProblem
     from halflap.schema.validate import Validator
 
 __all__ = ["argument_problems"]

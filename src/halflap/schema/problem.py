@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 from rapidfuzz import fuzz, process
 
-from halflap.errors import ArgumentProblem
+from halflap.core.errors import ArgumentProblem
 from halflap.schema.choice import Choices, is_of_choices, misfits, tags_of
 from halflap.schema.clean import visible
 from halflap.schema.drafts import is_old

@@ -10,8 +10,8 @@ from halflap.schema.strict import parse_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from halflap.core.values import Result, Tool
     from halflap.schema.types import Type
-    from halflap.values import Result, Tool
 
 __all__ = ["Reading", "read_result", "reading_of"]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from halflap.errors import ArgumentProblem
+from halflap.core.errors import ArgumentProblem
 from halflap.schema.place import path_of
 from halflap.schema.problem import received
 

@@ -19,8 +19,8 @@ from halflap.schema.write import compact, key, literal, plain, type_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from halflap.errors import ArgumentProblem
-    from halflap.values import Tool
+    from halflap.core.errors import ArgumentProblem
+    from halflap.core.values import Tool
 
 __all__ = ["Parameter", "ToolSchema", "parse_schema"]
 

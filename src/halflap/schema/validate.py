@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from halflap.errors import ArgumentProblem
+from halflap.core.errors import ArgumentProblem
 from halflap.schema.clean import visible
 from halflap.schema.drafts import attempts
 from halflap.schema.place import path_of

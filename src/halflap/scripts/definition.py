@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import ScriptError
+from halflap.core.errors import ScriptError
 from halflap.schema import clean
 from halflap.scripts.annotations import Annotations, TooManyPartsError, UnknownAnnotationError
 

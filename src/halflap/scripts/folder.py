@@ -11,7 +11,7 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halflap.errors import ScriptError, UsageError
+from halflap.core.errors import ScriptError, UsageError
 from halflap.scripts.definition import Definition, read_definition
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import InvalidArgumentsError, ScriptError, ScriptNotFoundError, UsageError
+from halflap.core.errors import InvalidArgumentsError, ScriptError, ScriptNotFoundError, UsageError
+from halflap.core.values import SCRIPTS, CallContext, Listing, Result, Tool
 from halflap.execution.report import calls_made
 from halflap.execution.sandbox import Entry
 from halflap.schema import argument_problems, compile_schema, parse_schema
 from halflap.scripts.definition import read_definition
 from halflap.scripts.folder import Shelf
-from halflap.values import SCRIPTS, CallContext, Listing, Result, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence

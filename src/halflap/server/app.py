@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from halflap import __version__
-from halflap.errors import HalflapError, ToolNotFoundError
+from halflap.core.errors import HalflapError, ToolNotFoundError
 from halflap.server.caller import Caller
 from halflap.server.confirmation import Confirmations
 from halflap.server.core import core_family
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcp.server import ServerRequestContext
 
-    from halflap.codes import OtherCode
+    from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
     from halflap.server.family import FrontTool
 

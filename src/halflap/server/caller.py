@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.values import CallContext
 from halflap.server.bearer import PRINCIPAL
 from halflap.server.confirmation import Word
-from halflap.values import CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import mcp_types as types
     from mcp.server import ServerRequestContext
 
+    from halflap.core.values import Tool
     from halflap.server.confirmation import Confirmations, Question
-    from halflap.values import Tool
 
 __all__ = ["Caller", "principal_of"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcp.server import ServerRequestContext
 
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["Confirmations", "Question", "Word"]
 

@@ -6,7 +6,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import (
+from halflap.core.errors import (
     HalflapError,
     InvalidArgumentsError,
     ProgramError,
@@ -20,8 +20,8 @@ from halflap.server.family import Answer, FrontTool
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from halflap.codes import Code, OtherCode
-    from halflap.errors.programs import SeedCode
+    from halflap.core.codes import Code, OtherCode
+    from halflap.core.errors import SeedCode
     from halflap.gateway import Gateway
     from halflap.server.caller import Caller
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from halflap.codes import RunCode
-from halflap.errors import SandboxError, UsageError
+from halflap.core.codes import RunCode
+from halflap.core.errors import SandboxError, UsageError
 from halflap.server.confirmation import Question
 from halflap.server.family import Answer, FrontTool
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from pydantic import TypeAdapter
 
-from halflap.errors import InvalidArgumentsError
+from halflap.core.errors import InvalidArgumentsError
 from halflap.server.confirmation import Question
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from halflap.codes import Code
-    from halflap.errors import ArgumentProblem
+    from halflap.core.codes import Code
+    from halflap.core.errors import ArgumentProblem
     from halflap.server.caller import Caller
 
 __all__ = ["Answer", "FrontTool"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from halflap.errors import ServeError, TokenFileError, UsageError
+from halflap.core.errors import ServeError, TokenFileError, UsageError
 from halflap.server.bearer import PRINCIPAL, bearer_token
 from halflap.server.metrics import WithMetrics
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from halflap.codes import HttpCode
     from halflap.config import HttpConfig
+    from halflap.core.codes import HttpCode
 
 __all__ = ["Guard", "bind", "keep_token", "parse_address", "serve_http"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import ToolNotFoundError
+from halflap.core.errors import ToolNotFoundError
 from halflap.server.family import Answer, FrontTool
 
 if TYPE_CHECKING:

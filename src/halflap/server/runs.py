@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from halflap.errors import RunNotFoundError, UsageError
+from halflap.core.errors import RunNotFoundError, UsageError
 from halflap.server.caller import principal_of
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
-    from halflap.codes import OtherCode
+    from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
 
 __all__ = ["RunResources"]

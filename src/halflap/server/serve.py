@@ -9,7 +9,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from halflap.errors import HalflapError
+from halflap.core.errors import HalflapError
 from halflap.gateway import Gateway
 from halflap.server.app import Front
 from halflap.server.bearer import principal_of_person, principal_of_token

@@ -16,7 +16,7 @@ from sqlalchemy import event, exc
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import StaticPool
 
-from halflap.errors import StoreBrokenError, StoreError, StoreTooNewError
+from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import files
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.tables import KEYS, metadata, versions

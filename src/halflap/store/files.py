@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from halflap.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
+from halflap.core.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
 from halflap.learn import Learned
 from halflap.store.base import DriftEvent, StoredShape, ToolKey
 from halflap.store.tables import drift, installation, learned, watermarks

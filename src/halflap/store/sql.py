@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 
-from halflap.errors import StoreError
+from halflap.core.errors import StoreError
 from halflap.store import condition, files, flows, knowledge, tables, traces
 from halflap.store.base import LIVE, Breach, Purged, ServerRows, StoredCatalog, StoredServer
 from halflap.store.database import Database

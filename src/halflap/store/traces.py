@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.store.base import CallRecord, Purged, RunRecord
 from halflap.store.tables import calls, read_call, runs
 

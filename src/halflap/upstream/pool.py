@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.config import ServerConfig
-    from halflap.values import Listing
+    from halflap.core.values import Listing
 
 __all__ = ["Pool"]
 

@@ -6,15 +6,15 @@ import asyncio
 import math
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import CallTimeoutError
+from halflap.core.errors import CallTimeoutError
 from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halflap.config import ServerConfig
+    from halflap.core.values import CallContext
     from halflap.upstream.session import Session
-    from halflap.values import CallContext
 
 __all__ = ["send"]
 

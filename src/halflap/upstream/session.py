@@ -18,11 +18,11 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from halflap.core.values import Listing, canonical
 from halflap.schema import visible
 from halflap.upstream.message import CUT, tame
 from halflap.upstream.reason import is_answer
 from halflap.upstream.wire import LOST, NOT_SENT, REFUSED, SESSION_CLOSED, RequestFailedError
-from halflap.values import Listing, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
     from pydantic import BaseModel
 
+    from halflap.core.values import Progress
     from halflap.upstream.wire import Wire
-    from halflap.values import Progress
 
 __all__ = ["Session"]
 

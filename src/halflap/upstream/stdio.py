@@ -15,7 +15,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from halflap.errors import UpstreamUnavailableError
+from halflap.core.errors import UpstreamUnavailableError
 from halflap.schema import visible
 from halflap.upstream.message import read_message
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from halflap.errors import CallTimeoutError, ToolFailedError, UpstreamUnavailableError
+from halflap.core.errors import CallTimeoutError, ToolFailedError, UpstreamUnavailableError
+from halflap.core.values import Result
 from halflap.schema import visible
 from halflap.upstream.handshake import agree
 from halflap.upstream.http import http_streams, sse_streams
@@ -22,17 +23,16 @@ from halflap.upstream.session import Session
 from halflap.upstream.status import Status
 from halflap.upstream.stdio import stdio_streams
 from halflap.upstream.wire import REFUSED, RequestFailedError, Wire
-from halflap.values import Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 
     from halflap.config import ServerConfig
+    from halflap.core.values import CallContext, Listing
     from halflap.upstream.guardian import Guardian
     from halflap.upstream.log import ServerLog
     from halflap.upstream.reason import Reason
     from halflap.upstream.status import State, Trouble
-    from halflap.values import CallContext, Listing
 
 __all__ = ["Upstream"]
 

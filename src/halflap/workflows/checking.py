@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.errors import WorkflowError, WorkflowProblem
+from halflap.core.errors import WorkflowError, WorkflowProblem
 from halflap.workflows.net import RULE_KINDS
 from halflap.workflows.predicates import parse
 from halflap.workflows.predicates.language import Constant

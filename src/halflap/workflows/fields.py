@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rapidfuzz import fuzz, process
 
-from halflap.errors import WorkflowError, WorkflowProblem
+from halflap.core.errors import WorkflowError, WorkflowProblem
 from halflap.workflows.predicates import parse
 from halflap.workflows.source import Doubled
 

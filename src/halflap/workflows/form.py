@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.checking import Doubts, ambiguous, graph_problems, structure_problems
 from halflap.workflows.fields import CONDITION, FLOW, KEPT, NET, TASK, Reader, meant
 from halflap.workflows.net import Condition, Flow, Kept, Net, Task

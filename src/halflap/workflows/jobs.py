@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from rapidfuzz import fuzz, process
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.constraints import read_constraints
 from halflap.workflows.form import read_specification
 from halflap.workflows.optimize import TARGETS, optimize

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.constraints import orderless, read_constraints
 from halflap.workflows.form import write_net
 from halflap.workflows.optimizing import genetic

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.soundness import soundness
 from halflap.workflows.timing.clock import EndlessError
 from halflap.workflows.timing.critical import critical_path

@@ -8,7 +8,7 @@ from html import unescape
 from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.graph.layout import Spot, lay_out, places_of
 from halflap.graph.picture import entities
 from halflap.graph.svg import around, label_size, small, through

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.schema import why_no_json
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from halflap.errors import UsageError, WorkflowError
+from halflap.core.errors import UsageError, WorkflowError
 from halflap.workflows.agreement import agreement
 from halflap.workflows.dependence import reversals
 from halflap.workflows.equivalence import equivalence

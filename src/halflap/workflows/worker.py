@@ -8,7 +8,7 @@ import math
 import sys
 from typing import Any
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 
 __all__ = ["MEMORY_MB", "main"]
 

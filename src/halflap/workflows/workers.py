@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import WorkflowBusyError, WorkflowError, WorkflowFailedError, WorkflowTimeoutError
+from halflap.core.errors import WorkflowBusyError, WorkflowError, WorkflowFailedError, WorkflowTimeoutError
 from halflap.workflows.turns import Turns, small
 
 if TYPE_CHECKING:

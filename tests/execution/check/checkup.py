@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 from halflap.catalog import Snapshot
+from halflap.core.values import Tool
 from halflap.execution.check.checker import Checker
 from halflap.execution.check.examiner import Examiner
-from halflap.values import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

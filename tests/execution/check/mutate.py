@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from execution.check.world import Program
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["KINDS", "Kind", "Mutation", "mutations"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from execution.check.world import Program
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = ["Mistake", "Subject"]
 

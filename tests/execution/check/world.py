@@ -23,7 +23,7 @@ from support import NODE_SERVERS, ROOT, python_server
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from halflap.values import Tool
+    from halflap.core.values import Tool
 
 __all__ = [
     "CORPUS",

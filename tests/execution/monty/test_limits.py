@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.errors import SandboxError
+from halflap.core.errors import SandboxError
 from halflap.execution.monty.monty import Monty
 from halflap.execution.monty.run import MOST_UNREAD
 from halflap.execution.sandbox import Program

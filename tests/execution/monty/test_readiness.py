@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.errors import SandboxError
+from halflap.core.errors import SandboxError
 from halflap.execution.monty.monty import Monty
 from sandboxing import Stage
 

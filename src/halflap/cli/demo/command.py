@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from halflap.cli.output import JsonOption, print_json, reported, set_up_logging
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 
 __all__ = ["demo"]
 

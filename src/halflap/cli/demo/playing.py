@@ -13,7 +13,7 @@ from halflap.cli.demo.composed import Counted, Feeds, Learned, Suggested
 from halflap.cli.demo.known import Connected, Inspected, Searched
 from halflap.cli.demo.programs import Guessed, Ran, Refused
 from halflap.cli.output import note
-from halflap.errors import UsageError
+from halflap.core.errors import UsageError
 from halflap.gateway import Gateway
 
 if TYPE_CHECKING:

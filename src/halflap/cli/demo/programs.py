@@ -12,7 +12,7 @@ from halflap.cli.demo import story
 from halflap.cli.demo.drawing import code, printed
 from halflap.cli.demo.step import Step, expect
 from halflap.cli.output import one_line
-from halflap.values import Result
+from halflap.core.values import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,7 @@ from halflap.cli.demo import story
 from halflap.cli.demo.step import DemoError, Step, UnmetError
 from halflap.cli.output import harmless
 from halflap.cli.progress import working
-from halflap.errors import HalflapError
+from halflap.core.errors import HalflapError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

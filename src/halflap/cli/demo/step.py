@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from halflap.errors import HalflapError
+from halflap.core.errors import HalflapError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from halflap.calls import aside
-from halflap.errors import ToolNotFoundError
+from halflap.core.errors import ToolNotFoundError
 from halflap.execution.check.edited import Edited
 from halflap.execution.check.finding import Checked, Finding
 from halflap.execution.check.inferred import OWN_NAMES, written_types
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from halflap.catalog import Snapshot
+    from halflap.core.values import Tool
     from halflap.execution.check.examiner import Examiner
     from halflap.execution.check.reading import Diagnostic
     from halflap.execution.check.seen import Place, Seen
     from halflap.schema import ToolSchema, Type
     from halflap.schema.stub import Record, Stub
-    from halflap.values import Tool
 
 __all__ = ["Checker"]
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
-from halflap.codes import CheckCode
+from halflap.core.codes import CheckCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

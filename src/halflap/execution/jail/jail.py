@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.errors import SandboxError
+from halflap.core.errors import SandboxError
 from halflap.execution.bare import to_its_end
 from halflap.execution.jail.canary import CANARY, Listener, escapes
 from halflap.execution.jail.server import ForkServer, Orders

@@ -7,7 +7,7 @@ import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
-from halflap.errors import SandboxError
+from halflap.core.errors import SandboxError
 from halflap.execution.jail.canary import Listener, escapes
 from halflap.execution.monty.canary import CANARY
 from halflap.execution.monty.limits import Limits

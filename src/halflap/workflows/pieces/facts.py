@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.dependence import depend
 from halflap.workflows.pieces.piece import Branching, Loop, Series, Step, Way, steps_of
 from halflap.workflows.predicates import names, parse

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 
 __all__ = [
     "Arithmetic",

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.predicates.language import (
     KEYWORDS,
     Arithmetic,

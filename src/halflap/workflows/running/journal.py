@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import (
+from halflap.core.errors import (
     HalflapError,
     InvalidArgumentsError,
     ToolBlockedError,
@@ -21,7 +21,7 @@ from halflap.errors import (
     UpstreamUnavailableError,
     WorkflowError,
 )
-from halflap.values import Result
+from halflap.core.values import Result
 from halflap.workflows.form import read_net, write_net
 from halflap.workflows.running.occurrence import Items, Occurrence
 from halflap.workflows.running.pages import Pages

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halflap.values import Result
+    from halflap.core.values import Result
     from halflap.workflows.net import Task
 
 __all__ = ["Items", "Occurrence", "listed"]

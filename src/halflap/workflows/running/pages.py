@@ -9,7 +9,7 @@ import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import FileError, RunNotFoundError, UsageError
+from halflap.core.errors import FileError, RunNotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.net import ITEM
 from halflap.workflows.predicates import names, parse
 from halflap.workflows.running.values import DEEPEST, references, resolved, sources, too_deep

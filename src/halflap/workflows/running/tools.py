@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import ArgumentProblem, HalflapError, ToolNotFoundError, WorkflowError
+from halflap.core.errors import ArgumentProblem, HalflapError, ToolNotFoundError, WorkflowError
 from halflap.schema.place import path_of
 from halflap.schema.stub import make_stub
 from halflap.workflows.net import ITEM

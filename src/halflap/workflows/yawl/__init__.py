@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.yawl.model import read_model, write_model
 from halflap.workflows.yawl.reading import read_set
 from halflap.workflows.yawl.writing import write_set

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.fields import Reader
 from halflap.workflows.form import read_kept
 from halflap.workflows.rule_form import read_rules

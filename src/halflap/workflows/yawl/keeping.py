@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.net import Kept
 from halflap.workflows.yawl.xml import Element, Markup, compact, nodes_of, stem
 

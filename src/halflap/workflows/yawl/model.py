@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.checking import ambiguous
 from halflap.workflows.net import Condition, Flow, Kept, Net, Task
 from halflap.workflows.rule_form import write_rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.checking import remarks, structure_problems
 from halflap.workflows.predicates import BeyondError, from_xpath, write
 from halflap.workflows.specification import made_of

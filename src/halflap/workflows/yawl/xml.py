@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from xml.parsers import expat
 
-from halflap.errors import WorkflowError
+from halflap.core.errors import WorkflowError
 from halflap.workflows.source import decoded
 
 if TYPE_CHECKING:
