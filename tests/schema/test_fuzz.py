@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from halflap.calls import Policy, describe
 from halflap.catalog import Snapshot
 from halflap.config import Config
+from halflap.core.text import clean
 from halflap.core.values import Tool
-from halflap.schema import clean, compile_or_say, compile_schema, is_wrapped, parse_schema
+from halflap.schema import compile_or_say, compile_schema, is_wrapped, parse_schema
 
 ODD_LETTERS = "\u200b\u202e\x1b\x00\n\r\t\x85\u2028\u2029\ud800\u3164\u00a0\U000e0041"
 TEXTS = st.text(alphabet=st.characters(exclude_categories=()) | st.sampled_from(ODD_LETTERS), max_size=8)

@@ -11,8 +11,9 @@ import pytest
 from halflap.calls import Policy, describe
 from halflap.catalog import Snapshot
 from halflap.config import Config
+from halflap.core.text import visible
 from halflap.core.values import Tool
-from halflap.schema import parse_schema, visible
+from halflap.schema import parse_schema
 
 HIDDEN = "a\u200bb"
 SHOWN = r"a\u200bb"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import PARTS
-from halflap.schema import clean, clean_deep, clean_telling, is_wrapped, returned, visible
+from halflap.core.text import clean, clean_json, visible
+from halflap.schema import is_wrapped, returned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,15 +50,15 @@ def describe(
     `learned` is what there is to tell of its results beside what it declares; `use` is the note on that.
     """
     output = tool.output_schema or None
-    takes, hidden = clean_telling(tool.input_schema, _LONGEST_PART)
+    takes, hidden = clean_json(tool.input_schema, _LONGEST_PART)
     described: dict[str, Any] = {
         "name": tool.name,
         "description": clean(tool.description, _LONGEST_TEXT),
         "inputSchema": takes,
-        "outputSchema": None if output is None else clean_deep(output, _LONGEST_PART),
+        "outputSchema": None if output is None else clean_json(output, _LONGEST_PART)[0],
     }
     if learned:
-        described |= clean_deep(learned, _LONGEST_PART)
+        described |= clean_json(learned, _LONGEST_PART)[0]
     note = _note(output, use)
     if note is not None:
         described["note"] = note
@@ -103,7 +104,7 @@ def _note(output: Mapping[str, Any] | None, use: str | None) -> str | None:
 def _accepted(tool: Tool, snapshot: Snapshot) -> dict[str, Any]:
     """Show what changed as it was when it was accepted."""
     was, changed = snapshot.accepted.get(tool.name, {}), snapshot.changed[tool.name]
-    return {key: clean_deep(was.get(key), _LONGEST_PART) for key, word in PARTS.items() if word in changed}
+    return {key: clean_json(was.get(key), _LONGEST_PART)[0] for key, word in PARTS.items() if word in changed}
 
 
 def _claims(tool: Tool) -> dict[str, Any]:

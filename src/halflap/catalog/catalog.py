@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from halflap.catalog.listing import absorb
 from halflap.catalog.snapshot import Snapshot, build_snapshot, matches
 from halflap.core.errors import StoreBrokenError, StoreError
+from halflap.core.text import visible
 from halflap.core.values import DSPY, OWN, SCRIPTS, definition_hash
-from halflap.schema import visible
 from halflap.store import ServerRows
 
 if TYPE_CHECKING:

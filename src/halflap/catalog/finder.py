@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import ServerNotFoundError, UsageError
-from halflap.schema import clean, parse_schema, visible
+from halflap.core.text import clean, visible
+from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
     from halflap.catalog.catalog import Catalog

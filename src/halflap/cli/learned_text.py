@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.text import visible
 from halflap.learn import confidence, render
 from halflap.observe import iso, known_of, merged, whole
-from halflap.schema import compact, returned, visible
+from halflap.schema import compact, returned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

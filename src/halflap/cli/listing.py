@@ -22,9 +22,9 @@ from halflap.cli.output import (
 from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.core.errors import ServerNotFoundError
+from halflap.core.text import clean
 from halflap.core.values import DSPY, OWN, SCRIPTS
 from halflap.gateway import FIRST_LISTING_SECONDS, NO_SERVER_TODO
-from halflap.schema import clean
 
 if TYPE_CHECKING:
     from halflap.config import Config

@@ -29,6 +29,8 @@ from halflap.core.errors import (
     UsageError,
     WorkflowError,
 )
+from halflap.core.text import clean
+from halflap.core.text import visible as shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,9 +225,7 @@ def visible(text: str, *, kept: str = "") -> str:
     """Show somebody else's text whole, in one line: what cannot be seen is written as an escape."""
     if text.isascii() and text.isprintable():
         return text
-    from halflap.schema import visible as shown  # noqa: PLC0415 -- much is loaded with it
-
-    return shown(text, 10 * len(text), kept=kept)
+    return shown(text, 10 * len(text), keep=kept)
 
 
 def one_line(text: str, longest: int = 200) -> str:
@@ -238,8 +238,6 @@ def one_line(text: str, longest: int = 200) -> str:
 def _cleaned(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    from halflap.schema import clean  # noqa: PLC0415 -- as above
-
     return clean(text, len(text))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Literal
 
+from halflap.core.text import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -346,8 +348,6 @@ def _of_collisions(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _cut(name: str) -> str:
-    from halflap.schema import visible  # noqa: PLC0415 -- see the top of `parts`
-
     return visible(name, _LONGEST_NAME)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.graph.syntax import assign, call, constant, load
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from halflap.core.text import visible
 from halflap.graph.edge import path_text
 from halflap.graph.workflow import slot_text
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

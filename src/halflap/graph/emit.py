@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.graph.arguments import Arguments
 from halflap.graph.edge import path_text
 from halflap.graph.functions import Functions
@@ -12,7 +13,6 @@ from halflap.graph.loops import Frame, Loops, Rows
 from halflap.graph.repeated import may_repeat
 from halflap.graph.syntax import Names, assign, attribute, call, constant, literal, load, put, store
 from halflap.graph.workflow import Axis, many, slot_text
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.graph.addresses import Addresses
 from halflap.graph.edge import path_text
 from halflap.graph.paging import (
@@ -19,7 +20,6 @@ from halflap.graph.results import Results
 from halflap.graph.syntax import Names, assign, attribute, call, constant, function, into, load, refuse, store
 from halflap.graph.turning import kinds_of, turning_of
 from halflap.graph.workflow import slot_text
-from halflap.schema import visible
 from halflap.schema.stub.names import is_name
 
 if TYPE_CHECKING:

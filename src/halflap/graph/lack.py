@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.text import clean
 from halflap.graph.edge import path_text
 from halflap.graph.effects import seems_to_change
 from halflap.graph.near import MISSPELT, MOST, near_field, near_slot, places_called, tools_called_like
@@ -12,7 +13,7 @@ from halflap.graph.terms import MOST_OPEN
 from halflap.graph.want import field_places
 from halflap.graph.words import words_of
 from halflap.graph.workflow import many, slot_text
-from halflap.schema import clean, compact
+from halflap.schema import compact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

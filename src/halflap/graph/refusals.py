@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.graph.edge import Sign
 from halflap.graph.failing import FAILED
 from halflap.graph.syntax import assign, attribute, call, constant, load
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

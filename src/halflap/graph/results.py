@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.graph.edge import path_text
 from halflap.graph.syntax import assign, attribute, call, constant, function, into, load, put, refuse, store
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

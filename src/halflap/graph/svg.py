@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from halflap.core.text import visible
 from halflap.graph.drawing import draw_edges, draw_workflow
 from halflap.graph.layout import lay_out
 from halflap.graph.picture import colours
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.catalog.naming import choose_name
 from halflap.core.errors import UsageError
+from halflap.core.text import visible
 from halflap.core.values import Annotations, Tool
 from halflap.lint.server import read_server
-from halflap.schema import parse_json, visible
+from halflap.schema import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

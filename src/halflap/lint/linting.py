@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halflap.config import LintConfig
+from halflap.core.text import visible
 from halflap.lint.ignores import author_ignores, why_ignored
 from halflap.lint.report import Finding, Report, Unjudged, make_report
 from halflap.lint.rule import SEVERITIES, Limits
 from halflap.lint.rules import RULES
 from halflap.lint.score import share_of
 from halflap.lint.server import with_graph
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

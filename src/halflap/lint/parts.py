@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
+from halflap.core.text import visible
 from halflap.graph.edge import EACH, VALUE, key, path_text
 from halflap.graph.words import Words, words_of
-from halflap.schema.clean import visible
 from halflap.schema.kinds import PLAIN
 from halflap.schema.refer import References
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from halflap.core.text import visible
 from halflap.graph.graph import Graph
 from halflap.graph.ports import ports_of
 from halflap.graph.words import words_in
 from halflap.lint.empty import held_open, is_open
 from halflap.lint.parts import parts_of
 from halflap.lint.told import sentences_about, told_of_parameters
-from halflap.schema import is_wrapped, parse_schema, visible
+from halflap.schema import is_wrapped, parse_schema
 from halflap.schema.types import read_type
 
 if TYPE_CHECKING:

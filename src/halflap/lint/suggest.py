@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from halflap.core.text import visible
 from halflap.lint.parts import parts_of
 from halflap.lint.rule import counted
-from halflap.schema.clean import visible
 from halflap.schema.stub import write_types
 from halflap.schema.types import read_type
 

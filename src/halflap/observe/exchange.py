@@ -8,11 +8,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.core.errors import ShapeBrokenError, ShapeError, ShapeTooNewError
+from halflap.core.text import visible
 from halflap.graph.lineage import Lineage
 from halflap.learn import Learned
 from halflap.observe.known import IMPORTED, known_of
 from halflap.observe.vetting import vetted
-from halflap.schema import visible
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halflap.schema import visible, why_no_json
+from halflap.core.text import visible
+from halflap.schema import why_no_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import FileError, ProgramBrokenError, ProgramNotFoundError, UsageError
+from halflap.core.text import visible
 from halflap.programs.folders import (
     VERSIONS,
     is_still,
@@ -25,7 +26,6 @@ from halflap.programs.folders import (
 from halflap.programs.manifest import MANIFEST, NAME, read_manifest, write_manifest
 from halflap.programs.putting import exchange, locked, new_folder, take_over
 from halflap.programs.state import STATE, read_state, write_state
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

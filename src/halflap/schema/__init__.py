@@ -1,7 +1,6 @@
 """What JSON Schema means to us."""
 
 from halflap.schema.arguments import argument_problems
-from halflap.schema.clean import clean, clean_deep, clean_telling, visible
 from halflap.schema.general import declared_names, general_path
 from halflap.schema.reading import Reading, read_result, reading_of
 from halflap.schema.returned import is_wrapped, returned, says_something
@@ -20,9 +19,6 @@ __all__ = [
     "Type",
     "Validator",
     "argument_problems",
-    "clean",
-    "clean_deep",
-    "clean_telling",
     "compact",
     "compile_or_say",
     "compile_schema",
@@ -37,6 +33,5 @@ __all__ = [
     "reading_of",
     "returned",
     "says_something",
-    "visible",
     "why_no_json",
 ]

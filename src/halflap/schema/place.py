@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from halflap.schema.clean import visible
+from halflap.core.text import visible
 from halflap.schema.write import literal
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import jsonschema_rs
 from rapidfuzz import fuzz, process
 
 from halflap.core.errors import ArgumentProblem
+from halflap.core.text import visible
 from halflap.schema.choice import Choices, is_of_choices, misfits, tags_of
-from halflap.schema.clean import visible
 from halflap.schema.drafts import is_old
 from halflap.schema.fields import choices_of, fields_of
 from halflap.schema.general import declared_names, general_path

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.text import clean
 from halflap.schema.arguments import argument_problems
-from halflap.schema.clean import clean
 from halflap.schema.fields import choices_of, extra_of, fields_of, is_cut, objects_in
 from halflap.schema.join import union
 from halflap.schema.kinds import PLAIN, Field, Type

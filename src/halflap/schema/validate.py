@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from halflap.core.errors import ArgumentProblem
-from halflap.schema.clean import visible
+from halflap.core.text import visible
 from halflap.schema.drafts import attempts
 from halflap.schema.place import path_of
 from halflap.schema.problem import Teller

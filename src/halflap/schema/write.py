@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from halflap.schema.clean import visible
+from halflap.core.text import visible
 
 if TYPE_CHECKING:
     from halflap.schema.types import Type

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ScriptError
-from halflap.schema import clean
+from halflap.core.text import clean
 from halflap.scripts.annotations import Annotations, TooManyPartsError, UnknownAnnotationError
 
 if TYPE_CHECKING:

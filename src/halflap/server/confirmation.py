@@ -16,6 +16,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import is_version_at_least
 
+from halflap.core.text import clean
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -157,6 +159,4 @@ def _word(answer: types.ElicitResult, tools: Sequence[Tool]) -> Word:
 
 
 def _clean(text: str, longest: int) -> str:
-    from halflap.schema import clean  # noqa: PLC0415 -- it loads much that listing the tools does not need
-
     return clean(text, longest)

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.schema import clean, visible
+from halflap.core.text import clean, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,6 +114,6 @@ def _part(code: str, found: _Found) -> tuple[tuple[int, int], str]:
     first, last = max(begin, found.at - _AROUND), min(end, found.at + found.length + _AROUND)
     before = "…" if code[begin:first].strip() else ""
     behind = "…" if code[last:end].strip() else ""
-    text = visible(code[first:last].strip(), 2 * _AROUND + _LONGEST_WORD, kept="\t")
+    text = visible(code[first:last].strip(), 2 * _AROUND + _LONGEST_WORD, keep="\t")
     line = code.count("\n", 0, found.at) + 1
     return (first, last), f"{line}{_RANKS[found.rank]}: {before}{text}{behind}"

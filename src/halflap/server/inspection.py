@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ToolNotFoundError
+from halflap.core.text import visible
 from halflap.server.family import Answer, FrontTool
 
 if TYPE_CHECKING:
@@ -113,7 +114,5 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
 
 
 def _not_found(name: str, more: str) -> str:
-    from halflap.schema import visible  # noqa: PLC0415 -- as above
-
     first = f"[Tool not found] '{visible(name, _LONGEST_SHOWN)}' is not available in execute_program"
     return f"{first}\n{more}" if more else first

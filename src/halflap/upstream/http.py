@@ -14,7 +14,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
 
-from halflap.schema import visible
+from halflap.core.text import visible
 from halflap.upstream.message import read_message
 from halflap.upstream.wire import LOST, NOT_SENT, REFUSED
 

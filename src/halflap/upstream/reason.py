@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from halflap.core.errors import UpstreamError, UpstreamLostError, UpstreamUnavailableError
-from halflap.schema import visible
+from halflap.core.text import visible
 from halflap.upstream.message import NOT_THE_PROTOCOL
 from halflap.upstream.wire import CLOSED, LOST, NOT_SENT, REFUSED
 

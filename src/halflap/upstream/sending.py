@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import CallTimeoutError
-from halflap.schema import visible
+from halflap.core.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,8 +18,8 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from halflap.core.text import visible
 from halflap.core.values import Listing, canonical
-from halflap.schema import visible
 from halflap.upstream.message import CUT, tame
 from halflap.upstream.reason import is_answer
 from halflap.upstream.wire import LOST, NOT_SENT, REFUSED, SESSION_CLOSED, RequestFailedError

@@ -16,7 +16,7 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from halflap.core.errors import UpstreamUnavailableError
-from halflap.schema import visible
+from halflap.core.text import visible
 from halflap.upstream.message import read_message
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from halflap.core.errors import CallTimeoutError, ToolFailedError, UpstreamUnavailableError
+from halflap.core.text import visible
 from halflap.core.values import Result
-from halflap.schema import visible
 from halflap.upstream.handshake import agree
 from halflap.upstream.http import http_streams, sse_streams
 from halflap.upstream.memory import memory_streams

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape
 
 from halflap.core.errors import WorkflowError
+from halflap.core.text import visible
 from halflap.graph.layout import Spot, lay_out, places_of
 from halflap.graph.picture import entities
 from halflap.graph.svg import around, label_size, small, through
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

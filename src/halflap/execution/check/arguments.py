@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.text import visible
 from halflap.execution.check.near import nearest
 from halflap.execution.check.typetext import kind_of, literals_of, members
-from halflap.schema import compact, visible
+from halflap.schema import compact
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.execution.check.near import nearest
 from halflap.execution.check.seen import place_of
 from halflap.execution.check.typetext import is_awaitable, kind_of, members
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.lint.rule import Example, Found, Limits, Rule
 from halflap.lint.sample import TEXT, example, field, record, tool
 from halflap.lint.server import Seen
-from halflap.schema import compile_or_say, visible
+from halflap.schema import compile_or_say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

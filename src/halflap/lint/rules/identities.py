@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.graph.effects import seems_to_destroy
 from halflap.graph.subject import subject_of
 from halflap.graph.words import Words, is_plural, phrase, words_of
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import example, field, listed, record, tool
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz, process
 
+from halflap.core.text import visible
 from halflap.lint.ignores import author_ignores
 from halflap.lint.parts import IGNORE
 from halflap.lint.rule import Found, Limits, Rule
 from halflap.lint.sample import TEXT, example, record, tool
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

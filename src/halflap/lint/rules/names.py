@@ -7,9 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from unicodedata import combining, normalize
 
+from halflap.core.text import visible
 from halflap.lint.rule import Found, Limits, Rule, counted
 from halflap.lint.sample import TEXT, example, record, tool
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halflap.core.text import visible
 from halflap.lint.patch import patch_to
 from halflap.lint.rule import Example, Found, Limits, Rule, counted
 from halflap.lint.sample import TEXT, example, field, record, tool
 from halflap.lint.server import Breach, Seen
 from halflap.lint.suggest import drafted_schema
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.core.text import visible
 from halflap.lint.plain_texts import plain_values
 from halflap.lint.rule import Found, Limits, Rule, counted
 from halflap.lint.sample import TEXT, example, field, listed, record, tool
-from halflap.schema import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

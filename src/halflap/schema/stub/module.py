@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.schema.clean import clean
+from halflap.core.text import clean
 from halflap.schema.fields import choices_of, extra_of, fields_of, is_cut
 from halflap.schema.kinds import ANY
 from halflap.schema.stub.names import Titles, is_name

@@ -10,8 +10,8 @@ import ast
 import json
 from typing import TYPE_CHECKING, Any
 
+from halflap.core.text import visible
 from halflap.graph.syntax import assign, attribute, call, constant, literal, load
-from halflap.schema import visible
 from halflap.workflows.net import ITEM
 from halflap.workflows.orblocks import or_blocks
 from halflap.workflows.predicates import PRELUDE, parse, to_python

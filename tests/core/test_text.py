@@ -1,4 +1,4 @@
-"""Removing invisible letters from texts of servers."""
+"""Making text safe and short enough to show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.schema import clean, clean_deep
+from halflap.core.text import clean, clean_json
 from support import little_work
 
 
@@ -32,19 +32,19 @@ def test_cut_text_has_a_mark() -> None:
 
 
 def test_prose_is_cleaned_and_names_are_escaped() -> None:
-    assert clean_deep({"a\u200b": ["x\u202e", 1, None, {"description": "y\u202e"}]}, 100) == {
+    assert clean_json({"a\u200b": ["x\u202e", 1, None, {"description": "y\u202e"}]}, 100)[0] == {
         r"a\u200b": [r"x\u202e", 1, None, {"description": "y"}]
     }
-    assert clean_deep({"default": {"title": "x\u202e"}}, 100) == {"default": {"title": r"x\u202e"}}
+    assert clean_json({"default": {"title": "x\u202e"}}, 100)[0] == {"default": {"title": r"x\u202e"}}
 
 
 def test_deep_and_wide_values_are_cut_with_a_mark() -> None:
     deep: Any = "bottom"
     for _ in range(1000):
         deep = [deep]
-    assert "… (cut)" in str(clean_deep(deep, 100))
+    assert "… (cut)" in str(clean_json(deep, 100))
     with little_work():
-        wide = clean_deep({f"k{number}": {"type": "string"} for number in range(200_000)}, 100)
+        wide = clean_json({f"k{number}": {"type": "string"} for number in range(200_000)}, 100)[0]
     assert wide["… (cut)"].endswith(" more")
 
 
@@ -55,4 +55,4 @@ def test_selectors_and_fillers_are_removed() -> None:
 
 def test_the_whole_is_bounded() -> None:
     large = {f"p{number}": {"description": "x" * 3_900} for number in range(5_000)}
-    assert len(str(clean_deep(large, 4_000))) < 1_000_000
+    assert len(str(clean_json(large, 4_000))) < 1_000_000
