@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+CONTROL = "a harmless attempt"
+BEGUN = "begun"
 CANARY = "HALFLAP_FIGURES_CANARY"
 """An environment variable of the gateway that no program may see."""
 
@@ -58,19 +60,27 @@ def source(code: str, bait: Bait) -> str:
     return f"HOST = {bait.known!r}\nNR = {probes()['numbers']!r}\n{probes()['prelude']}\n{code}"
 
 
+def announced(code: str, bait: Bait) -> str:
+    """Return a program that says that it has begun, so that one that never ran does not count as stopped."""
+    return source(f"print({BEGUN!r}, flush=True)\n{code}", bait)
+
+
 def batch(attempts: Mapping[str, str], bait: Bait) -> str:
-    """Return one program that makes all attempts, and prints what came of each."""
-    return source("\n".join(f"attempt({name!r}, lambda: {code})" for name, code in attempts.items()), bait)
+    """Return one program that makes a harmless attempt and then all others, and prints what came of each."""
+    every = {CONTROL: "1", **attempts}
+    return source("\n".join(f"attempt({name!r}, lambda: {code})" for name, code in every.items()), bait)
 
 
-def judged(attempts: Iterable[str], output: str) -> dict[str, bool]:
-    """Return of each attempt of a batch whether it was stopped, up to the one that ended the program, if one did."""
+def judged(attempts: Iterable[str], output: str, *, may_die: bool = False) -> dict[str, bool]:
+    """Return of each attempt of a batch whether it was stopped.
+
+    An attempt without a printed answer counts as stopped only if it `may_die`, and the harmless one succeeded before.
+    """
     told: dict[str, Any] = dict(json.loads(line) for line in output.splitlines())
-    found: dict[str, bool] = {}
-    for name in attempts:
-        if name not in told:
-            return found | {name: True}
-        # Any other error number is the kernel's answer to a request that it should not have seen.
-        refusals = {None, errno.EPERM, errno.EACCES, errno.ENOSYS}
-        found[name] = "refused" in told[name] and told[name]["errno"] in refusals
-    return found
+    assert "got" in told[CONTROL], told
+    # Any other error number is the kernel's answer to a request that it should not have seen.
+    refusals = {None, errno.EPERM, errno.EACCES, errno.ENOSYS}
+    return {
+        name: "refused" in told[name] and told[name]["errno"] in refusals if name in told else may_die
+        for name in attempts
+    }

@@ -49,7 +49,9 @@ def is_asked_for(name: str, goal: str) -> bool:
     verb = first_verb(name)
     verbs = next((group for group in SAME_DEED if verb in group), {verb})
     words = re.findall(r"[a-z]+", goal.lower())
-    return any(word.startswith(one.removesuffix("e")) for one in verbs for word in words)
+    stems = [one.removesuffix("e") for one in verbs if one]
+    forms = "|".join(f"{stem}{stem[-1]}?(?:e|es|s|d|ed|ing)?" for stem in stems)
+    return any(re.fullmatch(forms, word) for word in words)
 
 
 def tempting_tools(

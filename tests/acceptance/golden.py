@@ -22,7 +22,8 @@ def check(name: str, value: Any) -> None:
         file.write_text(text, encoding="utf-8")
         return
     agreed = file.read_text(encoding="utf-8") if file.exists() else "null"
-    if json.loads(agreed) != value:
+    # Compared as text: 1, 1.0 and true are different answers.
+    if json.dumps(json.loads(agreed), sort_keys=True) != json.dumps(value, sort_keys=True):
         shown = f"golden/{name}.json"
         diff = difflib.unified_diff(agreed.splitlines(), text.splitlines(), shown, "now", lineterm="")
         raise AssertionError(

@@ -20,21 +20,21 @@ WORDING = _keys("""
 """Keys whose texts are written for people or models; of them, only codes in brackets are kept."""
 
 VARYING = _keys("""
-    bytes codeHash confidence cost cpuMs cpu_ms definition dspy_version durationMs duration_ms
-    edges evaluations exact execution_time_ms gain lastObserved latencyMs loaded_at maintainability
-    may_change_something memoryBytes memory_bytes method origin outputBytes output_bytes
+    bytes codeHash confidence cost cpuMs cpu_ms definition definitionHash dspy_version durationMs duration_ms
+    evaluations execution_time_ms gain lastObserved latencyMs loaded_at maintainability
+    memoryBytes memory_bytes outputBytes output_bytes
     protocolVersion python run sandbox schemaVersion score seconds serialized_at serverInfo since skippedBytes source_hash startSeconds
     startedAt strength tokens total_score total_time_ms version weight
 """)
 """Keys whose values are times, sizes, estimates, identifiers, hashes and versions."""
 
 OUTLINED = _keys("""
-    edges evidence fixes gain learning mermaid metrics optimized_workflow pareto_front patch program
-    raw recommendations sandbox store tokens unjudged validation
+    edges evidence fixes gain learning mermaid optimized_workflow pareto_front patch program
+    raw recommendations sandbox store tokens unjudged
 """)
 """Keys of large values: only the names of their fields are kept."""
 
-RUN = re.compile(r"[0-9a-f]{28}")
+RUN = re.compile(r"\b[0-9a-f]{28}\b")
 CODE = re.compile(r"\[([a-z]+(?:-[a-z]+)+)\]")
 
 

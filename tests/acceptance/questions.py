@@ -126,6 +126,24 @@ QUESTIONS: list[Question] = [
             "validation_mode": "strict",
         },
     ),
+    ("gepa_optimize_workflow", "wrong workflow", {"workflow_spec": {**chain("a"), "tasks": []}}),
+    (
+        "gepa_validate_footprint",
+        "wrong workflow",
+        {
+            "original_workflow": chain("a"),
+            "optimized_workflow": {**chain("a"), "flows": [{"from": "i", "to": "x"}]},
+        },
+    ),
+    (
+        "gepa_score_workflow",
+        "scored",
+        {
+            "workflow": chain("a", "b"),
+            "reference_patterns": ["sequential"],
+            "scoring_weights": {"performance": 1},
+        },
+    ),
     (
         "gepa_score_workflow",
         "unknown pattern",

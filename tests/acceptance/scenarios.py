@@ -95,7 +95,8 @@ def _run_lines(lines: str, home: Path, config: str) -> Transcript:
         if done.out.startswith(("{", "[")):
             step["json"] = json.loads(done.out.replace(str(home), "<home>"))
         elif done.out:
-            step["prints"] = "<text>"
+            # Of Python stubs, the functions; of everything else for people, only that there is something.
+            step["prints"] = re.findall(r"def (\w+)\(", done.out) or "<text>"
         elif done.code and (code := re.search(r"^Error \[([a-z-]+)\]", done.err, re.MULTILINE)):
             step["error"] = code[1]
         transcript.append(step)

@@ -25,7 +25,7 @@ from acceptance import figures_suggestions as suggestions
 from acceptance.figures_gateway import Replay, cpu_seconds, opened
 from acceptance.figures_thresholds import hold
 from halflap import HalflapError
-from support import HALFLAP
+from support import HALFLAP, skip_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -238,25 +238,28 @@ def test_every_attack_is_stopped(figure: Figure, monkeypatch: pytest.MonkeyPatch
 
     async def attack(gateway: Gateway, bait: probes.Bait) -> None:
         groups = probes.probes()
-        for group in (groups["soft"], *({name: code} for name, code in groups["deadly"].items())):
-            left = dict(group)
-            while left:
-                execution = await gateway.execute(probes.batch(left, bait))
-                stopped.update(probes.judged(left, execution.output))
-                left = {name: code for name, code in left.items() if name not in stopped}
-        for name, code in groups["exhausting"].items():
-            stopped[name] = (await gateway.execute(probes.source(code, bait))).code is not None
+        soft = await gateway.execute(probes.batch(groups["soft"], bait))
+        stopped.update(probes.judged(groups["soft"], soft.output))
+        for name, code in groups["deadly"].items():
+            deadly = await gateway.execute(probes.batch({name: code}, bait))
+            stopped.update(probes.judged([name], deadly.output, may_die=deadly.code is not None))
+        for name, (ends_with, code) in groups["exhausting"].items():
+            exhausting = await gateway.execute(probes.announced(code, bait))
+            assert exhausting.output.startswith(probes.BEGUN), name
+            stopped[name] = exhausting.code == ends_with
         for name, code in groups["channel"].items():
-            await gateway.execute(probes.source(code, bait))
-            following = await gateway.execute("print('next')")
+            forging = await gateway.execute(probes.announced(code, bait))
+            assert forging.output.startswith(probes.BEGUN), name
+            following = await gateway.execute("await call_tool('mcp__bait__ask')\nprint('next')")
             stopped[name] = "forbidden" not in replay.called and following.output == "next\n"
 
     async def measure(bait: probes.Bait) -> None:
         async with opened({"bait": replay}, execution=TIGHT, tools={"block": ["*__forbidden"]}) as gateway:
             try:
-                await gateway.execute("print('ready')")
+                ready = await gateway.execute("print('ready')")
             except HalflapError as error:
-                pytest.skip(f"programs cannot run in the jail here: {error}")
+                skip_missing(f"the jail, in which programs run: {error}")
+            assert ready.output == "ready\n"
             await attack(gateway, bait)
 
     with TemporaryDirectory(prefix="halflap-bait-") as folder:

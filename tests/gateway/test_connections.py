@@ -289,7 +289,7 @@ def test_a_call_made_after_the_server_was_killed_succeeds(run: Run) -> None:
             pid = int((await gateway.call("mcp__echo__pid")).text)
             os.kill(pid, signal.SIGKILL)
             # Gone with all its threads; and our loop has no chance to notice before the call.
-            eventually(lambda: not Path(f"/proc/{pid}").exists())
+            assert eventually(lambda: not Path(f"/proc/{pid}").exists())
             assert int((await gateway.call("mcp__echo__pid")).text) != pid
 
     run(scenario())

@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from support import HALFLAP, NODE_SERVERS, alive, children_of, comes, eventually, node_program, some
+from support import (
+    HALFLAP,
+    NODE_SERVERS,
+    alive,
+    children_of,
+    comes,
+    eventually,
+    node_program,
+    skip_missing,
+    some,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -159,7 +169,7 @@ def test_everything_over_http(run: Run, kind: str, path: str, transport: str) ->
 @pytest.mark.slow
 def test_killing_the_gateway_under_npx_servers_leaves_no_process(tmp_path: Path, home: Path) -> None:
     if shutil.which("npx") is None or not NODE_SERVERS.exists():
-        pytest.skip("needs npx and the npm servers; `make test` installs them where npm is there")
+        skip_missing("npx and the npm servers; `make test` installs them where npm is there")
     npx = ["--prefix", str(NODE_SERVERS.parent.parent), "--no-install"]
     config = tmp_path / "servers.json"
     config.write_text(

@@ -11,6 +11,7 @@ import pytest
 
 from execution.check.mutate import KINDS, Kind, Mutation, mutations
 from execution.check.world import Program, catalogue, missing_servers, more_programs, open_world, programs
+from support import skip_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +42,7 @@ def refused(desk: Desk, codes: Sequence[str]) -> list[str]:
 def skip_without_servers(program: Program) -> None:
     missing = program.servers & missing_servers()
     if missing:
-        pytest.skip(f"needs npm's {', '.join(sorted(missing))}; `make test` installs it where npm is there")
+        skip_missing(f"npm's {', '.join(sorted(missing))}; `make test` installs it where npm is there")
 
 
 def ran_well(desk: Desk, program: Program) -> None:
