@@ -304,3 +304,19 @@ def test_a_result_that_breaks_its_declared_schema_is_delivered_and_recorded(
             assert (record.breach is None) == (breach is None)
 
     run(scenario())
+
+
+def test_with_metadata_alone_a_broken_result_is_kept_by_its_place_only(run: Run, home: Path) -> None:
+    count = {"type": "object", "properties": {"count": {"type": "integer"}}}
+    broken = {"content": [], "structuredContent": {"count": PRIVATE.decode()}}
+    server = Memory(definition("t", outputSchema=count), answer=lambda *_: broken)
+
+    async def scenario() -> None:
+        async with Gateway.open({"traces": {"record": "metadata"}}, servers={"s": server}) as gateway:
+            await gateway.call("mcp__s__t")
+            (record,) = await gateway.recent_calls(1)
+            assert (record.breach or "").startswith("count:")
+            files = await asyncio.to_thread(lambda: [path.read_bytes() for path in home.rglob("*.db*")])
+            assert not any(PRIVATE in content for content in files)
+
+    run(scenario())

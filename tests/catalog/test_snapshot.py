@@ -88,6 +88,14 @@ def test_a_blocked_tool_is_known_with_the_rule_but_not_callable(run: Run) -> Non
     assert "mcp__echo__sleep" not in one.callable
 
 
+def test_a_blocked_tool_stays_blocked_if_another_is_listed_first_under_its_name(run: Run) -> None:
+    one = run(
+        snapshot(listing("shop", "wipe all", "wipe_all", "look"), tools={"block": ["mcp__shop__wipe_all"]})
+    )
+    assert len(one.tools) == 3
+    assert one.callable == ("mcp__shop__look",)
+
+
 def test_what_is_not_on_the_list_of_the_allowed_is_blocked(run: Run) -> None:
     one = run(snapshot(ECHO, tools={"allow": ["mcp__echo__add", "mcp__echo__e*"]}))
     assert one.callable == ("mcp__echo__add", "mcp__echo__echo", "mcp__echo__env")

@@ -97,6 +97,12 @@ def test_the_users_server_stays_when_a_project_file_has_one_of_that_name(desk: D
     assert "`local`" in config.warnings[0]
 
 
+def test_a_server_that_the_user_disabled_is_not_brought_back_by_a_project_file(desk: Desk) -> None:
+    desk.user("servers: {local: {command: mine, disabled: true}}")
+    trust(desk, desk.project(ADDS_ONE))
+    assert [(server.command, server.disabled) for server in desk.load().servers] == [("mine", True)]
+
+
 def test_of_two_project_files_the_first_keeps_the_name(desk: Desk) -> None:
     trust(
         desk,

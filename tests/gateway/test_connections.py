@@ -371,6 +371,17 @@ def test_calls_beyond_the_number_allowed_wait_and_their_deadline_holds(run: Run)
     run(scenario())
 
 
+def test_a_call_that_loses_its_server_gives_its_place_back(run: Run) -> None:
+    async def scenario() -> None:
+        async with Gateway.open(config({**ECHO, "max_concurrent_calls": 1})) as gateway:
+            with pytest.raises(UpstreamLostError):
+                await gateway.call("mcp__echo__crash")
+            context = CallContext(deadline=asyncio.get_running_loop().time() + 20)
+            assert (await gateway.call_tool("mcp__echo__pid", {}, context)).text
+
+    run(scenario())
+
+
 def test_a_server_that_stops_reading_does_not_hold_up_giving_a_call_up(run: Run) -> None:
     async def scenario() -> None:
         async with Gateway.open(config(ECHO)) as gateway:

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 
 from halflap.learn import infer, merge, render
+from halflap.learn.unvalued import has_values
 from support import little_work
 
 
@@ -30,3 +31,11 @@ def test_a_shape_of_very_many_results_is_rendered_quickly() -> None:
         shape = merge(shape, shape)
     with little_work(2):
         render(shape)
+
+
+def test_of_keys_that_turn_out_to_be_data_no_values_are_kept() -> None:
+    names = ["".join(letters) for letters in product(ascii_lowercase, repeat=2)]
+    few, others = dict.fromkeys(names[:60], "paid by hand"), dict.fromkeys(names[60:120], "paid by hand")
+    merged = merge(infer([few], [1], keep_values=True), infer([others], [2], keep_values=True))
+    assert merged == infer([few, others], [1, 2], keep_values=True)
+    assert not has_values(merged)

@@ -72,8 +72,10 @@ def read(path: str) -> str:
 
 
 def write_into_shared_memory() -> None:
-    write("/dev/shm/halflap-left")
-    os.unlink("/dev/shm/halflap-left")
+    try:
+        write("/dev/shm/halflap-left")
+    finally:
+        os.unlink("/dev/shm/halflap-left")
 
 
 def share_memory() -> None:

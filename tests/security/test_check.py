@@ -89,6 +89,14 @@ def test_without_locks_it_reaches_much(stand_in: StandIn, loot: Loot) -> None:
     assert set(found.refused) <= denied | {"make a session", "leave its group"}
 
 
+def test_with_limits_alone_it_still_writes_into_no_file(stand_in: StandIn, loot: Loot) -> None:
+    found = stand_in.attack("everything", loot, **MODES["limits-alone"])
+    writing = {
+        "write into its folder", "write over the program", "write where all may write", "write into shared memory",
+    }  # fmt: skip
+    assert writing <= set(found.refused)
+
+
 def test_it_has_three_descriptors_and_an_environment_of_ours(reached: tuple[str, Seen]) -> None:
     facts = reached[1].facts
     assert facts["open"] == [0, 1, 2]

@@ -48,6 +48,19 @@ def test_what_is_added_is_added_up_for_each_origin(run: Run, place: str | Path) 
     run(main())
 
 
+def test_with_a_tool_goes_where_its_values_went_and_whence_they_came(run: Run, place: str | Path) -> None:
+    async def main() -> None:
+        store = await open_store(place)
+        own = Lineage({Flow(FIND, "next", FIND, "cursor"): Count(4, 1)})
+        await store.add_learned("live", {}, lineage=lineage(flow=(2, 1), other=(1, 1)))
+        await store.add_learned("live", {}, lineage=own)
+        await store.forget_learned(server=GET.server, tool=GET.tool)
+        assert await store.lineage() == {"live": own}
+        await store.close()
+
+    run(main())
+
+
 def test_a_log_that_somebody_else_has_read_is_not_counted_again(run: Run, place: str | Path) -> None:
     async def main() -> None:
         store = await open_store(place)

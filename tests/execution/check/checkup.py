@@ -66,7 +66,7 @@ class Checkup:
     """Checks programs for tests."""
 
     def __init__(self, *tools: Tool) -> None:
-        snapshot = Snapshot(tools={one.name: one for one in tools})
+        self.snapshot = Snapshot(tools={one.name: one for one in tools})
         self.breached: set[str] = set()
         self._runner = asyncio.Runner()
 
@@ -76,7 +76,7 @@ class Checkup:
         async def make() -> Checker:
             return Checker(
                 Examiner(),
-                snapshot=lambda: snapshot,
+                snapshot=lambda: self.snapshot,
                 settle=settle,
                 servers=["shop", "late"],
                 is_breached=lambda one: one.name in self.breached,

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from execution.check.checkup import TOOLS, Checkup
+from halflap.catalog import Snapshot
+from halflap.execution.check.reading import CheckSkipped
+from halflap.values import Tool
 from support import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from halflap.execution.check.reading import Examined
 
 FINE = Path(__file__).with_name("fine.txt").read_text().split("---\n")[1:]
 ORDERS = "r = await mcp__shop__orders(customer_id='a')\n"
@@ -175,6 +180,18 @@ def test_a_line_that_is_overridden_is_left_alone(checkup: Checkup) -> None:
     assert list(checkup.check(code).mistakes) == []
 
 
+@pytest.mark.parametrize("line", range(3))
+def test_a_call_over_several_lines_is_overridden_at_any_of_them(checkup: Checkup, line: int) -> None:
+    lines = ["await mcp__shop__orders(", "    limit=3,", ")"]
+    assert [one.rule for one in checkup.check("\n".join(lines)).mistakes] == ["missing-argument"]
+    lines[line] += "  # type: ignore"
+    assert list(checkup.check("\n".join(lines)).mistakes) == []
+
+
+def test_a_call_that_is_not_awaited_may_be_closed(checkup: Checkup) -> None:
+    assert refused(checkup, "call = mcp__shop__closed()\ncall.close()\nmcp__shop__closed().close()") == []
+
+
 def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
     with Checkup(*TOOLS) as checkup:
         code = f"{CLOSED}print(r['zebra'])"
@@ -183,6 +200,26 @@ def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
         checked = checkup.check(code)
         assert not checked.mistakes
         assert "'zebra'" in str(checked.doubts[0])
+
+
+def test_what_is_only_thought_is_no_mistake_if_it_cannot_be_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Checkup(*TOOLS) as checkup:
+        checkup.breached.add("mcp__shop__closed")
+        examine, asked = checkup.checker.examiner.examine, []
+
+        async def first_alone(code: str, stubs: str) -> Examined:
+            asked.append(stubs)
+            if stubs != asked[0]:
+                raise CheckSkipped("there is no time")
+            return await examine(code, stubs)
+
+        monkeypatch.setattr(checkup.checker.examiner, "examine", first_alone)
+        checked = checkup.check(f"{CLOSED}await mcp__shop__orders(customer_id=r['tags'])")
+        assert len(set(asked)) == 2
+        assert not checked.mistakes
+        assert [one.rule for one in checked.doubts] == ["wrong-argument"]
 
 
 def test_a_program_may_give_the_names_of_tools_another_meaning(checkup: Checkup) -> None:
@@ -204,3 +241,12 @@ def test_a_program_that_is_too_large_or_deep_is_skipped_and_the_next_is_checked(
     deep = checkup.check("-" * 100_000 + "1")
     assert deep.skipped or deep.mistakes
     assert checkup.check(CLOSED).ok
+
+
+def test_a_tool_that_is_not_there_is_looked_for_again_when_its_server_has_come() -> None:
+    with Checkup(*TOOLS) as checkup:
+        code = "await mcp__late__orders(customer_id='a')"
+        assert checkup.check(code).ok
+        other = Tool("mcp__late__other", "late", "other", "", {"type": "object"})
+        checkup.snapshot = Snapshot(tools={one.name: one for one in (*TOOLS, other)})
+        assert [one.rule for one in checkup.check(code).mistakes] == ["unknown-tool"]
