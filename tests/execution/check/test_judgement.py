@@ -9,8 +9,8 @@ import pytest
 
 from execution.check.checkup import TOOLS, Checkup
 from halflap.catalog import Snapshot
+from halflap.core.values import Tool
 from halflap.execution.check.reading import CheckSkipped
-from halflap.values import Tool
 from support import some
 
 if TYPE_CHECKING:
