@@ -69,6 +69,8 @@ class ServerConfig:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=_no_texts, hash=False)
     """Its own variables only; the minimal environment that every server gets is not in here."""
+    inherit_env: bool | tuple[str, ...] = False
+    """Which of Halflap's own variables it gets besides the basic ones: all, or these."""
     cwd: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=_no_texts, hash=False)
