@@ -95,7 +95,6 @@ FAILING = {
         python_server("lists nothing", "unwilling.py", "list", protocol="legacy"),
     ),
     "too old": ("answer-unusable", python_server("too old", "unwilling.py", "old", protocol="legacy")),
-    "mirror": ("not-mcp", python_server("mirror", "unwilling.py", "echo")),
     "prose": ("not-mcp", python_server("prose", "unwilling.py", "text", start_timeout_seconds=3)),
     "no command": ("command-not-found", {"name": "no command", "command": "no-such-program"}),
     "no folder": ("command-not-run", {"name": "no folder", "command": "cat", "cwd": "/no/such/folder"}),

@@ -14,7 +14,7 @@ from blockbuster import blockbuster_ctx
 from halflap import Config, Gateway
 from halflap.core.errors import ToolFailedError, UsageError
 from halflap.gateway.findings import ABOUT, Code, findings
-from halflap.upstream.status import Trouble
+from halflap.upstream import Trouble
 from servers.memory import Memory, definition, echo
 from support import ROOT, answering, python_server
 

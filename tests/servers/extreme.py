@@ -22,7 +22,6 @@ def nested(depth: int, kind: str) -> str:
 
 SCHEMAS = {
     "deep": nested(DEPTH, "object"),
-    "digits": '{"type":"object","properties":{"a":{"maximum":' + "9" * 5_000 + "}}}",
     "nan": '{"type":"object","properties":{"a":{"default":NaN}}}',
     "half": '{"type":"object","properties":{"a":{"description":"\\ud800"}}}',
     "large": '{"type":"object","properties":{"a":{"maximum":1' + "0" * 400 + "}}}",
@@ -37,11 +36,9 @@ VALUES = {
 }
 
 
-def answers(request: dict[str, Any]) -> list[str]:
-    """Return the lines that answer a request, the answer itself last."""
+def answer(request: dict[str, Any]) -> str | None:
     if "id" not in request:
-        return []
-    lines = []
+        return None
     if request["method"] == "initialize":
         result = (
             '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},'
@@ -54,13 +51,9 @@ def answers(request: dict[str, Any]) -> list[str]:
         result = f'{{"tools":[{tools}],"ttlMs":1{"0" * 400}}}'
     else:
         name = request["params"]["name"]
-        if name == "answers_progress":
-            token = json.dumps(request["params"]["_meta"]["progressToken"])
-            params = f'{{"progressToken":{token},"progress":1{"0" * 400}}}'
-            lines.append(f'{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}')
         value = VALUES.get(name.removeprefix("answers_"), VALUES["good"])
         result = f'{{"content":[],"structuredContent":{{"value":{value}}}}}'
-    return [*lines, f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])},"result":{result}}}']
+    return f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])},"result":{result}}}'
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -68,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        body = "".join(answers(request)[-1:]).encode()
+        body = (answer(request) or "").encode()
         self.send_response(200 if body else 202)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -90,7 +83,8 @@ def main() -> None:
         said(f"http://127.0.0.1:{server.server_port}/mcp")
         server.serve_forever()
     for line in sys.stdin:
-        for reply in answers(json.loads(line)):
+        reply = answer(json.loads(line))
+        if reply is not None:
             said(reply)
 
 

@@ -24,6 +24,30 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
     ("old", "initialize"): {"result": {**GREETED, "protocolVersion": "1999-01-01"}},
     # The code that the library has for a closed connection.
     ("list", "tools/list"): {"error": {"code": -32000, "message": "upstream 500"}},
+    ("future", "server/discover"): {
+        "result": {"supportedVersions": ["2099-01-01"], "capabilities": {}, "resultType": "complete"}
+    },
+    ("future", "initialize"): {"result": GREETED},
+    ("future", "tools/list"): {"result": {"tools": [TOOL]}},
+    ("newer", "initialize"): {
+        "error": {
+            "code": -32022,
+            "message": "Unsupported protocol version",
+            "data": {"supported": ["2026-07-28"], "requested": "2025-11-25"},
+        }
+    },
+    ("newer", "server/discover"): {
+        "result": {
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}},
+            "resultType": "complete",
+            "ttlMs": 0,
+            "cacheScope": "private",
+        }
+    },
+    ("newer", "tools/list"): {
+        "result": {"tools": [TOOL], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    },
     ("leaky", "initialize"): {"result": GREETED},
     ("leaky", "tools/list"): {"result": {"tools": [TOOL]}},
     ("leaky", "tools/call"): {"error": {"code": -32603, "message": f"refused {KEY}"}},
@@ -32,6 +56,8 @@ UNKNOWN = {"error": {"code": -32601, "message": "Method not found"}}
 
 
 def main() -> None:
+    if KIND == "fails":
+        sys.exit("\n".join(sys.argv[2:]))
     if KIND in {"leaky", "bad-key"}:
         sys.stderr.write(f"bad key {KEY}, password=hunter2hunter2\n")
         sys.stderr.flush()
@@ -41,9 +67,7 @@ def main() -> None:
         time.sleep(1000)
     for line in sys.stdin:
         request = json.loads(line)
-        if KIND == "echo":
-            sys.stdout.write(line)
-        elif "id" in request:
+        if "id" in request:
             answer = ANSWERS.get((KIND, request["method"]), UNKNOWN)
             sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}) + "\n")
         sys.stdout.flush()

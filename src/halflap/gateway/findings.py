@@ -31,6 +31,8 @@ Code = Literal[
     "answer-unusable",
     "start-timeout",
     "not-reached",
+    "certificate-not-accepted",
+    "proxy-failed",
     "not-ready",
     "definition-left-out",
     "no-tools",
@@ -64,6 +66,8 @@ ABOUT: dict[Code, str] = {
     "answer-unusable": "server",
     "start-timeout": "server",
     "not-reached": "server",
+    "certificate-not-accepted": "server",
+    "proxy-failed": "server",
     "not-ready": "server",
     "definition-left-out": "server",
     "no-tools": "server",
@@ -281,6 +285,15 @@ def _remedy(row: Mapping[str, Any], command: str) -> str:
         "not-mcp": (
             "Look in its manual for the command or the option that starts it for stdio; if it listens at an address, "
             "give that as `url` in place of `command`."
+        ),
+        "certificate-not-accepted": (
+            "If your company or a proxy issues such certificates, set SSL_CERT_FILE "
+            f"{'(for servers on Node: NODE_EXTRA_CA_CERTS) ' if is_stdio else ''}"
+            "where Halflap is started to a file with the certificate of that authority."
+        ),
+        "proxy-failed": (
+            "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY where Halflap is started; hosts that need no proxy belong in "
+            "NO_PROXY."
         ),
         "answer-unusable": "Take a newer version of it, or tell whoever wrote it.",
         "answered-an-error": (

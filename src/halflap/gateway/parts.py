@@ -189,7 +189,9 @@ class Parts:
                     log_folder=self.config.data_dir / "logs",
                     list_roots=self._list_roots,
                     on_listing=(await self._asker()).absorb,
-                    spoke={name: server.protocol_version for name, server in self.snapshot.servers.items()},
+                    last_versions={
+                        name: server.protocol_version for name, server in self.snapshot.servers.items()
+                    },
                     redact=self._redactor.text,
                     in_process=self._in_process,
                 )

@@ -7,80 +7,51 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from halflap.upstream.wire import LOST, NOT_SENT, REFUSED
+from halflap.upstream.connection import LOST, NOT_SENT, REFUSED
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
-__all__ = ["agree"]
+__all__ = ["agree_on_version"]
 
 _PROBE_SECONDS = 3.0
-"""How long a server may take to answer the probe before it is greeted in the older way as well.
+"""How long a server may take to answer `server/discover` before `initialize` is tried as well.
 
-Some servers of the older era say nothing at all to a method that they don't know; a slow one of the
-newer era answers the second greeting by naming the versions it speaks.
+Some servers of the older era do not answer a method that they don't know. A slow one of the newer era answers
+`initialize` with an error that names the versions it speaks.
 """
 
-_FATAL = frozenset({NOT_SENT, LOST, REFUSED})
 
-
-async def agree(
-    session: ClientSession, wanted: Literal["auto", "legacy", "modern"], remembered: str | None
+async def agree_on_version(
+    session: ClientSession, protocol: Literal["auto", "legacy", "modern"], last_version: str | None
 ) -> None:
-    """Settle the version. `remembered` is what this server spoke last time: it is tried first."""
-    if wanted == "modern":
+    """Settle the version, trying the era of `last_version` first: the one the server spoke last time."""
+    if protocol == "modern":
         await session.discover()
         return
-    if wanted == "legacy":
-        await session.initialize()
+    if protocol == "auto" and last_version not in HANDSHAKE_PROTOCOL_VERSIONS and await _probe(session):
         return
-    if remembered in HANDSHAKE_PROTOCOL_VERSIONS:
-        version = None
-    else:
-        version = await _probe(session, LATEST_MODERN_VERSION)
-        if session.protocol_version is not None:
-            return
-    if version is None:
-        try:
-            await session.initialize()
-        except MCPError as error:
-            version = _offered(error)
-            if version is None:
-                raise
-        else:
-            return
-    result = types.DiscoverResult.model_validate(await session.send_discover(version))
-    session.adopt(result)
-
-
-async def _probe(session: ClientSession, version: str) -> str | None:
-    """Ask in the newer way. Adopts the answer, or names the version to ask again with, or neither."""
     try:
-        with anyio.move_on_after(_PROBE_SECONDS) as scope:
-            raw = await session.send_discover(version)
-        if scope.cancelled_caught:
-            return None
-        result = types.DiscoverResult.model_validate(raw)
+        await session.initialize()
     except MCPError as error:
-        if error.code in _FATAL:
+        if protocol == "legacy" or error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
             raise
-        return _offered(error)
-    except ValidationError:
-        return None
-    if any(known in result.supported_versions for known in MODERN_PROTOCOL_VERSIONS):
-        session.adopt(result)
-    return None
+        await session.discover()
 
 
-def _offered(error: MCPError) -> str | None:
-    """Read which version of the newer era the server offers in its refusal, if we speak one of them."""
-    if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
-        return None
+async def _probe(session: ClientSession) -> bool:
+    """Return whether the server speaks the newer era in a version that we know, and settle on it if so."""
     try:
-        supported = types.UnsupportedProtocolVersionErrorData.model_validate(error.error.data).supported
-    except ValidationError:
-        return None
-    return next((known for known in reversed(MODERN_PROTOCOL_VERSIONS) if known in supported), None)
+        with anyio.move_on_after(_PROBE_SECONDS):
+            await session.discover()
+            return True
+    except MCPError as error:
+        if error.code in {NOT_SENT, LOST, REFUSED}:
+            raise
+    except (ValidationError, RuntimeError):
+        # Not an answer to `server/discover`, or one with other versions only.
+        pass
+    return False

@@ -1,4 +1,4 @@
-"""A server's stderr, bounded: the last of it in memory, a little more in a file that outlives us."""
+"""A server's stderr, bounded: the end of it in memory, a little more in a file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from halflap.core.text import clean
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -16,28 +18,28 @@ __all__ = ["ServerLog"]
 
 _MEMORY_BYTES = 16 * 1024
 _FILE_BYTES = 256 * 1024
-_LONGEST_LINE = 500
-_PLAIN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Size at which the file is rotated; one older file is kept."""
+_MAX_LINE = 500
 
 
 class ServerLog:
-    """Keeps the tail of what a server wrote; `append` does file I/O, so call it from a thread."""
+    """Keeps the end of what a server wrote. `append` and `tail` use the file: call them from a thread."""
 
     def __init__(self, folder: Path | None, server: str, redact: Callable[[str], str] = str) -> None:
         self.path = None if folder is None else folder / _file_name(server)
         self.redact = redact
-        """Takes secrets out of what is shown; the file is for the user alone, and has it as it was written."""
-        self._tail = b""
+        """Removes secrets from what is shown. The file, which only the user can read, has the text as written."""
+        self._recent = b""
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
-        """Start anew: what earlier processes of the server said stays in the file only."""
-        self._tail = b""
+    def start_process(self) -> None:
+        """Forget in memory what earlier processes of the server wrote; the file keeps it."""
+        self._recent = b""
 
     def append(self, data: bytes) -> None:
-        """Add what the server wrote. A log that cannot be written is no reason to fail anything."""
+        """Add what the server wrote. If the file cannot be written, the log continues in memory."""
         with self._lock:
-            self._tail = (self._tail + data)[-_MEMORY_BYTES:]
+            self._recent = (self._recent + data)[-_MEMORY_BYTES:]
             if self.path is None:
                 return
             try:
@@ -57,9 +59,13 @@ class ServerLog:
         finally:
             os.close(descriptor)
 
+    def recent(self, lines: int) -> list[str]:
+        """Return the last lines of the current process, redacted and fit to be shown."""
+        return self._lines(self._recent, lines)
+
     def tail(self, lines: int = 20) -> list[str]:
-        """Give the last lines, from this run or else from the file, made fit to be shown."""
-        data = self._tail
+        """Return the last lines of the current process or, if it wrote nothing, of the file."""
+        data = self._recent
         if not data and self.path is not None:
             try:
                 with self.path.open("rb") as file:
@@ -67,14 +73,17 @@ class ServerLog:
                     data = file.read()
             except OSError:
                 data = b""
+        return self._lines(data, lines)
+
+    def _lines(self, data: bytes, count: int) -> list[str]:
         if len(data) >= _MEMORY_BYTES:
-            # Cut somewhere: what is left of a secret there would not be known for one.
+            # The beginning may be the rest of a secret, which redaction would not recognise.
             data = data.split(b"\n" if b"\n" in data[:-1] else b" ", 1)[-1]
-        text = self.redact(_PLAIN.sub("", data.decode(errors="replace")))
-        return [line[:_LONGEST_LINE] for line in text.splitlines()[-lines:]]
+        text = self.redact(clean(data.decode(errors="replace"), 2 * _MEMORY_BYTES))
+        return [line[:_MAX_LINE] for line in text.splitlines()[-count:]]
 
 
 def _file_name(server: str) -> str:
-    """Give a file name that is readable, safe, and different for every server."""
+    """Return a file name that is readable, safe and different for every server."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", server)
     return f"{plain[:40]}-{sha256(server.encode()).hexdigest()[:8]}.log"

@@ -1,4 +1,4 @@
-"""All servers behind one gateway, and the guardian that they share."""
+"""The upstreams of one gateway, and the guardian that they share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Pool"]
 
 
 class Pool:
-    """The upstreams by name. Nothing starts before it is needed; all end together."""
+    """The upstreams by name. None starts before it is needed; all end together."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Pool:
         log_folder: Path | None,
         list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_listing: Callable[[Listing], Awaitable[None]],
-        spoke: Mapping[str, str | None],
+        last_versions: Mapping[str, str | None],
         redact: Callable[[str], str],
         in_process: Mapping[str, Any],
     ) -> None:
@@ -43,8 +43,7 @@ class Pool:
                 version=version,
                 list_roots=list_roots,
                 on_listing=on_listing,
-                spoke=spoke.get(server.name),
-                redact=redact,
+                last_version=last_versions.get(server.name),
                 in_process=in_process.get(server.name),
             )
             for server in servers
@@ -57,10 +56,9 @@ class Pool:
         return self._upstreams.get(name)
 
     async def roots_changed(self) -> None:
-        """Tell every running server that the roots are others now."""
+        """Notify every running server that the roots changed."""
         await asyncio.gather(*(upstream.roots_changed() for upstream in self), return_exceptions=True)
 
     async def close(self) -> None:
-        """Stop all servers at once, then the guardian."""
         await asyncio.gather(*(upstream.close() for upstream in self), return_exceptions=True)
         await self._guardian.close()

@@ -1,10 +1,10 @@
-"""One live connection to a server: list its tools, call them, get back exactly what it sent."""
+"""One live session with a server: list its tools, call them, and get back exactly what it sent."""
 
 from __future__ import annotations
 
 import itertools
 import logging
-from collections import Counter
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -18,96 +18,71 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from halflap.core.text import visible
-from halflap.core.values import Listing, canonical
-from halflap.upstream.message import CUT, tame
-from halflap.upstream.reason import is_answer
-from halflap.upstream.wire import LOST, NOT_SENT, REFUSED, SESSION_CLOSED, RequestFailedError
+from halflap.core.values import Listing
+from halflap.upstream.connection import (
+    LOST,
+    NOT_MCP,
+    NOT_SENT,
+    REFUSED,
+    RequestFailedError,
+    is_closed,
+    is_session_closed,
+)
+from halflap.upstream.definitions import MAX_TOOLS, Definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
     from types import TracebackType
 
     from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
-    from pydantic import BaseModel
 
     from halflap.core.values import Progress
-    from halflap.upstream.wire import Wire
+    from halflap.upstream.connection import Connection
 
 __all__ = ["Session"]
 
-
 logger = logging.getLogger(__name__)
 
-_MOST_AGAIN = 100
-_MOST_PAGES = 1_000
-_MOST_TOOLS = 20_000
-_MOST_ROUNDS = 10
-_DEEPEST = 320
-"""So deep a definition may be. Python copies and writes such values with a stack of a thousand."""
-_LONGEST_INSTRUCTIONS = 100_000
-_LONGEST_SHOWN = 100
-_LONGEST_TTL_MS = 10**12
-_ANSWERED = {"content": [], "resultType": "complete"}
-"""What the library gets to see of a result of a call: it would validate the whole, which may be large."""
+_MAX_PAGES = 1_000
+_MAX_QUESTIONS = 10
+"""How often a server may ask for input during one call."""
+_MAX_INSTRUCTIONS = 100_000
+_MAX_SERVER_INFO = 500
+_ACCEPTED = {"content": [], "resultType": "complete"}
+"""What the SDK sees instead of a call's result: it would validate the whole of it, and refuse some."""
 
 
 @dataclass(slots=True)
-class _Slot:
-    """Where one request's raw answer is put, and the id under which it goes out."""
+class _Exchange:
+    """The id that one request is sent under, and the raw answer to it."""
 
     request_id: int
-    raw: dict[str, Any] | None = None
+    answer: dict[str, Any] | None = None
 
 
-_slot: ContextVar[_Slot | None] = ContextVar("halflap_slot", default=None)
+_exchange: ContextVar[_Exchange | None] = ContextVar("halflap_exchange", default=None)
 
 
-class _Tamed:
-    """A stream of messages without those numbers that would end the dispatcher that reads it."""
+class _Dispatcher(JSONRPCDispatcher[TransportContext]):
+    """Keeps each answer as it came, before the SDK validates or reshapes it.
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    async def __aenter__(self) -> Self:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._stream.__aexit__(*error)
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Any:
-        item = await self._stream.__anext__()
-        tame(getattr(item, "message", None))
-        return item
-
-
-class _Tap(JSONRPCDispatcher[TransportContext]):
-    """A dispatcher that hands us each answer as it came, before anything validates or reshapes it.
-
-    The library above it refuses results that are not to its taste. A gateway must not lose a result
-    because a server was careless about types.
+    The SDK's session refuses results that break their schema. A gateway must not lose a result because a server was
+    careless about types.
     """
 
-    def __init__(self, read: Any, write: Any) -> None:
-        super().__init__(_Tamed(read), write)
-        self.ended = anyio.Event()
+    def __init__(self, read: Any, write: Any, connection: Connection) -> None:
+        super().__init__(read, write)
+        self._connection = connection
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None, **private: Any
     ) -> dict[str, Any]:
-        slot = _slot.get()
-        if slot is None:
+        exchange = _exchange.get()
+        if exchange is None:
             return await super().send_raw_request(method, params, opts, **private)
-        options: CallOptions = {**(opts or {}), "request_id": slot.request_id}
-        slot.raw = await super().send_raw_request(method, params, options, **private)
-        return dict(_ANSWERED) if method == "tools/call" else slot.raw
+        options: CallOptions = {**(opts or {}), "request_id": exchange.request_id}
+        exchange.answer = await super().send_raw_request(method, params, options, **private)
+        return dict(_ACCEPTED) if method == "tools/call" else exchange.answer
 
     async def run(
         self,
@@ -120,28 +95,28 @@ class _Tap(JSONRPCDispatcher[TransportContext]):
         try:
             await super().run(on_request, on_notify, on_notify_intercept, task_status=task_status)
         finally:
-            self.ended.set()
+            self._connection.closed.set()
 
 
 class Session:
-    """Wraps the library's client session. Enter it, `agree` on a version, then list and call."""
+    """Wraps the SDK's client session. Enter it, agree on a version with its `client`, then list and call."""
 
     def __init__(
         self,
         streams: tuple[Any, Any],
-        wire: Wire,
+        connection: Connection,
         *,
         version: str,
         list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_tools_changed: Callable[[], None],
     ) -> None:
-        self.wire = wire
-        self._dispatcher = _Tap(*streams)
-        self._ids = itertools.count(1)
+        self.connection = connection
+        self._request_ids = itertools.count(1_000_001)
+        """Far from the SDK's own ids, which count from 1."""
         self._list_roots = list_roots
         self._on_tools_changed = on_tools_changed
         self.client = ClientSession(
-            dispatcher=self._dispatcher,
+            dispatcher=_Dispatcher(*streams, connection),
             list_roots_callback=self._answer_roots,
             message_handler=self._on_message,
             client_info=types.Implementation(name="halflap", version=version),
@@ -156,244 +131,158 @@ class Session:
     ) -> None:
         await self.client.__aexit__(kind, error, trace)
 
-    async def ended(self) -> None:
-        """Wait until nothing can come from this server any more."""
-        async with anyio.create_task_group() as tasks:
+    @property
+    def _is_modern(self) -> bool:
+        return self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
-            async def first(event: Any) -> None:
-                await event.wait()
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(first, self._dispatcher.ended)
-            tasks.start_soon(first, self.wire.broken)
+    @property
+    def _tools_capability(self) -> types.ToolsCapability | None:
+        capabilities = self.client.server_capabilities
+        return None if capabilities is None else capabilities.tools
 
     async def list(self, server: str) -> Listing:
-        """Ask for all tools, page by page; what cannot be used is left out with a warning."""
-        definitions: list[Mapping[str, Any]] = []
-        again: list[Mapping[str, Any]] = []
-        warnings: list[str] = []
-        ttl: float | None = None
-        cursor: str | None = None
-        cursors: set[str] = set()
-        names = Counter[str]()
-        capabilities = self.client.server_capabilities
-        if capabilities is not None and capabilities.tools is not None:
-            for _ in range(_MOST_PAGES):
-                raw = await self._list_page(cursor)
-                page = raw.get("tools")
-                for definition in page if isinstance(page, list) else ():
-                    _take(definition, definitions, again, warnings, names)
-                ttl = _shorter(ttl, raw.get("ttlMs"))
-                following = raw.get("nextCursor")
-                if not isinstance(following, str) or following in cursors or len(definitions) > _MOST_TOOLS:
-                    break
-                cursors.add(following)
-                cursor = following
-            else:
-                warnings.append(f"its list of tools does not end; it was cut after {_MOST_PAGES} pages")
+        """Return all tools; what cannot be used is left out with a warning."""
+        definitions = Definitions()
+        if self._tools_capability is not None:
+            await self._list_pages(definitions)
         info = self.client.server_info
         return Listing(
             server=server,
-            tools=tuple(definitions[:_MOST_TOOLS]),
-            instructions=(self.client.instructions or "")[:_LONGEST_INSTRUCTIONS] or None,
+            tools=tuple(definitions.tools),
+            instructions=(self.client.instructions or "")[:_MAX_INSTRUCTIONS] or None,
             protocol_version=self.client.protocol_version,
-            server_info=None if info is None else _introduction(info),
-            ttl_seconds=ttl,
-            repeated=tuple(name for name, times in names.items() if times > 1),
-            again=tuple(again[:_MOST_AGAIN]),
-            warnings=tuple(warnings),
+            server_info=None if info is None else _describe(info),
+            ttl_seconds=definitions.ttl_seconds,
+            repeated=definitions.repeated,
+            again=tuple(definitions.again),
+            warnings=tuple(definitions.warnings),
         )
+
+    async def _list_pages(self, definitions: Definitions) -> None:
+        cursor: str | None = None
+        seen: set[str] = set()
+        for _ in range(_MAX_PAGES):
+            page = await self._list_page(cursor)
+            definitions.add_page(page)
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or cursor in seen or len(definitions.tools) >= MAX_TOOLS:
+                return
+            seen.add(cursor)
+        definitions.warnings.append(f"its list of tools does not end; it was cut after {_MAX_PAGES} pages")
 
     async def _list_page(self, cursor: str | None) -> dict[str, Any]:
         params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-        slot = _Slot(self._next_id())
-        token = _slot.set(slot)
-        try:
-            await self.client.list_tools(params=params)
-        except Exception:
-            # Whatever the library makes of it, once the answer is there: each tool is looked at by itself.
-            if slot.raw is None:
-                raise
-            logger.debug("a page of tools is not to the library's taste", exc_info=True)
-        finally:
-            _slot.reset(token)
-        return slot.raw or {}
+        with self._begin_exchange() as exchange:
+            try:
+                await self.client.list_tools(params=params)
+            except Exception:
+                # The SDK refuses a page for one bad tool. We look at each tool by itself.
+                if exchange.answer is None:
+                    raise
+                logger.debug("the SDK refused a page of tools", exc_info=True)
+        return exchange.answer or {}
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], progress: Progress | None
     ) -> dict[str, Any]:
-        """Call a tool; gives the raw result, or raises `RequestFailedError`."""
-        responses: types.InputResponses | None = None
-        state: str | None = None
-        for _ in range(_MOST_ROUNDS):
-            request = types.CallToolRequest(
-                params=types.CallToolRequestParams(
-                    name=tool, arguments=dict(arguments), input_responses=responses, request_state=state
-                )
-            )
-            raw = await self._request(request, types.CallToolResult, progress)
-            if CUT in raw:
-                raise RequestFailedError(types.INTERNAL_ERROR, f"its result {raw[CUT]} to be passed on")
+        """Call a tool and return the raw result; `RequestFailedError` if there is none."""
+        params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+        for _ in range(_MAX_QUESTIONS):
+            raw = await self._send_call(types.CallToolRequest(params=params), progress)
             if raw.get("resultType") != "input_required":
                 return raw
             try:
-                asked = types.InputRequiredResult.model_validate(raw)
+                question = types.InputRequiredResult.model_validate(raw)
             except ValueError as error:
-                words = "it asked for input in a form that is not the protocol's"
-                raise RequestFailedError(types.INTERNAL_ERROR, words) from error
-            responses = await self._answer_questions(asked)
-            state = asked.request_state
+                message = "it asked for input in a form that is not the protocol's"
+                raise RequestFailedError(types.INTERNAL_ERROR, message) from error
+            answers = await self._answer(question)
+            params = params.model_copy(
+                update={"input_responses": answers, "request_state": question.request_state}
+            )
         raise RequestFailedError(
-            types.INTERNAL_ERROR, f"it asked for more input {_MOST_ROUNDS} times in a row"
+            types.INTERNAL_ERROR, f"it asked for more input {_MAX_QUESTIONS} times in a row"
         )
 
-    async def _request(
-        self, request: types.CallToolRequest, expected: type[BaseModel], progress: Progress | None
-    ) -> dict[str, Any]:
-        slot = _Slot(self._next_id())
-        token = _slot.set(slot)
+    async def _send_call(self, request: types.CallToolRequest, progress: Progress | None) -> dict[str, Any]:
+        with self._begin_exchange() as exchange:
+            try:
+                await self.client.send_request(request, types.CallToolResult, progress_callback=progress)
+            except MCPError as error:
+                raise self._failure(error, exchange.request_id) from error
+            except (ValueError, RecursionError) as error:
+                if exchange.answer is None:
+                    message = f"the arguments cannot be written as JSON: {error}"
+                    raise RequestFailedError(types.INVALID_PARAMS, message, may_have_arrived=False) from error
+        assert exchange.answer is not None
+        return exchange.answer
+
+    @contextmanager
+    def _begin_exchange(self) -> Iterator[_Exchange]:
+        exchange = _Exchange(next(self._request_ids))
+        token = _exchange.set(exchange)
         try:
-            await self.client.send_request(request, expected, progress_callback=progress)
-        except MCPError as error:
-            raise self._failure(error, slot) from error
-        except (ValueError, RecursionError) as error:
-            if slot.raw is None:
-                words = f"the arguments cannot be written as JSON: {error}"
-                raise RequestFailedError(types.INVALID_PARAMS, words, sent=False) from error
+            yield exchange
         finally:
-            _slot.reset(token)
-            if self.wire.sent is not None:
-                self.wire.sent.pop(slot.request_id, None)
-        assert slot.raw is not None
-        return slot.raw
+            _exchange.reset(token)
+            if self.connection.sent is not None:
+                self.connection.sent.pop(exchange.request_id, None)
 
-    def _failure(self, error: MCPError, slot: _Slot) -> RequestFailedError:
-        """Say whether the connection is lost with it, and whether the server may have acted on it."""
-        closed = error.code not in {NOT_SENT, LOST, REFUSED} and not is_answer(error)
-        # Over HTTP each call has a connection of its own: one that broke says nothing of the others.
-        gone = error.code == NOT_SENT or (closed and error.message.startswith(SESSION_CLOSED))
-        sent = error.code not in {NOT_SENT, REFUSED}
-        if closed:
-            sent = self.wire.may_have_arrived(slot.request_id)
-        lost = closed or error.code in {NOT_SENT, LOST}
-        return RequestFailedError(error.code, error.message, lost=lost, gone=gone, sent=sent)
+    def _failure(self, error: MCPError, request_id: int) -> RequestFailedError:
+        if error.code == NOT_MCP:
+            return RequestFailedError(types.INTERNAL_ERROR, error.message)
+        closed = is_closed(error)
+        return RequestFailedError(
+            error.code,
+            error.message,
+            lost=closed or error.code in {NOT_SENT, LOST},
+            session_lost=error.code == NOT_SENT or is_session_closed(error),
+            may_have_arrived=self.connection.may_have_arrived(request_id)
+            if closed
+            else error.code not in {NOT_SENT, REFUSED},
+        )
 
-    def _next_id(self) -> int:
-        return 1_000_000 + next(self._ids)
-
-    async def _answer_questions(self, asked: types.InputRequiredResult) -> types.InputResponses:
-        """Answer what the newer era asks in the middle of a call: roots, and nothing else yet."""
+    async def _answer(self, question: types.InputRequiredResult) -> types.InputResponses:
+        """Answer what a server of the newer era asks during a call: its roots, and nothing else yet."""
         answers: types.InputResponses = {}
-        for key, question in (asked.input_requests or {}).items():
-            if not isinstance(question, types.ListRootsRequest):
+        for key, request in (question.input_requests or {}).items():
+            if not isinstance(request, types.ListRootsRequest):
                 raise RequestFailedError(
                     types.INVALID_REQUEST,
-                    f"it asked for {question.method}, which Halflap does not offer to servers",
+                    f"it asked for {request.method}, which Halflap does not offer to servers",
                 )
             answers[key] = await self._roots()
         return answers
 
-    async def _answer_roots(self, context: ClientRequestContext) -> types.ListRootsResult:  # noqa: ARG002 -- the library's signature
+    async def _answer_roots(self, context: ClientRequestContext) -> types.ListRootsResult:  # noqa: ARG002 -- the SDK's signature
         return await self._roots()
 
     async def _roots(self) -> types.ListRootsResult:
         return types.ListRootsResult.model_validate({"roots": await self._list_roots()})
 
     async def roots_changed(self) -> None:
-        """Tell a server of the older era that the roots are others now."""
-        if self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        """Notify a server of the older era that the roots changed; the newer era asks for them in each call."""
+        if not self._is_modern:
             await self.client.send_notification(types.RootsListChangedNotification())
 
     async def watch_tools(self) -> None:
-        """In the newer era, changes are told only to who listens; in the older, `_on_message` hears them."""
-        capabilities = self.client.server_capabilities
-        tools = capabilities.tools if capabilities is not None else None
-        if (
-            self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS
-            or tools is None
-            or not tools.list_changed
-        ):
+        """Subscribe to changes of the tools; servers of the older era send them to `_on_message` unasked."""
+        tools = self._tools_capability
+        if not self._is_modern or tools is None or not tools.list_changed:
             return
         try:
             async with listen(self.client, tools_list_changed=True) as subscription:
                 async for _event in subscription:
                     self._on_tools_changed()
         except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
-            logger.debug("no longer told of changed tools", exc_info=True)
+            logger.debug("the subscription to changed tools ended", exc_info=True)
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._on_tools_changed()
 
 
-def _introduction(info: types.Implementation) -> str:
-    """Say who a server is, as it says itself."""
-    who = f"{info.name} {info.version}".strip()
+def _describe(info: types.Implementation) -> str:
+    name = f"{info.name} {info.version}".strip()
     more = ", ".join(part for part in (info.title, info.description) if part)
-    return (f"{who}: {more}" if more else who)[:500]
-
-
-def _take(
-    definition: Any,
-    definitions: list[Mapping[str, Any]],
-    again: list[Mapping[str, Any]],
-    warnings: list[str],
-    names: Counter[str],
-) -> None:
-    """Keep a definition that can be used, mended where the mend is plain; one of a name that is there already, by itself."""
-    if (
-        not isinstance(definition, dict)
-        or not isinstance(definition.get("name"), str)
-        or not definition["name"]
-    ):
-        warnings.append("a tool without a name was left out")
-        return
-    shown = visible(definition["name"], _LONGEST_SHOWN)
-    names[definition["name"]] += 1
-    if names[definition["name"]] > 1:
-        warnings.append(f"tool {shown!r} is listed twice; the second was left out")
-        again += [] if _unusable(definition) else [definition]
-        return
-    trouble = _unusable(definition)
-    if trouble is not None:
-        warnings.append(f"tool {shown!r} was left out: {trouble}")
-        return
-    kept = dict(definition)
-    if not isinstance(kept.get("inputSchema"), dict):
-        warnings.append(f"tool {shown!r} has no input schema; it is taken to accept any arguments")
-        kept["inputSchema"] = {"type": "object"}
-    if not isinstance(kept.get("outputSchema"), dict):
-        kept.pop("outputSchema", None)
-    if not isinstance(kept.get("description"), str):
-        kept["description"] = ""
-    definitions.append(kept)
-
-
-def _unusable(definition: dict[str, Any]) -> str | None:
-    """Say what keeps a definition from being kept, copied and hashed, if anything does."""
-    level: list[Any] = [definition]
-    for _ in range(_DEEPEST):
-        level = [
-            inner
-            for part in level
-            for inner in (part.values() if isinstance(part, dict) else part)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            break
-    else:
-        return f"its definition is nested more than {_DEEPEST} levels deep"
-    try:
-        canonical(definition)
-    except ValueError:
-        return "its definition has a number of more than 4,000 digits"
-    return None
-
-
-def _shorter(ttl: float | None, milliseconds: Any) -> float | None:
-    if not isinstance(milliseconds, int | float) or isinstance(milliseconds, bool):
-        return ttl
-    if not 0 <= milliseconds <= _LONGEST_TTL_MS:
-        return ttl
-    seconds = milliseconds / 1000
-    return seconds if ttl is None else min(ttl, seconds)
+    return (f"{name}: {more}" if more else name)[:_MAX_SERVER_INFO]

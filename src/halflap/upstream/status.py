@@ -1,4 +1,4 @@
-"""How a server is doing."""
+"""A server's state as `halflap doctor` shows it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ Trouble = Literal[
     "answer-unusable",
     "start-timeout",
     "not-reached",
+    "certificate-not-accepted",
+    "proxy-failed",
+    "sign-in-needed",
 ]
-"""What kept a server from getting ready."""
+"""Why a server is not ready; each is also the code of a finding of `halflap doctor`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A server's state, and what is known of how it got there."""
-
     name: str
     state: State
     reason: str | None = None
+    """Why it is not ready, or why the last connection was lost."""
     trouble: Trouble | None = None
     start_seconds: float | None = None
     protocol_version: str | None = None

@@ -1,4 +1,4 @@
-"""One server behind Halflap: started when first needed, shared by all, brought back when lost."""
+"""One server behind the gateway: started when first needed, shared by all callers, reconnected when lost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import random
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -14,15 +14,13 @@ import anyio
 from halflap.core.errors import CallTimeoutError, ToolFailedError, UpstreamUnavailableError
 from halflap.core.text import visible
 from halflap.core.values import Result
-from halflap.upstream.handshake import agree
-from halflap.upstream.http import http_streams, sse_streams
-from halflap.upstream.memory import memory_streams
-from halflap.upstream.reason import explain, explain_timeout, lost
-from halflap.upstream.sending import send
+from halflap.upstream.connection import OWN_CODES, REFUSED, Connection, Failure, RequestFailedError
+from halflap.upstream.failure import call_lost, explain, explain_timeout
+from halflap.upstream.handshake import agree_on_version
+from halflap.upstream.send import send
 from halflap.upstream.session import Session
 from halflap.upstream.status import Status
-from halflap.upstream.stdio import stdio_streams
-from halflap.upstream.wire import REFUSED, RequestFailedError, Wire
+from halflap.upstream.transports import open_streams
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
@@ -31,30 +29,32 @@ if TYPE_CHECKING:
     from halflap.core.values import CallContext, Listing
     from halflap.upstream.guardian import Guardian
     from halflap.upstream.log import ServerLog
-    from halflap.upstream.reason import Reason
-    from halflap.upstream.status import State, Trouble
+    from halflap.upstream.status import State
 
 __all__ = ["Upstream"]
 
 logger = logging.getLogger(__name__)
 
 _RECONNECTS = 6
-"""So many times in a row a lost server is brought back by itself; then it waits until it is needed."""
+"""Reconnect attempts before giving up; the next call tries again."""
 _BACKOFF_SECONDS = 0.25
-_LONGEST_BACKOFF_SECONDS = 30.0
+_MAX_BACKOFF_SECONDS = 30.0
 _STABLE_SECONDS = 30.0
-"""A connection that held so long starts counting anew when it is lost."""
+"""Connections stable for this long reset the retry counter."""
 _SETTLE_SECONDS = 0.05
-"""A server that announces changes tends to announce several at once."""
-_CLOSING_SECONDS = 8.0
-"""How long a server may take to be stopped in order; its supervisor takes four of them at most."""
-_LONGEST_SHOWN = 200
-_ATTEMPTS = 3
-"""So often at most one call is sent, however often it provably did not arrive."""
+"""Servers tend to announce several changes at once: how long to wait before listing the tools again."""
+_CLOSE_SECONDS = 8.0
+"""How long a server may take to stop; its supervisor needs four of them at most."""
+_MAX_ATTEMPTS = 3
+"""How often one call is sent at most, even if it provably never arrived."""
+_MAX_NAME = 200
 
 
 class Upstream:
-    """A `ToolSource` over one configured server."""
+    """A `ToolSource` over one configured server.
+
+    A single task (`_keep_connected`) owns the connection. Callers wait for `_current`, the future of its session.
+    """
 
     def __init__(
         self,
@@ -65,38 +65,34 @@ class Upstream:
         version: str,
         list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_listing: Callable[[Listing], Awaitable[None]],
-        spoke: str | None = None,
-        redact: Callable[[str], str] = str,
-        in_process: Any = None,
+        last_version: str | None,
+        in_process: Any,
     ) -> None:
         self.config = config
-        self._in_process = in_process
-        """The server object, where `transport` is `memory`."""
         self.log = log
-        self.reason: str | None = None
-        self._trouble: Trouble | None = None
         self._guardian = guardian
-        self._redact = redact
-        """Takes secrets out of what it says of itself when something goes wrong."""
         self._version = version
         self._list_roots = list_roots
         self._on_listing = on_listing
-        self._spoke = spoke
-        """The protocol version that it spoke last time, to greet it that way at once."""
+        self._last_version = last_version
+        """The protocol version that the server spoke last time."""
+        self._in_process = in_process
+        """The server object, where `transport` is `memory`."""
         self._transport = config.transport
         self._state: State = "disabled" if config.disabled else "idle"
+        self._failure: Failure | None = None
+        """Why it is not ready, or why the last connection was lost."""
         if config.broken is not None and not config.disabled:
-            self._state, self.reason, self._trouble = "failed", config.broken, "misconfigured"
-        self._places = asyncio.Semaphore(config.max_concurrent_calls)
+            self._state, self._failure = "failed", Failure("misconfigured", config.broken)
+        self._slots = asyncio.Semaphore(config.max_concurrent_calls)
         self._current: asyncio.Future[Session] | None = None
         self._owner: asyncio.Task[None] | None = None
-        self._scope: anyio.CancelScope | None = None
+        self._connecting: anyio.CancelScope | None = None
         self._stop = asyncio.Event()
-        self._changed = asyncio.Event()
-        self._failures = 0
+        self._tools_changed = asyncio.Event()
+        self._failed_starts = 0
         self._next_try = 0.0
         self._starts = 0
-        self._wants_sign_in = False
         self._start_seconds: float | None = None
         self._listing: Listing | None = None
         self._pid: int | None = None
@@ -106,15 +102,14 @@ class Upstream:
         return self.config.name
 
     def status(self) -> Status:
-        """Say how it is doing, without touching it."""
         listing = self._listing
         return Status(
             name=self.name,
             state=self._state,
-            reason=self.reason,
-            trouble=self._trouble,
+            reason=None if self._failure is None else self._failure.message,
+            trouble=None if self._failure is None else self._failure.trouble,
             start_seconds=self._start_seconds,
-            protocol_version=listing.protocol_version if listing else self._spoke,
+            protocol_version=listing.protocol_version if listing else self._last_version,
             server_info=listing.server_info if listing else None,
             pid=self._pid if self._state == "ready" else None,
             starts=self._starts,
@@ -122,10 +117,10 @@ class Upstream:
         )
 
     async def list(self) -> Listing:
-        """Start the server if need be and give its tools as they are now."""
-        connected = self._state == "ready"
+        """Return the tools as they are now; starts the server if necessary."""
+        was_ready = self._state == "ready"
         session = await self._session()
-        if not connected and self._listing is not None:
+        if not was_ready and self._listing is not None:
             return self._listing
         try:
             with anyio.fail_after(self.config.start_timeout_seconds):
@@ -137,9 +132,9 @@ class Upstream:
                 "If it needs longer, raise `start_timeout_seconds` for it.",
             ) from None
         except Exception as error:
-            reason = explain(error, self.config, session.wire, self.log)
-            raise UpstreamUnavailableError(self.name, self._redact(reason.words)) from error
-        await self._take(listing)
+            failure = self._redact(explain(error, self.config, session.connection, self.log))
+            raise UpstreamUnavailableError(self.name, failure.message) from error
+        await self._keep(listing)
         return listing
 
     async def call(
@@ -151,63 +146,68 @@ class Upstream:
         repeatable: bool,
         admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> Result:
-        """Call a tool. A call that may have reached the server is repeated only if that does no harm."""
-        await self._take_place(tool, context)
+        """Call a tool. A call that may have arrived is repeated only if it is `repeatable`.
+
+        `admit` is awaited before each attempt, with the server connected and its tools known; it may refuse the call.
+        """
+        await self._acquire_slot(tool, context)
         try:
-            attempt = 0
-            while True:
-                attempt += 1
+            for attempt in range(1, _MAX_ATTEMPTS + 1):
                 session = await self._session(context.deadline)
                 await admit()
                 try:
                     return Result.from_wire(await send(session, self.config, tool, arguments, context))
-                except RequestFailedError as failure:
-                    said = self._redact(failure.message)
-                    if failure.code == REFUSED:
-                        raise UpstreamUnavailableError(self.name, said) from failure
-                    if not failure.lost:
-                        raise ToolFailedError(tool, self.name, failure.code, said) from failure
-                    if failure.gone:
-                        self._lose(session)
-                    if attempt < _ATTEMPTS and (repeatable or not failure.sent):
-                        continue
-                    why = self._redact(session.wire.trouble or failure.message)
-                    raise lost(self.name, tool, why, sent=failure.sent) from failure
+                except RequestFailedError as failed:
+                    if failed.session_lost:
+                        self._give_up(session)
+                    may_repeat = failed.lost and (repeatable or not failed.may_have_arrived)
+                    if not may_repeat or attempt == _MAX_ATTEMPTS:
+                        raise self._call_error(tool, failed, session.connection) from failed
+            raise AssertionError("unreachable")
         finally:
-            self._places.release()
+            self._slots.release()
 
-    async def _take_place(self, tool: str, context: CallContext) -> None:
-        """Wait for one of the places of this server, but not beyond the deadline."""
+    def _call_error(self, tool: str, failed: RequestFailedError, connection: Connection) -> Exception:
+        message = self.log.redact(failed.message)
+        if failed.lost:
+            if failed.code not in OWN_CODES and connection.failure is not None:
+                # The SDK says no more than that the connection is closed.
+                message = self.log.redact(connection.failure.message)
+            return call_lost(self.name, tool, message, may_have_arrived=failed.may_have_arrived)
+        if failed.code == REFUSED:
+            return UpstreamUnavailableError(self.name, message)
+        return ToolFailedError(tool, self.name, failed.code, message)
+
+    async def _acquire_slot(self, tool: str, context: CallContext) -> None:
         with anyio.CancelScope(deadline=math.inf if context.deadline is None else context.deadline):
-            await self._places.acquire()
+            await self._slots.acquire()
             return
         raise CallTimeoutError(
             self.name,
-            f"{visible(tool, _LONGEST_SHOWN)!r} had to wait for other calls until the deadline; it was not sent.",
+            f"{visible(tool, _MAX_NAME)!r} had to wait for other calls until the deadline; it was not sent.",
         )
 
     async def roots_changed(self) -> None:
-        """Pass on that the roots changed, if it is running."""
         if self._state == "ready" and self._current is not None and self._current.done():
             await self._current.result().roots_changed()
 
     async def close(self) -> None:
-        """Stop it, in order."""
+        """Stop the server: gracefully if it is ready, at once if it is still starting."""
         self._stop.set()
-        if self._state != "ready" and self._scope is not None:
-            self._scope.cancel()
+        if self._state != "ready" and self._connecting is not None:
+            self._connecting.cancel()
         if self._owner is not None:
-            await asyncio.wait([self._owner], timeout=_CLOSING_SECONDS)
+            await asyncio.wait([self._owner], timeout=_CLOSE_SECONDS)
             self._owner.cancel()
             await asyncio.wait([self._owner], timeout=1.0)
         if self._current is not None and not self._current.done():
             self._current.set_exception(UpstreamUnavailableError(self.name, "Halflap is shutting down."))
 
     async def _session(self, deadline: float | None = None) -> Session:
-        """Give the live session; starts the server, or waits for it to come back, if need be."""
+        """Return the live session; starts the server, or waits for it to reconnect, if necessary."""
         if self.config.disabled:
             raise UpstreamUnavailableError(
-                self.name, "it is disabled in the configuration. Take `disabled` out to use it."
+                self.name, "it is disabled in the configuration. Remove `disabled` to use it."
             )
         if self.config.broken is not None:
             raise UpstreamUnavailableError(self.name, self.config.broken)
@@ -216,176 +216,170 @@ class Upstream:
         if self._current is None:
             wait = self._next_try - anyio.current_time()
             if wait > 0:
-                raise UpstreamUnavailableError(self.name, f"{self.reason} Next try in {wait:.1f} s.")
+                raise UpstreamUnavailableError(self.name, f"{self._reason} Next try in {wait:.1f} s.")
             self._current = _future()
-            self._owner = asyncio.create_task(self._own(), name=f"upstream {self.name}")
+            self._owner = asyncio.create_task(self._keep_connected(), name=f"upstream {self.name}")
         limit = anyio.current_time() + self.config.start_timeout_seconds + self.config.call_timeout_seconds
         with anyio.move_on_at(limit if deadline is None else min(deadline, limit)):
             return await asyncio.shield(self._current)
-        raise UpstreamUnavailableError(
-            self.name, self.reason or "it is still starting. Ask again in a moment."
+        raise UpstreamUnavailableError(self.name, self._reason)
+
+    @property
+    def _reason(self) -> str:
+        return (
+            "it is still starting. Ask again in a moment." if self._failure is None else self._failure.message
         )
 
-    def _lose(self, session: Session) -> None:
-        """Give a session up; the owner brings the next one, and callers wait for that from now on."""
-        if self._current is not None and self._current.done() and not self._current.exception():
-            if self._current.result() is not session:
-                return
+    def _give_up(self, session: Session) -> None:
+        """Abandon a session: from now on, callers wait for the next one."""
+        current = self._current
+        if current is not None and current.done() and not current.exception() and current.result() is session:
             self._current = _future()
             self._state = "reconnecting"
-        session.wire.broken.set()
+        session.connection.closed.set()
 
-    async def _own(self) -> None:
+    async def _keep_connected(self) -> None:
         """Keep the server connected until it is closed, fails to start, or is lost too often."""
         losses = 0
         while True:
-            ready_for = await self._connect()
+            ready_seconds = await self._connect()
             if self._stop.is_set():
                 return
-            if ready_for is None and losses == 0:
-                self._failures += 1
+            if ready_seconds is None and losses == 0:
                 break
-            losses = 1 if ready_for is not None and ready_for >= _STABLE_SECONDS else losses + 1
+            losses = 1 if ready_seconds is not None and ready_seconds >= _STABLE_SECONDS else losses + 1
             if losses > _RECONNECTS:
-                self._failures += 1
                 break
             self._state = "reconnecting"
-            logger.info("server %r: %s Reconnecting.", self.name, self.reason)
+            logger.info("server %r: %s Reconnecting.", self.name, self._reason)
             if losses > 1:
                 with anyio.move_on_after(_backoff(losses - 1)):
                     await self._stop.wait()
                     return
-        self._state = "needs-sign-in" if self._wants_sign_in else "failed"
-        self._next_try = anyio.current_time() + _backoff(self._failures)
+        needs_sign_in = self._failure is not None and self._failure.trouble == "sign-in-needed"
+        self._state = "needs-sign-in" if needs_sign_in else "failed"
+        self._failed_starts += 1
+        self._next_try = anyio.current_time() + _backoff(self._failed_starts)
         waiting, self._current = self._current, None
         if waiting is not None and not waiting.done():
-            waiting.set_exception(
-                UpstreamUnavailableError(self.name, self.reason or "it could not be started.")
-            )
+            waiting.set_exception(UpstreamUnavailableError(self.name, self._reason))
 
     async def _connect(self) -> float | None:
-        """Connect once and stay until it ends. Gives how long it was ready; None if it never was."""
-        wire = Wire()
-        began = anyio.current_time()
+        """Connect once and stay until the connection ends. Return how long it was ready, None if never."""
+        connection = Connection()
+        start = anyio.current_time()
         ready_at: float | None = None
-        self._state = "starting" if self._state != "reconnecting" else "reconnecting"
+        error: Exception | None = None
+        if self._state != "reconnecting":
+            self._state = "starting"
         self._starts += 1
-        self.log.begin()
-        failure: BaseException | None = None
-        with anyio.CancelScope(deadline=began + self.config.start_timeout_seconds) as scope:
-            self._scope = scope
+        self.log.start_process()
+        with anyio.CancelScope(deadline=start + self.config.start_timeout_seconds) as scope:
+            self._connecting = scope
             try:
-                async with self._open(wire) as session:
-                    listing = await session.list(self.name)
-                    await self._take(listing)
+                async with self._open(connection) as session:
+                    await self._keep(await session.list(self.name))
                     scope.deadline = math.inf
                     ready_at = anyio.current_time()
-                    self._is_ready(session, ready_at - began)
-                    await self._attend(session)
-                    self._lose(session)
-            except Exception as error:  # noqa: BLE001 -- a server may fail in any way; it must not take us along
-                failure = error
-        self._scope = None
+                    self._set_ready(session, ready_at - start)
+                    await self._serve(session)
+            except Exception as caught:  # noqa: BLE001 -- a server may fail in any way, but only for itself
+                error = caught
+        self._connecting = None
         self._pid = None
-        self._wants_sign_in = wire.wants_sign_in
-        if failure is not None:
-            self._fail(explain(failure, self.config, wire, self.log))
+        if error is not None:
+            self._failure = self._redact(explain(error, self.config, connection, self.log))
         elif ready_at is None and scope.cancelled_caught:
-            self._fail(explain_timeout(self.config, wire, self.log))
-        elif ready_at is not None and not self._stop.is_set():
-            self.reason = self._redact(wire.trouble or "the connection was lost.")
-        if (
-            failure is not None
-            and ready_at is not None
-            and self._current is not None
-            and self._current.done()
-        ):
-            self._current = _future()
+            self._failure = self._redact(explain_timeout(self.config, connection, self.log))
+        elif not self._stop.is_set():
+            lost = connection.failure or Failure("not-reached", "the connection was lost.")
+            self._failure = self._redact(lost)
         if self._stop.is_set():
             self._state = "idle"
         return None if ready_at is None else anyio.current_time() - ready_at
 
-    def _fail(self, reason: Reason) -> None:
-        self._trouble, self.reason = reason.trouble, self._redact(reason.words)
+    def _redact(self, failure: Failure) -> Failure:
+        return Failure(failure.trouble, self.log.redact(failure.message))
 
-    def _is_ready(self, session: Session, seconds: float) -> None:
+    def _set_ready(self, session: Session, seconds: float) -> None:
         self._state = "ready"
-        session.wire.ready = True
-        self._failures = 0
-        self.reason = self._trouble = None
+        self._failure = None
+        self._failed_starts = 0
         self._start_seconds = seconds
-        self._spoke = session.client.protocol_version
-        self._pid = session.wire.pid
+        self._last_version = session.client.protocol_version
+        self._pid = session.connection.pid
+        session.connection.ready = True
         if self._current is not None and not self._current.done():
             self._current.set_result(session)
 
     @asynccontextmanager
-    async def _open(self, wire: Wire) -> AsyncIterator[Session]:
-        """Open the transport, and the session on it, greeted."""
+    async def _open(self, connection: Connection) -> AsyncIterator[Session]:
+        """Open the transport and a session on it; a `url` without a transport is tried as HTTP, then as SSE."""
         if self._transport == "auto":
             try:
-                async with self._open_as("http", wire) as session:
+                async with self._open_as("http", connection) as session:
                     self._transport = "http"
                     yield session
+                    return
             except Exception:
-                if self._transport == "http" or not wire.fallback_to_sse:
+                if self._transport == "http" or not connection.only_sse:
                     raise
-                wire.trouble = None
+                connection.failure = None
                 self._transport = "sse"
-            else:
-                return
-        async with self._open_as(self._transport, wire) as session:
+        async with self._open_as(self._transport, connection) as session:
             yield session
 
     @asynccontextmanager
-    async def _open_as(self, transport: str, wire: Wire) -> AsyncIterator[Session]:
-        async with AsyncExitStack() as stack:
-            if transport == "stdio":
-                opened: Any = stdio_streams(self._guardian, self.config, wire, self.log)
-            elif transport == "sse":
-                opened = sse_streams(self.config, wire)
-            elif transport == "memory":
-                opened = memory_streams(self._in_process)
-            else:
-                opened = http_streams(self.config, wire)
-            session = await stack.enter_async_context(
-                Session(
-                    await stack.enter_async_context(opened),
-                    wire,
-                    version=self._version,
-                    list_roots=self._list_roots,
-                    on_tools_changed=self._changed.set,
-                )
-            )
-            await agree(session.client, self.config.protocol, self._spoke)
-            wire.greeted = True
+    async def _open_as(self, transport: str, connection: Connection) -> AsyncIterator[Session]:
+        async with (
+            open_streams(
+                transport,
+                self.config,
+                connection,
+                guardian=self._guardian,
+                log=self.log,
+                in_process=self._in_process,
+            ) as streams,
+            Session(
+                streams,
+                connection,
+                version=self._version,
+                list_roots=self._list_roots,
+                on_tools_changed=self._tools_changed.set,
+            ) as session,
+        ):
+            await agree_on_version(session.client, self.config.protocol, self._last_version)
+            connection.agreed = True
             yield session
 
-    async def _attend(self, session: Session) -> None:
+    async def _serve(self, session: Session) -> None:
         """Stay with a ready session until it ends or is to be closed."""
-        async with anyio.create_task_group() as tasks:
+        try:
+            async with anyio.create_task_group() as tasks:
 
-            async def until(ended: Awaitable[Any]) -> None:
-                await ended
-                tasks.cancel_scope.cancel()
+                async def until(ended: Awaitable[Any]) -> None:
+                    await ended
+                    tasks.cancel_scope.cancel()
 
-            tasks.start_soon(session.watch_tools)
-            tasks.start_soon(self._relist_when_changed, session)
-            tasks.start_soon(until, self._stop.wait())
-            tasks.start_soon(until, session.ended())
+                tasks.start_soon(session.watch_tools)
+                tasks.start_soon(self._list_when_changed, session)
+                tasks.start_soon(until, self._stop.wait())
+                tasks.start_soon(until, session.connection.closed.wait())
+        finally:
+            self._give_up(session)
 
-    async def _relist_when_changed(self, session: Session) -> None:
+    async def _list_when_changed(self, session: Session) -> None:
         while True:
-            await self._changed.wait()
+            await self._tools_changed.wait()
             await anyio.sleep(_SETTLE_SECONDS)
-            self._changed.clear()
+            self._tools_changed.clear()
             try:
                 with anyio.fail_after(self.config.start_timeout_seconds):
-                    await self._take(await session.list(self.name))
-            except Exception:  # noqa: BLE001 -- the old listing stays; the next need lists again
-                logger.warning("server %r announced other tools but did not list them", self.name)
+                    await self._keep(await session.list(self.name))
+            except Exception:  # noqa: BLE001 -- the old listing stays; the next request lists again
+                logger.warning("server %r announced changed tools but did not list them", self.name)
 
-    async def _take(self, listing: Listing) -> None:
+    async def _keep(self, listing: Listing) -> None:
         self._listing = listing
         for warning in listing.warnings:
             logger.warning("server %r: %s", self.name, warning)
@@ -394,12 +388,12 @@ class Upstream:
 
 def _future() -> asyncio.Future[Session]:
     future: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-    # Nobody may be waiting when it fails; that is no mistake.
+    # There may be no caller when it fails; asyncio complains about exceptions that nobody retrieves.
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future
 
 
 def _backoff(failures: int) -> float:
-    """Wait longer each time, and never in step with others."""
-    longest: float = min(_LONGEST_BACKOFF_SECONDS, _BACKOFF_SECONDS * 2 ** min(failures, 16))
+    """Return a wait that doubles with each failure, with jitter."""
+    longest: float = min(_MAX_BACKOFF_SECONDS, _BACKOFF_SECONDS * 2 ** min(failures, 16))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 -- jitter, not a secret

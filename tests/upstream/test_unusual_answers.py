@@ -1,4 +1,4 @@
-"""Valid JSON that readers choke on costs only the tool or call that it is about."""
+"""Unusual but valid JSON costs at most the tool or the call that it belongs to."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halflap import Gateway, ToolNotFoundError
-from halflap.config import ServerConfig
 from halflap.core.errors import ToolFailedError
-from halflap.upstream.log import ServerLog
-from halflap.upstream.message import CUT, read_message
-from halflap.upstream.reason import explain
-from halflap.upstream.wire import Wire
+from halflap.upstream.messages import read_message
 from support import SERVERS, python_server, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from pathlib import Path
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -39,7 +36,7 @@ def nested(value: Any) -> int:
     return depth
 
 
-def test_tools_with_odd_schemas_are_kept_and_can_be_called(run: Run) -> None:
+def test_tools_with_unusual_schemas_are_kept_and_can_be_called(run: Run) -> None:
     names = ["deep", "half", "large", "nan"]
 
     async def scenario() -> None:
@@ -52,18 +49,13 @@ def test_tools_with_odd_schemas_are_kept_and_can_be_called(run: Run) -> None:
     run(scenario())
 
 
-@pytest.mark.parametrize("depth", [200, 3_000])
-def test_a_tool_whose_schema_cannot_be_kept_is_left_out_by_name(run: Run, depth: int) -> None:
+def test_a_tool_whose_schema_is_too_deep_is_left_out_by_name(run: Run) -> None:
     async def scenario() -> None:
-        # Half of a surrogate pair beside it: that one needs another reader.
-        async with Gateway.open(extreme(depth, "deep", "digits", "half")) as gateway:
+        async with Gateway.open(extreme(200, "deep", "half")) as gateway:
             assert [tool.original_name for tool in await gateway.tools()] == ["good", "half"]
             (report,) = await gateway.reports()
-            deep, digits = report.status.warnings
-            assert "'deep'" in deep
-            assert "320 levels" in deep
-            assert "'digits'" in digits
-            assert "4,000 digits" in digits
+            (warning,) = report.status.warnings
+            assert "'deep'" in warning
             with pytest.raises(ToolNotFoundError):
                 await gateway.call("mcp__x__deep")
 
@@ -80,19 +72,15 @@ def test_a_deep_result_is_delivered(run: Run, depth: int) -> None:
     run(scenario())
 
 
-def test_a_result_that_cannot_be_held_is_an_error_of_that_call_alone(run: Run) -> None:
+def test_a_result_that_cannot_be_read_fails_its_call_alone(run: Run) -> None:
     async def scenario() -> None:
-        names = ("answers_deep", "answers_digits", "answers_progress", "good")
+        names = ("answers_deep", "answers_digits", "good")
         async with Gateway.open(extreme(3_000, *names[:-1])) as gateway:
-            deep, digits, progress, good = await asyncio.gather(
+            deep, digits, good = await asyncio.gather(
                 *(gateway.call(f"mcp__x__{name}") for name in names), return_exceptions=True
             )
             assert isinstance(deep, ToolFailedError)
-            assert "nested" in str(deep)
             assert isinstance(digits, ToolFailedError)
-            assert "digits" in str(digits)
-            # Progress beyond any number does no harm.
-            assert progress.structured_content["value"] == "fine"  # type: ignore[union-attr]
             assert good.structured_content == {"value": "fine"}  # type: ignore[union-attr]
             (report,) = await gateway.reports()
             assert (report.status.state, report.status.starts) == ("ready", 1)
@@ -100,13 +88,13 @@ def test_a_result_that_cannot_be_held_is_an_error_of_that_call_alone(run: Run) -
     run(scenario())
 
 
-def test_over_http_an_odd_tool_takes_no_other_away_either(run: Run) -> None:
+def test_over_http_an_unusual_tool_costs_no_other_either(run: Run) -> None:
     async def scenario(url: str) -> None:
         server = {"name": "x", "url": url, "protocol": "legacy", "start_timeout_seconds": 60}
         async with Gateway.open({"servers": [server]}) as gateway:
             assert [tool.original_name for tool in await gateway.tools()] == ["deep", "good", "half", "nan"]
 
-    command = [sys.executable, str(SERVERS / "extreme.py"), "--http", "150", "deep", "half", "nan", "digits"]
+    command = [sys.executable, str(SERVERS / "extreme.py"), "--http", "150", "deep", "half", "nan"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -115,22 +103,34 @@ def test_over_http_an_odd_tool_takes_no_other_away_either(run: Run) -> None:
             process.kill()
 
 
-def test_the_reason_is_the_answer_and_not_that_we_ended_the_process(tmp_path: Path) -> None:
-    server = ServerConfig(name="x", transport="stdio", command="x")
-    wire = Wire(trouble="its process ended by signal SIGTERM.")
-    _, reason = explain(RuntimeError("Unsupported version"), server, wire, ServerLog(tmp_path, "x"))
-    assert reason.startswith("its answer cannot be used: Unsupported version.")
-
-
-def test_what_lies_beside_the_too_deep_is_read() -> None:
-    deep = "[" * 2_000 + '"]"' + "]" * 2_000
-    line = f'{{"id":7,"result":{{"a":"[[","deep":{deep},"b":["\\"]",1]}}}}'.encode()
-    message: Any = read_message(line)
-    assert (message.id, message.result["a"], message.result["b"]) == (7, "[[", ['"]', 1])
-    assert CUT in message.result
-
-
-def test_halves_of_pairs_are_marked_in_keys_and_values_and_whole_pairs_stay() -> None:
+def test_half_a_surrogate_pair_becomes_a_question_mark_and_whole_pairs_stay() -> None:
     line = json.dumps({"id": 7, "result": {"\ud800": ["\udc00x", {"a": "😀"}]}}).encode()
     message: Any = read_message(line)
     assert message.result == {"?": ["?x", {"a": "😀"}]}
+
+
+def test_an_unreadable_answer_becomes_an_error_of_its_request() -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    for line in (f'{{"id": 7, "result": {deep}}}', f'{{"result": {deep}, "id": 7}}'):
+        message: Any = read_message(line.encode())
+        assert (message.id, message.error.code) == (7, -32603)
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_any_line_is_a_message_or_none(line: bytes) -> None:
+    read_message(line)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "code", "message", "x"])
+
+
+@given(st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON, max_size=3), max_size=5))
+def test_any_object_is_a_message_or_none_and_keeps_its_id(value: dict[str, Any]) -> None:
+    message: Any = read_message(json.dumps(value).encode())
+    if message is not None and hasattr(message, "id"):
+        assert message.id == value["id"]

@@ -11,8 +11,8 @@ import pytest
 
 from halflap.config import ServerConfig
 from halflap.core.values import CallContext
-from halflap.upstream.sending import send
-from halflap.upstream.wire import RequestFailedError
+from halflap.upstream.connection import RequestFailedError
+from halflap.upstream.send import send
 
 if TYPE_CHECKING:
     from halflap.upstream.session import Session

@@ -1,24 +1,22 @@
-"""The guardian: starts the stdio servers, and sees to it that none outlives the gateway.
+"""The guardian: starts stdio servers and makes sure that none of them outlives the gateway.
 
-Run as a script by path, in isolated mode, with the standard library alone; it is never imported by
-the gateway. Three kinds of process are involved:
+It is run as a script by path, in isolated mode, with the standard library alone; the gateway never imports it. Three
+kinds of process are involved:
 
     gateway ──(socket)──► guardian ──fork──► supervisor, one per server ──fork, exec──► server
 
-The gateway sends the guardian one message for each server: what to run, and four descriptors: the
-server's stdin, stdout and stderr, and a control socket. The guardian forks a supervisor for it. A
-supervisor is a child subreaper: whatever the server starts, in whatever session, becomes the
-supervisor's own child once its parent is gone. So "kill my children until I have none" ends all of
-it, without ever naming a process that might be somebody else's by now.
+For each server, the gateway sends the guardian a request: the command, and four descriptors (the server's stdin,
+stdout and stderr, and a control socket). The guardian forks a supervisor for it. A supervisor is a child subreaper:
+whatever the server starts, in whatever session, becomes the supervisor's own child once its parent is gone. "Kill my
+children until I have none" therefore ends all of it, and can never hit a process of somebody else's.
 
-The control socket is also the lifeline. It closes when the gateway goes away, in any way, and the
-supervisor then ends the server. In the other direction it carries the server's process id, then its
-exit code when it has ended, and closes when nothing is left of what it started.
+The control socket closes when the gateway dies, in whatever way; the supervisor then ends the server. In the other
+direction it carries the server's process id, its exit code when it has ended, and it closes when nothing is left of
+what the server started.
 """
 
 from __future__ import annotations
 
-import array
 import contextlib
 import ctypes
 import errno
@@ -41,13 +39,13 @@ TERM_SECONDS = 1.5
 """How long a server may take to end after SIGTERM."""
 
 KILL_SECONDS = 3.0
-"""How long to go on killing what does not end: all that we may kill is gone far sooner."""
+"""How long to keep killing. Longer does not help: what is left by then runs as another user."""
 
 ORPHANED_GRACE_SECONDS = 0.3
-"""How long a server may take to end by itself, on end of input, when the gateway is gone."""
+"""How long a server may take to exit on end of input when the gateway is gone."""
 
 LEFTOVER_GRACE_SECONDS = 0.2
-"""How long children may outlive their server's main process."""
+"""How long children may outlive the server's main process."""
 
 
 def _prctl(option: int, value: int) -> None:
@@ -56,7 +54,6 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _children() -> list[int]:
-    """Give the process ids whose parent this process is."""
     me = os.getpid()
     if not _LINUX:
         return [pid for pid, parent in _process_table() if parent == me]
@@ -85,8 +82,37 @@ def _send(control: socket.socket, **message: Any) -> None:
         control.sendall(json.dumps(message).encode() + b"\n")
 
 
+def _wakeup_pipe() -> tuple[int, int]:
+    """Return a pipe that becomes readable when a signal arrives."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader, writer
+
+
+def _wait_readable(descriptor: int, wakeup: int) -> bool:
+    """Wait until the descriptor is readable or a signal arrives; return whether it is readable."""
+    ready, _, _ = select.select([descriptor, wakeup], [], [])
+    if wakeup in ready:
+        with contextlib.suppress(BlockingIOError):
+            os.read(wakeup, 4096)
+    return descriptor in ready
+
+
+def _prepare_server() -> None:
+    """Run in a server's process before its program."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.set_wakeup_fd(-1)
+    # The server must not inherit signals that we, or whoever started us, ignore.
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
 class Supervisor:
-    """Runs one server and ends with it, having left nothing behind."""
+    """Runs one server, and exits when nothing is left of it."""
 
     def __init__(self, request: dict[str, Any], stdio: list[int], control: socket.socket) -> None:
         self.request = request
@@ -97,92 +123,62 @@ class Supervisor:
 
     def run(self) -> None:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-        waker, wake = os.pipe()
-        os.set_blocking(wake, False)
-        os.set_blocking(waker, False)
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        told_to_end = False
+        wakeup, _ = _wakeup_pipe()
+        terminated = False
 
         def note(number: int, _frame: object) -> None:
-            nonlocal told_to_end
-            told_to_end = told_to_end or number != signal.SIGCHLD
+            nonlocal terminated
+            terminated = terminated or number != signal.SIGCHLD
 
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, note)
         try:
-            self.server = self._start()
+            # Kept: when it is collected as garbage, it may take the exit status.
+            process = self._start()
+            self.server = process.pid
         except OSError as error:
-            _send(self.control, error=error.strerror or str(error), errno=error.errno, cwd=error.filename)
+            _send(self.control, errno=error.errno, error=error.strerror, filename=error.filename)
+            return
+        except ValueError as error:
+            _send(self.control, errno=errno.EINVAL, error=str(error), filename=None)
             return
         finally:
             for descriptor in self.stdio:
                 os.close(descriptor)
         _send(self.control, pid=self.server)
         grace = ORPHANED_GRACE_SECONDS
-        while not told_to_end:
-            ready, _, _ = select.select([self.control.fileno(), waker], [], [])
-            if waker in ready:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(waker, 4096)
+        while not terminated:
+            is_told = _wait_readable(self.control.fileno(), wakeup)
             self._reap()
             if self.status is not None:
                 break
-            if self.control.fileno() in ready:
-                order = self._order()
-                if order is not None:
-                    grace = order
+            if is_told:
+                grace = self._requested_grace(grace)
                 break
         self._end(grace)
 
-    def _order(self) -> float | None:
-        """Read the gateway's word to stop, a number of seconds; None if it is gone."""
+    def _requested_grace(self, otherwise: float) -> float:
+        """Read the gateway's request to stop, a number of seconds; `otherwise` if the gateway is gone."""
         try:
-            line = self.control.recv(256)
-            return float(line) if line else None
+            return float(self.control.recv(256))
         except (OSError, ValueError):
-            return None
+            return otherwise
 
-    def _start(self) -> int:
-        """Fork and exec; the exec's own failure comes back through a pipe that exec closes."""
-        told, tell = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                self._become_server()
-            except BaseException as error:  # noqa: BLE001 -- whatever it is, this process must not go on
-                number = (error.errno if isinstance(error, OSError) else None) or errno.EINVAL
-                in_cwd = isinstance(error, OSError) and error.filename == self.request["cwd"]
-                os.write(tell, struct.pack("ii", number, in_cwd))
-            finally:
-                os._exit(127)
-        os.close(tell)
-        try:
-            failed = os.read(told, 8)
-        finally:
-            os.close(told)
-        if failed:
-            os.waitpid(pid, 0)
-            number, in_cwd = struct.unpack("ii", failed)
-            raise OSError(number, os.strerror(number), self.request["cwd"] if in_cwd else None)
-        return pid
-
-    def _become_server(self) -> None:
-        os.setsid()
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        signal.set_wakeup_fd(-1)
-        # What we, or whoever started us, ignore is none of the server's business.
-        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-            with contextlib.suppress(OSError, ValueError):
-                signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        for target, descriptor in enumerate(self.stdio):
-            os.dup2(descriptor, target, inheritable=True)
-        if self.request["cwd"] is not None:
-            os.chdir(self.request["cwd"])
-        os.execvpe(self.request["argv"][0], self.request["argv"], self.request["env"])  # noqa: S606 -- the job
+    def _start(self) -> subprocess.Popen[bytes]:
+        stdin, stdout, stderr = self.stdio
+        return subprocess.Popen(
+            self.request["argv"],
+            env=self.request["env"],
+            cwd=self.request["cwd"],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=_prepare_server,  # noqa: PLW1509 -- this process has no threads
+        )
 
     def _reap(self) -> bool:
-        """Collect who has ended; False when there is no child left at all."""
+        """Collect the children that have ended; False when there is none left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -214,7 +210,6 @@ class Supervisor:
             self._signal_all(signal.SIGKILL)
             if self._wait(0.05):
                 return
-        # What is left runs as somebody whom we may not kill.
 
     def _signal_all(self, number: int) -> None:
         if self.server is not None and self.status is None:
@@ -226,7 +221,7 @@ class Supervisor:
 
 
 class Guardian:
-    """Forks a supervisor for every request, and picks up after one that was killed."""
+    """Forks a supervisor for every request, and cleans up after one that was killed."""
 
     def __init__(self, requests: socket.socket) -> None:
         self.requests = requests
@@ -234,25 +229,19 @@ class Guardian:
 
     def run(self) -> None:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-        # A server can stop us. When the gateway dies then, we are woken, and see that it is gone.
+        # A server can stop us by a signal. This wakes us when the gateway dies, so that we notice.
         _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
-        waker, wake = os.pipe()
-        os.set_blocking(wake, False)
-        os.set_blocking(waker, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        pipe = _wakeup_pipe()
         while True:
-            ready, _, _ = select.select([self.requests.fileno(), waker], [], [])
-            if waker in ready:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(waker, 4096)
-                self._reap()
-            if self.requests.fileno() in ready and not self._serve_one((waker, wake)):
+            is_asked = _wait_readable(self.requests.fileno(), pipe[0])
+            self._reap()
+            if is_asked and not self._serve_one(pipe):
                 break
-        # The supervisors saw their own lifelines close; stay until they are done, so that orphans of
-        # one that is killed meanwhile are still ours to end.
+        # The supervisors saw their control sockets close. Stay until they are done: if one is killed meanwhile, its
+        # orphans become our children.
         self.requests.close()
         while self.supervisors:
             for pid in self.supervisors:
@@ -279,8 +268,8 @@ class Guardian:
                     with contextlib.suppress(OSError):
                         os.kill(pid, signal.SIGKILL)
 
-    def _serve_one(self, own: tuple[int, int]) -> bool:
-        """Take one request; False when the gateway is gone."""
+    def _serve_one(self, pipe: tuple[int, int]) -> bool:
+        """Fork a supervisor for one request; False when the gateway is gone."""
         received = self._receive()
         if received is None:
             return False
@@ -291,7 +280,7 @@ class Guardian:
             try:
                 signal.set_wakeup_fd(-1)
                 self.requests.close()
-                for descriptor in own:
+                for descriptor in pipe:
                     os.close(descriptor)
                 control = socket.socket(fileno=descriptors[3])
                 Supervisor(request, descriptors[:3], control).run()
@@ -304,26 +293,20 @@ class Guardian:
         return True
 
     def _receive(self) -> tuple[dict[str, Any], list[int]] | None:
-        """Read the length with the descriptors riding on it, then the body."""
-        space = socket.CMSG_SPACE(4 * array.array("i").itemsize)
-        head, ancillary, _flags, _address = self.requests.recvmsg(4, space)
-        if len(head) < 4:  # noqa: PLR2004 -- the length is four bytes
+        """Read the length with the descriptors attached, then the body."""
+        head, descriptors, _, _ = socket.recv_fds(self.requests, 4, 4)
+        if len(head) < 4:  # noqa: PLR2004 -- the length has four bytes
             return None
-        descriptors = array.array("i")
-        for level, kind, data in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
-        remaining = struct.unpack("!I", head)[0]
-        parts = []
-        while remaining:
-            part = self.requests.recv(min(remaining, 65536))
+        length = struct.unpack("!I", head)[0]
+        body = b""
+        while len(body) < length:
+            part = self.requests.recv(min(length - len(body), 65536))
             if not part:
                 return None
-            parts.append(part)
-            remaining -= len(part)
-        return json.loads(b"".join(parts)), list(descriptors)
+            body += part
+        return json.loads(body), descriptors
 
 
 def main() -> NoReturn:

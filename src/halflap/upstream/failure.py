@@ -1,0 +1,156 @@
+"""Why a server is not ready or a call was lost: the kind of trouble, and a message that says what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import httpx2
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from halflap.core.errors import UpstreamError, UpstreamLostError, UpstreamUnavailableError
+from halflap.core.text import visible
+from halflap.upstream.connection import OWN_CODES, Failure, is_closed
+from halflap.upstream.messages import MALFORMED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halflap.config import ServerConfig
+    from halflap.upstream.connection import Connection
+    from halflap.upstream.log import ServerLog
+
+__all__ = ["call_lost", "explain", "explain_timeout", "telling_lines"]
+
+_MAX_MESSAGE = 500
+_MAX_NAME = 200
+_MAX_REDACTED = 8_000
+"""How much of a message is redacted before it is cut to be shown: redaction would miss half a secret."""
+_LINES_READ = 60
+_LINES_SHOWN = 3
+_ERROR_LINE = re.compile(r"error|exception|fatal|panic", re.IGNORECASE)
+_CERTIFICATE_CODE = re.compile(
+    r"CERTIFICATE_VERIFY_FAILED|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|CERT_HAS_EXPIRED"
+    r"|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|ERR_TLS_CERT_ALTNAME_INVALID"
+    r"|invalid peer certificate: \w+"
+)
+"""Error codes of OpenSSL as Python and Node print them, and of rustls, which uv uses."""
+_PROXY_CODE = re.compile(r"ProxyError|407 Proxy Authentication Required")
+
+
+def explain(error: BaseException, server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
+    """Return why a server could not be started, connected to or listed."""
+    cause = _first_cause(error)
+    if isinstance(cause, UpstreamError):
+        return connection.failure or Failure("not-reached", cause.reason)
+    # What the server answered comes first: that its process ended after that was our doing.
+    if isinstance(cause, MCPError) and cause.code not in OWN_CODES and not is_closed(cause):
+        return _explain_answer(cause, server, connection, log)
+    if isinstance(cause, ValidationError):
+        message = f"{MALFORMED}: {cause.error_count()} problems in its greeting."
+        return Failure("answer-unusable", message + _last_lines(server, log))
+    if isinstance(cause, ValueError | RuntimeError | TypeError | LookupError):
+        message = f"its answer cannot be used: {_text(cause).rstrip('.')}."
+        return Failure("answer-unusable", message + _last_lines(server, log))
+    trouble, message = connection.failure or _explain_lost(cause, server)
+    if trouble == "process-ended" and (network := _network_failure(log)) is not None:
+        return network
+    return Failure(trouble, message + _last_lines(server, log))
+
+
+def _explain_answer(error: MCPError, server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
+    if error.message == MALFORMED:
+        return Failure("answer-unusable", f"{MALFORMED}.{_last_lines(server, log)}")
+    problem = "did not list its tools" if connection.agreed else "refused to connect"
+    said = visible(log.redact(error.message[:_MAX_REDACTED]), _MAX_MESSAGE).rstrip(".")
+    message = f"it {problem}: {said} (code {error.code})."
+    return Failure("answered-an-error", message + _last_lines(server, log, silent=""))
+
+
+def _explain_lost(cause: BaseException, server: ServerConfig) -> Failure:
+    if server.command is not None:
+        return Failure("process-ended", f"{_text(cause)}.")
+    if isinstance(cause, httpx2.HTTPStatusError):
+        # Its own text has the whole address, and that may have a secret in it.
+        status = f"{cause.response.status_code} {cause.response.reason_phrase}"
+        return Failure("not-reached", f"it answered {status}. Check `url`.")
+    return Failure(
+        "not-reached", f"it cannot be reached: {_text(cause)}. Check `url`, and that it is running."
+    )
+
+
+def explain_timeout(server: ServerConfig, connection: Connection, log: ServerLog) -> Failure:
+    """Return why a server was not ready in time."""
+    seconds = f"{server.start_timeout_seconds:g} s"
+    if connection.noise and not connection.heard:
+        return Failure(
+            "not-mcp",
+            f"it does not seem to speak MCP over stdio: within {seconds} it answered nothing, and wrote to its "
+            f"stdout: {' | '.join(connection.noise)}",
+        )
+    if server.command is not None and (network := _network_failure(log)) is not None:
+        return network
+    return Failure(
+        "start-timeout",
+        f"it was not ready within {seconds}. If it needs longer, set `start_timeout_seconds` for it."
+        f"{_last_lines(server, log)}",
+    )
+
+
+def call_lost(server: str, tool: str, why: str, *, may_have_arrived: bool) -> UpstreamError:
+    """Return the error of a call without an answer, which says whether the call may have taken effect."""
+    why, tool = why.rstrip("."), visible(tool, _MAX_NAME)
+    if not may_have_arrived:
+        return UpstreamUnavailableError(server, f"{why}. The call of {tool!r} was not sent.")
+    return UpstreamLostError(
+        server,
+        f"the connection was lost during the call of {tool!r} ({why}). It may have taken effect; it was "
+        "not repeated, because the tool is not known to be read-only or idempotent.",
+    )
+
+
+def _network_failure(log: ServerLog) -> Failure | None:
+    """Return a failed certificate or proxy if what the server wrote has a known error code for it."""
+    lines = log.recent(_LINES_READ)
+    for line in lines:
+        if found := _CERTIFICATE_CODE.search(line):
+            message = f"the certificate of a host that it connects to was not accepted ({found[0]})."
+            return Failure(
+                "certificate-not-accepted", f"{message} Its log: {' | '.join(telling_lines(lines))}"
+            )
+        if found := _PROXY_CODE.search(line):
+            message = f"its proxy refused the connection or could not be reached ({found[0]})."
+            return Failure("proxy-failed", f"{message} Its log: {' | '.join(telling_lines(lines))}")
+    return None
+
+
+_SILENT = " It wrote nothing to stderr."
+
+
+def _last_lines(server: ServerConfig, log: ServerLog, *, silent: str = _SILENT) -> str:
+    if server.command is None:
+        return ""
+    lines = telling_lines(log.recent(_LINES_READ))
+    return f" Its log: {' | '.join(lines)}" if lines else silent
+
+
+def telling_lines(lines: Sequence[str]) -> list[str]:
+    """Return the few lines that tell most about why a process ended: the first ones with an error, and the last."""
+    written = [line for line in lines if line.strip()]
+    errors = [line for line in written if _ERROR_LINE.search(line)][: _LINES_SHOWN - 1]
+    if len(written) <= _LINES_SHOWN or not errors:
+        return written[-_LINES_SHOWN:]
+    return errors if written[-1] in errors else [*errors, written[-1]]
+
+
+def _text(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Return the first exception of a group that is not a mere cancellation."""
+    while isinstance(error, BaseExceptionGroup):
+        inner = [one for one in error.exceptions if isinstance(one, Exception)]
+        error = inner[0] if inner else error.exceptions[0]
+    return error

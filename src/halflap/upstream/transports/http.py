@@ -1,0 +1,236 @@
+"""Talk to a server over streamable HTTP or the older HTTP with SSE."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies, proxy_bypass
+
+import anyio
+import httpx2
+from mcp.client import streamable_http
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from pydantic import ValidationError
+
+from halflap.core.errors import UpstreamUnavailableError
+from halflap.core.text import visible
+from halflap.upstream.connection import LOST, NOT_MCP, NOT_SENT, REFUSED, Failure
+from halflap.upstream.messages import read_message
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from halflap.config import ServerConfig
+    from halflap.upstream.connection import Connection
+
+__all__ = ["http_streams", "sse_streams"]
+
+_MAX_EVENT_BYTES = 64 * 1024 * 1024
+_CONNECT_SECONDS = 30.0
+_SILENCE_SECONDS = 3600.0
+"""How long a stream may be silent. Calls have their own, shorter limits."""
+_GOODBYE_SECONDS = 1.5
+"""How long closing waits for the server to end our session."""
+_MAX_SHOWN = 200
+
+
+class _LenientReader:
+    """Reads messages as the SDK does and, where that fails, with our own reader.
+
+    Without it, one tool with a deep schema or half an emoji would cost all others of its page.
+    """
+
+    def __init__(self, adapter: Any) -> None:
+        self._adapter = adapter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._adapter, name)
+
+    def validate_json(self, data: str | bytes, **settings: Any) -> Any:
+        try:
+            return self._adapter.validate_json(data, **settings)
+        except ValidationError:
+            message = read_message(data.encode() if isinstance(data, str) else data)
+            if message is None:
+                raise
+            return message
+
+
+# The SDK's transport has no hook for this. Messages that it can read are read as before.
+streamable_http.jsonrpc_message_adapter = _LenientReader(streamable_http.jsonrpc_message_adapter)  # type: ignore[assignment, attr-defined]
+
+
+class _Client(httpx2.AsyncClient):
+    """Turns a request's failure into a JSON-RPC error with a code of our own, in place of the answer.
+
+    A session serves many calls: one that cannot be delivered must fail alone, and its caller must learn whether it
+    was sent. The SDK's transport would end the whole session instead.
+    """
+
+    def __init__(self, connection: Connection, *, is_sse: bool, headers: dict[str, str]) -> None:
+        super().__init__(headers=headers, timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS))
+        self._has_credentials = bool(headers)
+        self._connection = connection
+        self._is_sse = is_sse
+
+    async def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
+        if request.method == "DELETE":
+            with anyio.move_on_after(_GOODBYE_SECONDS):
+                return await super().send(request, **settings)
+            return httpx2.Response(503, request=request)
+        try:
+            response = await super().send(request, **settings)
+        except httpx2.TransportError as error:
+            return self._failed(request, *_explain_transport(request, error))
+        rejection = self._rejection(request, response)
+        if rejection is None:
+            if request.method == "POST":
+                self._connection.failure = None
+            return response
+        await response.aclose()
+        return self._failed(request, *rejection)
+
+    def _rejection(self, request: httpx2.Request, response: httpx2.Response) -> tuple[int, Failure] | None:
+        """Return the code and the failure that a response's status and type stand for, if any."""
+        status = response.status_code
+        if status in {401, 403}:
+            message = _explain_sign_in(response, has_credentials=self._has_credentials)
+            return REFUSED, Failure("sign-in-needed", message)
+        if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            return NOT_SENT, Failure(
+                "proxy-failed", f"the proxy{_proxy(request)} answered {_status(response)}."
+            )
+        if status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
+            return NOT_SENT, Failure("not-reached", "it no longer knows our session; it was restarted.")
+        # Over SSE the answer comes as an event: what the POST itself returns does not matter.
+        if request.method != "POST" or (self._is_sse and not response.is_error):
+            return None
+        # What a server of the older transport answers to a POST at the address of its event stream.
+        self._connection.only_sse |= status in {400, 404, 405}
+        foreign = _explain_foreign(request, response)
+        return None if foreign is None else (NOT_MCP, Failure("not-reached", foreign))
+
+    def _failed(self, request: httpx2.Request, code: int, failure: Failure) -> httpx2.Response:
+        self._connection.failure = failure
+        if self._is_sse or (request.method == "GET" and code == NOT_SENT):
+            self._connection.closed.set()
+        error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": failure.message}}
+        return httpx2.Response(503, json=error, request=request)
+
+
+def _explain_transport(request: httpx2.Request, error: httpx2.TransportError) -> tuple[int, Failure]:
+    reason = str(error) or type(error).__name__
+    tls = _tls_error(error)
+    if isinstance(tls, ssl.SSLCertVerificationError):
+        message = f"the certificate of {request.url.host} was not accepted: {tls.verify_message}."
+        return NOT_SENT, Failure("certificate-not-accepted", message)
+    if isinstance(error, httpx2.ProxyError):
+        return NOT_SENT, Failure(
+            "proxy-failed", f"the proxy{_proxy(request)} refused the connection: {reason}."
+        )
+    if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return LOST, Failure("not-reached", f"the connection broke: {reason}.")
+    if tls is None and (proxy := _proxy(request)):
+        return NOT_SENT, Failure("proxy-failed", f"the proxy{proxy} could not be reached: {reason}.")
+    # Without what may be secret in it.
+    address = request.url.copy_with(userinfo=b"", query=None, fragment=None)
+    return NOT_SENT, Failure("not-reached", f"it cannot be reached at {address}: {reason}.")
+
+
+def _tls_error(error: BaseException) -> ssl.SSLError | None:
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    return cause
+
+
+def _proxy(request: httpx2.Request) -> str:
+    """Return the proxy that the environment sets for a request, as ` host:port`; empty if there is none."""
+    proxies = getproxies()
+    proxy = proxies.get(request.url.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(request.url.host):
+        return ""
+    # Without its password.
+    return f" {visible(proxy.rpartition('@')[2].rpartition('://')[2], _MAX_SHOWN)}"
+
+
+def _explain_foreign(request: httpx2.Request, response: httpx2.Response) -> str | None:
+    """Return what shows that no MCP server answered, if anything does."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        return None
+    if response.is_redirect:
+        target = request.url.join(response.headers.get("location", "")).copy_with(query=None, fragment=None)
+        return (
+            f"it redirects to {visible(str(target), _MAX_SHOWN)}. If that is the server, use it as `url`; if it is "
+            "a page to sign in, the server needs credentials under `headers:`."
+        )
+    if response.is_error:
+        return f"it answered {_status(response)}. Check `url`, and that the server is in order."
+    if response.status_code != HTTPStatus.ACCEPTED and kind not in {"", "text/event-stream"}:
+        return (
+            f"it answered {visible(kind, _MAX_SHOWN)}, which is not MCP. Check `url`: it may be a web page."
+        )
+    return None
+
+
+def _explain_sign_in(response: httpx2.Response, *, has_credentials: bool) -> str:
+    refused = f"it answered {_status(response)}: it needs credentials"
+    if has_credentials:
+        return (
+            f"{refused}, and does not accept the `headers:` that it was sent. They may have expired or lack a "
+            "permission: renew them, and check the variables that the configuration uses in them."
+        )
+    challenge = response.headers.get("www-authenticate", "").lower()
+    oauth = (
+        " It offers sign-in by OAuth, which Halflap does not support yet: get a token from where you have your account."
+        if "resource_metadata" in challenge or "authorization_uri" in challenge
+        else ""
+    )
+    return f"{refused}. Set them as `headers:` (for example `Authorization: Bearer ${{TOKEN}}`) in the configuration.{oauth}"
+
+
+def _status(response: httpx2.Response) -> str:
+    return f"{response.status_code} {response.reason_phrase}".rstrip()
+
+
+async def _open_client(server: ServerConfig, connection: Connection, *, is_sse: bool) -> _Client:
+    # A variable without a value leaves `Bearer ` behind, and a header cannot end with a blank.
+    headers = {name: value.strip() for name, value in server.headers.items()}
+    try:
+        # In a thread: it reads the machine's certificates.
+        return await asyncio.to_thread(_Client, connection, is_sse=is_sse, headers=headers)
+    except OSError as error:
+        named = " and ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))
+        message = f"the certificates in {named or 'the system'} cannot be read: {error}."
+        connection.failure = Failure("certificate-not-accepted", message)
+    except (ImportError, ValueError) as error:
+        connection.failure = Failure("proxy-failed", f"the proxy of the environment cannot be used: {error}")
+    raise UpstreamUnavailableError(server.name, connection.failure.message)
+
+
+@asynccontextmanager
+async def http_streams(server: ServerConfig, connection: Connection) -> AsyncIterator[Any]:
+    """Connect over streamable HTTP."""
+    assert server.url is not None
+    async with (
+        await _open_client(server, connection, is_sse=False) as client,
+        streamable_http_client(
+            server.url, http_client=client, max_sse_event_size=_MAX_EVENT_BYTES
+        ) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def sse_streams(server: ServerConfig, connection: Connection) -> AsyncIterator[Any]:
+    """Connect over the older transport: one event stream for answers, POSTs for requests."""
+    assert server.url is not None
+    client = await _open_client(server, connection, is_sse=True)
+    async with sse_client(server.url, httpx_client_factory=lambda *_, **__: client) as streams:
+        yield streams

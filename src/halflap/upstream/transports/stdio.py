@@ -1,0 +1,272 @@
+"""Talk to a server over its stdin and stdout. The guardian starts and ends its process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+
+from halflap.core.errors import UpstreamUnavailableError
+from halflap.core.text import visible
+from halflap.upstream.connection import Failure
+from halflap.upstream.messages import read_message
+from halflap.upstream.transports.environment import server_environment
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+    from halflap.config import ServerConfig
+    from halflap.upstream.connection import Connection
+    from halflap.upstream.guardian import GuardedProcess, Guardian
+    from halflap.upstream.log import ServerLog
+
+__all__ = ["stdio_streams"]
+
+_MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+"""A server that writes a longer line is disconnected: the line has to fit in memory."""
+_LARGE_MESSAGE_BYTES = 256 * 1024
+"""Messages larger than this are parsed in a thread, so that other servers need not wait."""
+_EXIT_SECONDS = 1.0
+"""How long a server may take to exit by itself once its stdin is closed."""
+_DRAIN_SECONDS = 0.5
+"""How long we wait for an ended server's exit code and the rest of its stderr."""
+_MAX_NOISE_LINES = 3
+_MAX_SHOWN = 200
+_MAX_REDACTED = 8_000
+_MAX_PATH = 400
+
+
+@asynccontextmanager
+async def stdio_streams(
+    guardian: Guardian, server: ServerConfig, connection: Connection, log: ServerLog
+) -> AsyncIterator[
+    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+]:
+    """Start the server and yield its streams; on exit, stop it and everything that it started."""
+    process = await _start(guardian, server, connection)
+    connection.pid = process.pid
+    connection.sent = {}
+    incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    with anyio.CancelScope(shield=True):
+        pipes = await _Pipes.open(process)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_read_messages, process, pipes.stdout, incoming, connection, log)
+            tasks.start_soon(_write_messages, pipes.stdin, outgoing, connection)
+            tasks.start_soon(_copy_stderr, pipes, log)
+            try:
+                yield read_stream, write_stream
+            finally:
+                # The tasks continue while it stops: it may still write something.
+                with anyio.CancelScope(shield=True):
+                    await _stop(process, pipes, _EXIT_SECONDS if connection.ready else 0.0)
+                tasks.cancel_scope.cancel()
+    finally:
+        pipes.close()
+        for stream in (incoming, read_stream, write_stream, outgoing):
+            stream.close()
+
+
+async def _start(guardian: Guardian, server: ServerConfig, connection: Connection) -> GuardedProcess:
+    assert server.command is not None
+    environment = server_environment(server)
+    try:
+        return await guardian.start([server.command, *server.args], environment, server.cwd)
+    except (OSError, ValueError) as error:
+        is_folder = await asyncio.to_thread(Path(server.command).is_dir)
+        path = environment.get("PATH", os.defpath)
+        connection.failure = _explain_start(error, server, path, is_folder=is_folder)
+        raise UpstreamUnavailableError(server.name, connection.failure.message) from error
+
+
+def _explain_start(
+    error: OSError | ValueError, server: ServerConfig, path: str, *, is_folder: bool
+) -> Failure:
+    command = server.command or ""
+    if isinstance(error, OSError) and server.cwd is not None and error.filename == server.cwd:
+        message = f"its folder `cwd: {server.cwd}` cannot be entered ({error.strerror}). Correct `cwd`."
+    elif isinstance(error, FileNotFoundError):
+        split = " What follows its first word belongs in `args`." if " " in command else ""
+        # Whatever starts Halflap often has a shorter PATH than a terminal.
+        searched = "" if "/" in command else f" The PATH here is {visible(path, _MAX_PATH)!r}."
+        return Failure(
+            "command-not-found",
+            f"the command {command!r} was not found. Install it, or set `command` to its full path in the "
+            f"configuration.{split}{searched}",
+        )
+    elif is_folder:
+        message = f"the command {command!r} is a folder. Set `command` to the program in it."
+    elif isinstance(error, PermissionError):
+        message = f"the command {command!r} may not be run ({error.strerror}). Make it executable."
+    else:
+        message = f"the command {command!r} could not be started: {error}."
+    return Failure("command-not-run", message)
+
+
+@dataclass
+class _Pipes:
+    """Our ends of the server's three pipes, on the event loop."""
+
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+    stderr: asyncio.StreamReader
+    readers: list[asyncio.BaseTransport]
+    stderr_ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @classmethod
+    async def open(cls, process: GuardedProcess) -> _Pipes:
+        loop = asyncio.get_running_loop()
+        writer, protocol = await loop.connect_write_pipe(
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(process.stdin, "wb", 0)
+        )
+        # `drain` must return when everything is written, not when there is room for more.
+        writer.set_write_buffer_limits(high=0)
+        stdout, stderr = asyncio.StreamReader(limit=_MAX_MESSAGE_BYTES), asyncio.StreamReader()
+        readers: list[asyncio.BaseTransport] = []
+        for reader, descriptor in ((stdout, process.stdout), (stderr, process.stderr)):
+            transport, _ = await loop.connect_read_pipe(
+                lambda reader=reader: asyncio.StreamReaderProtocol(reader),  # type: ignore[misc]
+                os.fdopen(descriptor, "rb", 0),
+            )
+            readers.append(transport)
+        return cls(asyncio.StreamWriter(writer, protocol, None, loop), stdout, stderr, readers)
+
+    def close(self) -> None:
+        for transport in self.readers:
+            transport.close()
+
+
+async def _stop(process: GuardedProcess, pipes: _Pipes, grace_seconds: float) -> None:
+    if not pipes.stdin.transport.is_closing():
+        # `abort`, not `close`: that would wait for a server that no longer reads.
+        pipes.stdin.transport.abort()
+    await process.stop(grace_seconds)
+    with anyio.move_on_after(_DRAIN_SECONDS):
+        await pipes.stderr_ended.wait()
+
+
+async def _read_messages(
+    process: GuardedProcess,
+    stdout: asyncio.StreamReader,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    connection: Connection,
+    log: ServerLog,
+) -> None:
+    async with incoming:
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await _forward_messages(stdout, incoming, connection, log)
+        with anyio.move_on_after(_DRAIN_SECONDS):
+            await process.exited.wait()
+            connection.unread = process.unread_input()
+            exited = Failure("process-ended", f"its process ended {_describe_exit(process.returncode)}.")
+            connection.failure = connection.failure or exited
+        connection.failure = connection.failure or Failure(
+            "process-ended", "it closed its stdout, so it cannot answer."
+        )
+    connection.closed.set()
+
+
+async def _forward_messages(
+    stdout: asyncio.StreamReader,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    connection: Connection,
+    log: ServerLog,
+) -> None:
+    """Pass messages on until stdout ends."""
+    while True:
+        try:
+            line = await stdout.readline()
+        except ValueError:
+            megabytes = _MAX_MESSAGE_BYTES // 1024 // 1024
+            connection.failure = Failure("process-ended", f"it wrote a message of more than {megabytes} MiB.")
+            return
+        if not line:
+            return
+        if not line.strip():
+            continue
+        is_large = len(line) > _LARGE_MESSAGE_BYTES
+        message = await asyncio.to_thread(read_message, line) if is_large else read_message(line)
+        if message is None:
+            # Many servers print a greeting or their log to stdout; it is logged like their stderr.
+            await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
+            if len(connection.noise) < _MAX_NOISE_LINES:
+                connection.noise.append(_show(line, log))
+            continue
+        connection.heard = True
+        await incoming.send(SessionMessage(message))
+
+
+def _show(line: bytes, log: ServerLog) -> str:
+    # Redacted before it is cut: redaction would miss half a secret.
+    return visible(log.redact(line[:_MAX_REDACTED].decode(errors="replace").strip()), _MAX_SHOWN)
+
+
+def _describe_exit(code: int | None) -> str:
+    if code is None:
+        return "for an unknown reason"
+    if -code in signal.valid_signals():
+        return f"by signal {signal.Signals(-code).name}"
+    return f"with exit code {code}"
+
+
+async def _write_messages(
+    stdin: asyncio.StreamWriter,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    connection: Connection,
+) -> None:
+    assert connection.sent is not None
+    async with outgoing:
+        async for session_message in outgoing:
+            message = session_message.message
+            line = _encode(message)
+            if stdin.transport.is_closing():
+                break
+            if isinstance(message, types.JSONRPCRequest):
+                connection.sent[message.id] = connection.written
+            connection.written += len(line)
+            if not await _write(stdin, line):
+                if isinstance(message, types.JSONRPCRequest):
+                    connection.sent.pop(message.id, None)
+                break
+    connection.closed.set()
+
+
+def _encode(message: types.JSONRPCMessage) -> bytes:
+    try:
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except ValueError:
+        # Half of a surrogate pair, which JSON can write as an escape.
+        text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True))
+    return text.encode() + b"\n"
+
+
+async def _write(stdin: asyncio.StreamWriter, line: bytes) -> bool:
+    """Write a line; False if the pipe did not take all of it, so that nobody can have read the whole message."""
+    stdin.write(line)
+    if stdin.transport.is_closing():
+        return False
+    is_whole = stdin.transport.get_write_buffer_size() == 0
+    try:
+        await stdin.drain()
+    except OSError:
+        return is_whole
+    return True
+
+
+async def _copy_stderr(pipes: _Pipes, log: ServerLog) -> None:
+    while data := await pipes.stderr.read(65536):
+        await asyncio.to_thread(log.append, data)
+    pipes.stderr_ended.set()
