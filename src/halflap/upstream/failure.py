@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
 
 from halflap.core.errors import UpstreamError, UpstreamLostError, UpstreamUnavailableError
-from halflap.core.text import visible
+from halflap.core.text import quote
 from halflap.upstream.connection import OWN_CODES, Failure, is_closed
 from halflap.upstream.messages import MALFORMED
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["call_lost", "explain", "explain_timeout", "telling_lines"]
 
 _MAX_MESSAGE = 500
-_MAX_NAME = 200
-_MAX_REDACTED = 8_000
-"""How much of a message is redacted before it is cut to be shown: redaction would miss half a secret."""
 _LINES_READ = 60
 _LINES_SHOWN = 3
 _ERROR_LINE = re.compile(r"error|exception|fatal|panic", re.IGNORECASE)
@@ -47,11 +43,9 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
     # What the server answered comes first: that its process ended after that was our doing.
     if isinstance(cause, MCPError) and cause.code not in OWN_CODES and not is_closed(cause):
         return _explain_answer(cause, server, connection, log)
-    if isinstance(cause, ValidationError):
-        message = f"{MALFORMED}: {cause.error_count()} problems in its greeting."
-        return Failure("answer-unusable", message + _last_lines(server, log))
     if isinstance(cause, ValueError | RuntimeError | TypeError | LookupError):
-        message = f"its answer cannot be used: {_text(cause).rstrip('.')}."
+        # Of a failed validation, the first line counts the problems.
+        message = f"its answer cannot be used: {_text(cause).splitlines()[0].rstrip('.')}."
         return Failure("answer-unusable", message + _last_lines(server, log))
     trouble, message = connection.failure or _explain_lost(cause, server)
     if trouble == "process-ended" and (network := _network_failure(log)) is not None:
@@ -63,7 +57,7 @@ def _explain_answer(error: MCPError, server: ServerConfig, connection: Connectio
     if error.message == MALFORMED:
         return Failure("answer-unusable", f"{MALFORMED}.{_last_lines(server, log)}")
     problem = "did not list its tools" if connection.agreed else "refused to connect"
-    said = visible(log.redact(error.message[:_MAX_REDACTED]), _MAX_MESSAGE).rstrip(".")
+    said = log.show(error.message, _MAX_MESSAGE).rstrip(".")
     message = f"it {problem}: {said} (code {error.code})."
     return Failure("answered-an-error", message + _last_lines(server, log, silent=""))
 
@@ -100,12 +94,12 @@ def explain_timeout(server: ServerConfig, connection: Connection, log: ServerLog
 
 def call_lost(server: str, tool: str, why: str, *, may_have_arrived: bool) -> UpstreamError:
     """Return the error of a call without an answer, which says whether the call may have taken effect."""
-    why, tool = why.rstrip("."), visible(tool, _MAX_NAME)
+    why = why.rstrip(".")
     if not may_have_arrived:
-        return UpstreamUnavailableError(server, f"{why}. The call of {tool!r} was not sent.")
+        return UpstreamUnavailableError(server, f"{why}. The call of {quote(tool)} was not sent.")
     return UpstreamLostError(
         server,
-        f"the connection was lost during the call of {tool!r} ({why}). It may have taken effect; it was "
+        f"the connection was lost during the call of {quote(tool)} ({why}). It may have taken effect; it was "
         "not repeated, because the tool is not known to be read-only or idempotent.",
     )
 

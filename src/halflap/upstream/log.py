@@ -8,7 +8,7 @@ import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from halflap.core.text import clean
+from halflap.core.text import clean, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +58,10 @@ class ServerLog:
             os.write(descriptor, data[-_FILE_BYTES:])
         finally:
             os.close(descriptor)
+
+    def show(self, text: str, longest: int) -> str:
+        """Return a message of the server, redacted and cut: in this order, since redaction would miss half a secret."""
+        return visible(self.redact(text[:_MEMORY_BYTES]), longest)
 
     def recent(self, lines: int) -> list[str]:
         """Return the last lines of the current process, redacted and fit to be shown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from halflap.upstream.connector import Connector
 from halflap.upstream.guardian import Guardian
 from halflap.upstream.log import ServerLog
 from halflap.upstream.upstream import Upstream
@@ -35,19 +36,24 @@ class Pool:
         in_process: Mapping[str, Any],
     ) -> None:
         self._guardian = Guardian()
-        self._upstreams = {
-            server.name: Upstream(
+        self._upstreams: dict[str, Upstream] = {}
+        for server in servers:
+            log = ServerLog(log_folder, server.name, redact)
+            connector = Connector(
                 server,
                 guardian=self._guardian,
-                log=ServerLog(log_folder, server.name, redact),
+                log=log,
                 version=version,
                 list_roots=list_roots,
-                on_listing=on_listing,
-                last_version=last_versions.get(server.name),
                 in_process=in_process.get(server.name),
             )
-            for server in servers
-        }
+            self._upstreams[server.name] = Upstream(
+                server,
+                connector=connector,
+                log=log,
+                on_listing=on_listing,
+                last_version=last_versions.get(server.name),
+            )
 
     def __iter__(self) -> Iterator[Upstream]:
         return iter(self._upstreams.values())

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import CallTimeoutError
-from halflap.core.text import visible
+from halflap.core.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["send"]
 
-_MAX_NAME = 200
 _CANCEL_SECONDS = 0.3
 """How long a cancelled call may take to notify the server; after that it continues in the background."""
 
@@ -42,7 +41,7 @@ async def send(
             await context.progress(progress, total, message)
 
     # A task of its own: with a server that reads nothing, even cancelling can block.
-    call = asyncio.create_task(session.call(tool, arguments, on_progress), name=f"call {tool[:_MAX_NAME]}")
+    call = asyncio.create_task(session.call(tool, arguments, on_progress), name=f"call {quote(tool)}")
     _running.add(call)
     call.add_done_callback(_ended)
     try:
@@ -55,13 +54,14 @@ async def send(
             call.cancel()
             await asyncio.wait([call], timeout=_CANCEL_SECONDS)
     seconds = f"{clock() - start:.1f} s"
-    tool = visible(tool, _MAX_NAME)
     if context.deadline is not None and clock() >= context.deadline:
-        raise CallTimeoutError(server.name, f"it did not answer {tool!r} before the deadline ({seconds}).")
+        raise CallTimeoutError(
+            server.name, f"it did not answer {quote(tool)} before the deadline ({seconds})."
+        )
     setting = "max_call_timeout_seconds" if limit == end else "call_timeout_seconds"
     raise CallTimeoutError(
         server.name,
-        f"it did not answer {tool!r} within {seconds}, and the call was cancelled. "
+        f"it did not answer {quote(tool)} within {seconds}, and the call was cancelled. "
         f"If it needs longer, raise `{setting}` for it.",
     )
 

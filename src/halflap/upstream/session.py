@@ -7,7 +7,7 @@ import logging
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -32,7 +32,6 @@ from halflap.upstream.definitions import MAX_TOOLS, Definitions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
-    from types import TracebackType
 
     from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
 
@@ -99,7 +98,7 @@ class _Dispatcher(JSONRPCDispatcher[TransportContext]):
 
 
 class Session:
-    """Wraps the SDK's client session. Enter it, agree on a version with its `client`, then list and call."""
+    """Wraps the SDK's session, `client`. Enter that and agree on a version, then list and call."""
 
     def __init__(
         self,
@@ -121,15 +120,6 @@ class Session:
             message_handler=self._on_message,
             client_info=types.Implementation(name="halflap", version=version),
         )
-
-    async def __aenter__(self) -> Self:
-        await self.client.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.client.__aexit__(kind, error, trace)
 
     @property
     def _is_modern(self) -> bool:

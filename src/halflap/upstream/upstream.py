@@ -6,29 +6,26 @@ import asyncio
 import logging
 import math
 import random
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from halflap.core.errors import CallTimeoutError, ToolFailedError, UpstreamUnavailableError
-from halflap.core.text import visible
+from halflap.core.text import quote
 from halflap.core.values import Result
 from halflap.upstream.connection import OWN_CODES, REFUSED, Connection, Failure, RequestFailedError
 from halflap.upstream.failure import call_lost, explain, explain_timeout
-from halflap.upstream.handshake import agree_on_version
 from halflap.upstream.send import send
-from halflap.upstream.session import Session
 from halflap.upstream.status import Status
-from halflap.upstream.transports import open_streams
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from halflap.config import ServerConfig
     from halflap.core.values import CallContext, Listing
-    from halflap.upstream.guardian import Guardian
+    from halflap.upstream.connector import Connector
     from halflap.upstream.log import ServerLog
+    from halflap.upstream.session import Session
     from halflap.upstream.status import State
 
 __all__ = ["Upstream"]
@@ -47,7 +44,6 @@ _CLOSE_SECONDS = 8.0
 """How long a server may take to stop; its supervisor needs four of them at most."""
 _MAX_ATTEMPTS = 3
 """How often one call is sent at most, even if it provably never arrived."""
-_MAX_NAME = 200
 
 
 class Upstream:
@@ -60,25 +56,17 @@ class Upstream:
         self,
         config: ServerConfig,
         *,
-        guardian: Guardian,
+        connector: Connector,
         log: ServerLog,
-        version: str,
-        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
         on_listing: Callable[[Listing], Awaitable[None]],
         last_version: str | None,
-        in_process: Any,
     ) -> None:
         self.config = config
         self.log = log
-        self._guardian = guardian
-        self._version = version
-        self._list_roots = list_roots
+        self._connector = connector
         self._on_listing = on_listing
         self._last_version = last_version
         """The protocol version that the server spoke last time."""
-        self._in_process = in_process
-        """The server object, where `transport` is `memory`."""
-        self._transport = config.transport
         self._state: State = "disabled" if config.disabled else "idle"
         self._failure: Failure | None = None
         """Why it is not ready, or why the last connection was lost."""
@@ -183,8 +171,7 @@ class Upstream:
             await self._slots.acquire()
             return
         raise CallTimeoutError(
-            self.name,
-            f"{visible(tool, _MAX_NAME)!r} had to wait for other calls until the deadline; it was not sent.",
+            self.name, f"{quote(tool)} had to wait for other calls until the deadline; it was not sent."
         )
 
     async def roots_changed(self) -> None:
@@ -277,7 +264,9 @@ class Upstream:
         with anyio.CancelScope(deadline=start + self.config.start_timeout_seconds) as scope:
             self._connecting = scope
             try:
-                async with self._open(connection) as session:
+                async with self._connector.open(
+                    connection, self._last_version, self._tools_changed.set
+                ) as session:
                     await self._keep(await session.list(self.name))
                     scope.deadline = math.inf
                     ready_at = anyio.current_time()
@@ -311,46 +300,6 @@ class Upstream:
         session.connection.ready = True
         if self._current is not None and not self._current.done():
             self._current.set_result(session)
-
-    @asynccontextmanager
-    async def _open(self, connection: Connection) -> AsyncIterator[Session]:
-        """Open the transport and a session on it; a `url` without a transport is tried as HTTP, then as SSE."""
-        if self._transport == "auto":
-            try:
-                async with self._open_as("http", connection) as session:
-                    self._transport = "http"
-                    yield session
-                    return
-            except Exception:
-                if self._transport == "http" or not connection.only_sse:
-                    raise
-                connection.failure = None
-                self._transport = "sse"
-        async with self._open_as(self._transport, connection) as session:
-            yield session
-
-    @asynccontextmanager
-    async def _open_as(self, transport: str, connection: Connection) -> AsyncIterator[Session]:
-        async with (
-            open_streams(
-                transport,
-                self.config,
-                connection,
-                guardian=self._guardian,
-                log=self.log,
-                in_process=self._in_process,
-            ) as streams,
-            Session(
-                streams,
-                connection,
-                version=self._version,
-                list_roots=self._list_roots,
-                on_tools_changed=self._tools_changed.set,
-            ) as session,
-        ):
-            await agree_on_version(session.client, self.config.protocol, self._last_version)
-            connection.agreed = True
-            yield session
 
     async def _serve(self, session: Session) -> None:
         """Stay with a ready session until it ends or is to be closed."""

@@ -9,7 +9,6 @@ import os
 import signal
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -44,7 +43,6 @@ _DRAIN_SECONDS = 0.5
 """How long we wait for an ended server's exit code and the rest of its stderr."""
 _MAX_NOISE_LINES = 3
 _MAX_SHOWN = 200
-_MAX_REDACTED = 8_000
 _MAX_PATH = 400
 
 
@@ -86,15 +84,11 @@ async def _start(guardian: Guardian, server: ServerConfig, connection: Connectio
     try:
         return await guardian.start([server.command, *server.args], environment, server.cwd)
     except (OSError, ValueError) as error:
-        is_folder = await asyncio.to_thread(Path(server.command).is_dir)
-        path = environment.get("PATH", os.defpath)
-        connection.failure = _explain_start(error, server, path, is_folder=is_folder)
+        connection.failure = _explain_start(error, server, environment.get("PATH", os.defpath))
         raise UpstreamUnavailableError(server.name, connection.failure.message) from error
 
 
-def _explain_start(
-    error: OSError | ValueError, server: ServerConfig, path: str, *, is_folder: bool
-) -> Failure:
+def _explain_start(error: OSError | ValueError, server: ServerConfig, path: str) -> Failure:
     command = server.command or ""
     if isinstance(error, OSError) and server.cwd is not None and error.filename == server.cwd:
         message = f"its folder `cwd: {server.cwd}` cannot be entered ({error.strerror}). Correct `cwd`."
@@ -107,10 +101,8 @@ def _explain_start(
             f"the command {command!r} was not found. Install it, or set `command` to its full path in the "
             f"configuration.{split}{searched}",
         )
-    elif is_folder:
-        message = f"the command {command!r} is a folder. Set `command` to the program in it."
     elif isinstance(error, PermissionError):
-        message = f"the command {command!r} may not be run ({error.strerror}). Make it executable."
+        message = f"the command {command!r} may not be run ({error.strerror}). It must be a file that is executable."
     else:
         message = f"the command {command!r} could not be started: {error}."
     return Failure("command-not-run", message)
@@ -203,15 +195,10 @@ async def _forward_messages(
             # Many servers print a greeting or their log to stdout; it is logged like their stderr.
             await asyncio.to_thread(log.append, b"[stdout] " + line[:2000].rstrip(b"\n") + b"\n")
             if len(connection.noise) < _MAX_NOISE_LINES:
-                connection.noise.append(_show(line, log))
+                connection.noise.append(log.show(line.decode(errors="replace").strip(), _MAX_SHOWN))
             continue
         connection.heard = True
         await incoming.send(SessionMessage(message))
-
-
-def _show(line: bytes, log: ServerLog) -> str:
-    # Redacted before it is cut: redaction would miss half a secret.
-    return visible(log.redact(line[:_MAX_REDACTED].decode(errors="replace").strip()), _MAX_SHOWN)
 
 
 def _describe_exit(code: int | None) -> str:

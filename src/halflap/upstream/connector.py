@@ -1,0 +1,95 @@
+"""Open sessions with one server: start or reach it, and agree on a protocol version."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+# The SDK offers its in-memory transport only through its own `Client`, which validates results as a whole.
+from mcp.client._memory import InMemoryTransport
+
+from halflap.upstream.handshake import agree_on_version
+from halflap.upstream.session import Session
+from halflap.upstream.transports import http_streams, sse_streams, stdio_streams
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from halflap.config import ServerConfig
+    from halflap.upstream.connection import Connection
+    from halflap.upstream.guardian import Guardian
+    from halflap.upstream.log import ServerLog
+
+__all__ = ["Connector"]
+
+
+class Connector:
+    def __init__(
+        self,
+        server: ServerConfig,
+        *,
+        guardian: Guardian,
+        log: ServerLog,
+        version: str,
+        list_roots: Callable[[], Awaitable[list[dict[str, Any]]]],
+        in_process: Any,
+    ) -> None:
+        self._server = server
+        self._guardian = guardian
+        self._log = log
+        self._version = version
+        self._list_roots = list_roots
+        self._in_process = in_process
+        """The server object, where `transport` is `memory`."""
+        self._transport = server.transport
+
+    @asynccontextmanager
+    async def open(
+        self, connection: Connection, last_version: str | None, on_tools_changed: Callable[[], None]
+    ) -> AsyncIterator[Session]:
+        """Open a session. A `url` without a transport is tried as streamable HTTP, then as SSE."""
+        if self._transport == "auto":
+            try:
+                async with self._open("http", connection, last_version, on_tools_changed) as session:
+                    self._transport = "http"
+                    yield session
+                    return
+            except Exception:
+                if self._transport == "http" or not connection.only_sse:
+                    raise
+                connection.failure = None
+                connection.closed.clear()
+                self._transport = "sse"
+        async with self._open(self._transport, connection, last_version, on_tools_changed) as session:
+            yield session
+
+    @asynccontextmanager
+    async def _open(
+        self,
+        transport: str,
+        connection: Connection,
+        last_version: str | None,
+        on_tools_changed: Callable[[], None],
+    ) -> AsyncIterator[Session]:
+        async with self._streams(transport, connection) as streams:
+            session = Session(
+                streams,
+                connection,
+                version=self._version,
+                list_roots=self._list_roots,
+                on_tools_changed=on_tools_changed,
+            )
+            async with session.client:
+                await agree_on_version(session.client, self._server.protocol, last_version)
+                connection.agreed = True
+                yield session
+
+    def _streams(self, transport: str, connection: Connection) -> AbstractAsyncContextManager[Any]:
+        if transport == "stdio":
+            return stdio_streams(self._guardian, self._server, connection, self._log)
+        if transport == "memory":
+            return InMemoryTransport(self._in_process)
+        if transport == "sse":
+            return sse_streams(self._server, connection)
+        return http_streams(self._server, connection)
