@@ -95,23 +95,14 @@ class Connection:
         return start is not None and start < self.written - self.unread
 
 
+@dataclass(eq=False)
 class RequestFailedError(Exception):
     """A request was answered with an error, or not at all. Never leaves this package."""
 
-    def __init__(
-        self,
-        code: int,
-        message: str,
-        *,
-        lost: bool = False,
-        session_lost: bool = False,
-        may_have_arrived: bool = True,
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.lost = lost
-        """No answer will come."""
-        self.session_lost = session_lost
-        """No other request can be sent on this session either."""
-        self.may_have_arrived = may_have_arrived
+    code: int
+    message: str
+    lost: bool = False
+    """No answer will come."""
+    session_lost: bool = False
+    """No other request can be sent on this session either."""
+    may_have_arrived: bool = True

@@ -76,8 +76,6 @@ def _error(request_id: int | str, raw: Any) -> types.JSONRPCError:
     code, message = error.get("code"), error.get("message")
     if not isinstance(message, str) or not message:
         message = MALFORMED
-    if isinstance(code, float) and code.is_integer():
-        code = int(code)
     if not isinstance(code, int) or isinstance(code, bool):
         code, message = types.INTERNAL_ERROR, f"{message} (its code is {code!r})"
     return types.JSONRPCError(
