@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.catalog.naming import choose_name
+from halflap.catalog import choose_name
 from halflap.store import CallRecord, RunRecord, ServerRows, StoredServer, StoredTool, open_store
 
 if TYPE_CHECKING:

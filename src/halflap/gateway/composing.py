@@ -149,7 +149,7 @@ class Composing(Knowing):
 
     async def _caught_up(self, *, behind: bool) -> None:
         """Have all tools listed, and all that was answered so far learned from."""
-        await (await self._asker()).settle(wait_seconds=FIRST_LISTING_SECONDS, behind=behind)
+        await (await self._asker()).ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=behind)
         if self._learning is not None:
             await self._learning.flush()
 

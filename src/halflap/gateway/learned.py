@@ -82,7 +82,7 @@ class Knowing(Parts):
 
     async def unlisted(self, name: str) -> Sequence[StoredShape]:
         """Give what was learned of a tool that the catalogue does not have, by the name that it would get there."""
-        from halflap.catalog.naming import namespaced  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `parts`
 
         known = {(tool.server, tool.original_name) for tool in self.snapshot.tools.values()}
         return [
