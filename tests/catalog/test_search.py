@@ -117,6 +117,15 @@ def test_neighbours_of_a_good_tool_come_before_strangers() -> None:
     assert found == ["mcp__maps__route", "mcp__maps__geocode", "mcp__aaa__other"]
 
 
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [("convert PDF to markdown", "pdf_to_markdown"), ("turn markdown into a PDF", "markdown_to_pdf")],
+)
+def test_the_order_of_words_in_a_name_counts(query: str, tool: str) -> None:
+    documents = [document("a", "markdown_to_pdf", "Convert."), document("b", "pdf_to_markdown", "Convert.")]
+    assert first(query, documents).endswith(f"__{tool}")
+
+
 def test_a_title_counts_as_a_name() -> None:
     documents = [
         document("a", "x1", title="Invoice"),

@@ -52,6 +52,13 @@ class Catalog:
         self._names: dict[str, tuple[str, str]] = {}
         """Every name ever given, for when the store fails."""
 
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The enabled servers, and Halflap's own sources that have tools."""
+        return tuple(
+            name for name in self._fingerprints if name not in OWN or name in self.snapshot.by_server
+        )
+
     async def load(self) -> None:
         """Read the stored tools of the configured servers whose settings are still the same."""
         try:

@@ -81,7 +81,8 @@ class Snapshot:
         tool = self.tools.get(name)
         if tool is not None:
             return tool
-        server = _server_of(name, (*servers, *self.by_server))
+        known = tuple(dict.fromkeys((*servers, *self.by_server)))
+        server = _server_of(name, known)
         of_server = [
             tool.name
             for tool in self.by_server.get(server or "", ())
@@ -93,7 +94,7 @@ class Snapshot:
             self._name_index.closest(name),
             available=self.callable,
             of_server=sorted(of_server),
-            none_known=not self.tools,
+            servers=known,
             unavailable_reason=reasons.get(server) if server is not None and not of_server else None,
         )
 

@@ -48,7 +48,9 @@ class Finder:
         _check(query, limit, server)
         snapshot = self._catalog.snapshot
         if server is not None and server not in snapshot.by_server:
-            raise ServerNotFoundError(visible(server, _MAX_LINE), sorted(snapshot.by_server), " with tools")
+            if server in self._catalog.servers:
+                raise UsageError(f"Server {server!r} has no tools. `halflap doctor {server}` shows why.")
+            raise ServerNotFoundError(visible(server, _MAX_LINE), self._catalog.servers)
         async with self._lock:
             if self._index is None or self._index[0] != snapshot.number:
                 self._index = (snapshot.number, await asyncio.to_thread(self._build, snapshot))

@@ -1,7 +1,8 @@
 """The search index: named tools first, then the tools that fit the words of the query best.
 
-Words are ranked by BM25F. A word also finds its kin: longer words that begin with it, and its inflections. And a tool
-gains from the best tool of its server, because a task that needs one of them mostly needs the others too.
+Words are ranked by BM25F. A word also finds its kin: longer words that begin with it, and its inflections. Words that
+follow each other as in the tool's name count a little more, which tells `pdf_to_text` from `text_to_pdf`. And a tool gains
+from the best tool of its server, because a task that needs one of them mostly needs the others too.
 
 Scores go from 0 to 1 and are comparable within one answer only:
 
@@ -17,8 +18,10 @@ Scores go from 0 to 1 and are comparable within one answer only:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from heapq import nlargest
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from halflap.catalog.search.document import MAX_NAME
@@ -43,6 +46,7 @@ _MAX_CORRECTED = 4
 _MAX_SEMANTIC_TEXT = 500
 _BY_WORDS = 0.9
 _KIN_SHARE = 0.5
+_PAIR_SHARE = 0.1
 _NEIGHBOUR_SHARE = 0.5
 
 
@@ -66,6 +70,10 @@ class Index:
             self._servers[document.server] = range(first, number + 1)
         self._postings = Postings(self._documents)
         self._vocabulary = Vocabulary(self._postings.weights)
+        self._pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, document in enumerate(self._documents):
+            for pair in pairwise(terms(document.original_name[:MAX_NAME])):
+                self._pairs[pair].append(number)
         self._names = Names(self._documents, self._vocabulary)
         self._semantic = (
             None if embedding is None else SemanticIndex(embedding, list(map(_summary, self._documents)))
@@ -92,6 +100,11 @@ class Index:
         for term in asked:
             for number, gain in self._gains(term, among):
                 covered[number] += gain
+        weights = self._postings.weights
+        for pair in set(pairwise(asked)):
+            for number in self._pairs.get(pair, ()):
+                if number in among:
+                    covered[number] += _PAIR_SHARE * sum(weights[term] for term in pair)
         fits = self._with_neighbours(covered)
         if self._semantic is None:
             best, nearest = _best(fits, limit), 0.0
@@ -99,7 +112,6 @@ class Index:
             best, nearest = self._semantic.best(fits, query, among, limit)
         if not best:
             return {}
-        weights = self._postings.weights
         weight = sum(weights.get(term, self._postings.unknown_weight) for term in asked)
         strength = max(nearest, *(covered[number] / weight for number in best))
         scale = _BY_WORDS * min(1.0, strength) / max(best.values())
