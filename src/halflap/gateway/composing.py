@@ -132,7 +132,7 @@ class Composing(Knowing):
         )
         assert self._store is not None
         try:
-            meters = await self._store.meters()
+            meters = await self._store.counters()
         except StoreError:
             meters = {}
         from halflap.observe import METERS  # noqa: PLC0415 -- see the top of `parts`
