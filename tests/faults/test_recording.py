@@ -76,7 +76,7 @@ async def make_unwritable(gateway: Gateway) -> None:
     store: Any = gateway._store
 
     def work() -> None:
-        with store._plain() as connection:
+        with store._raw_connection() as connection:
             connection.execute("PRAGMA query_only = ON").close()
 
     await store._run(work)
