@@ -29,8 +29,7 @@ from ty import find_ty_bin  # noqa: E402 -- after the path is set
 
 from execution.check.mutate import KINDS, mutations  # noqa: E402
 from execution.check.world import catalogue, missing_servers, open_world, programs  # noqa: E402
-from halflap.catalog import Snapshot  # noqa: E402
-from halflap.catalog.naming import namespaced  # noqa: E402
+from halflap.catalog import Snapshot, namespaced  # noqa: E402
 from halflap.core.values import Tool  # noqa: E402
 from halflap.execution.check.checker import Checker  # noqa: E402
 from halflap.execution.check.examiner import Examiner  # noqa: E402

@@ -25,10 +25,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.catalog.document import Document, document_of
-from halflap.catalog.meaning import Meaning
-from halflap.catalog.naming import namespaced
-from halflap.catalog.search import Index
+from halflap.catalog import namespaced
+from halflap.catalog.search.document import Document, document_of
+from halflap.catalog.search.index import Index
+from halflap.catalog.search.semantic import Embedding
 from halflap.core.values import Tool
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ def generated(language: Language, count: int) -> list[Document]:
                 original_name=name.replace(" ", "_"),
                 title="",
                 description=language.text(min(200, int(language.random.lognormvariate(3, 0.9)))),
-                parameters=tuple(language.text(1) for _ in range(number % 7)),
-                parameter_texts=tuple(language.text(6) for _ in range(number % 4)),
+                parameters=language.text(number % 7),
+                parameter_texts=language.text(6 * (number % 4)),
                 server_text=about,
             )
         )
@@ -172,7 +172,7 @@ def timed(action: Callable[[], Any]) -> float:
     return time.process_time() - began
 
 
-def measure_quality(meaning: Meaning | None) -> bool:
+def measure_quality(embedding: Embedding | None) -> bool:
     data = SHARED / "data"
     if not (data / "live_tasks.json").exists():
         print(f"  skipped: needs live_tasks.json and live_tools.json in {data}")
@@ -183,9 +183,9 @@ def measure_quality(meaning: Meaning | None) -> bool:
     base = shares(fastmcp(servers), tasks)
     print(f"  {'BM25 as in FastMCP':<28} {base[0]:.3f}          {base[1]:.3f}")
     holds = True
-    variants: list[tuple[str, Meaning | None, tuple[float, float]]] = [("halflap", None, PLAIN_BOUNDS)]
-    if meaning is not None:
-        variants.append(("halflap[semantic]", meaning, SEMANTIC_BOUNDS))
+    variants: list[tuple[str, Embedding | None, tuple[float, float]]] = [("halflap", None, PLAIN_BOUNDS)]
+    if embedding is not None:
+        variants.append(("halflap[semantic]", embedding, SEMANTIC_BOUNDS))
     for label, one, (least_question, least_steps) in variants:
         question, steps = shares(of(Index(docs, one), docs), tasks)
         holds = holds and question >= least_question and steps >= least_steps
@@ -197,16 +197,16 @@ def measure_quality(meaning: Meaning | None) -> bool:
     return holds
 
 
-def measure_time(meaning: Meaning | None) -> bool:
+def measure_time(embedding: Embedding | None) -> bool:
     language = Language(1)
     docs = generated(language, TOOLS)
-    holds = report_time("", docs, asked(language, docs), meaning)
+    holds = report_time("", docs, asked(language, docs), embedding)
     data = SHARED / "data"
     if (data / "live_tasks.json").exists():
         tasks = json.loads((data / "live_tasks.json").read_text())
         real = documents(json.loads((data / "live_tools.json").read_text()))
         questions = [text for task in tasks for text in (task["question"], *task["steps"])]
-        holds &= report_time(", real ones", copies(real), questions, meaning)
+        holds &= report_time(", real ones", copies(real), questions, embedding)
     return holds
 
 
@@ -220,11 +220,11 @@ def copies(docs: list[Document]) -> list[Document]:
     ]
 
 
-def report_time(what: str, docs: list[Document], queries: list[str], meaning: Meaning | None) -> bool:
+def report_time(what: str, docs: list[Document], queries: list[str], embedding: Embedding | None) -> bool:
     holds = True
-    variants: list[tuple[str, Meaning | None]] = [("halflap", None)]
-    if meaning is not None:
-        variants.append(("halflap[semantic]", meaning))
+    variants: list[tuple[str, Embedding | None]] = [("halflap", None)]
+    if embedding is not None:
+        variants.append(("halflap[semantic]", embedding))
     for label, one in variants:
         seconds = min(timed(partial(Index, docs, one)) for _ in range(ROUNDS))
         index = Index(docs, one)
@@ -240,14 +240,14 @@ def report_time(what: str, docs: list[Document], queries: list[str], meaning: Me
 
 
 def main() -> int:
-    meaning = Meaning.load()
+    embedding = Embedding.load()
     print(
         "Share of a task's tools that are found, for its question (first 10) and its steps (first 5 of each)"
     )
-    finds = measure_quality(meaning)
+    finds = measure_quality(embedding)
     print(f"{TOOLS:,} tools: index (at most {MOST_INDEX_SECONDS:g} s), query (at most {MOST_QUERY_MS:g} ms)")
-    keeps_up = measure_time(meaning)
-    if meaning is None:
+    keeps_up = measure_time(embedding)
+    if embedding is None:
         print("  halflap[semantic] is not installed, and was not measured")
     return 0 if finds and keeps_up else 1
 

@@ -56,7 +56,7 @@ async def known(store: Store) -> dict[ToolKey, Learned]:
 
 async def forget(store: Store, server: str | None, tool: str | None = None) -> None:
     await store.forget_learned(
-        "backfill", server, tool, remark=lambda origin, text: forgotten(origin, text, server, tool)
+        "backfill", server, tool, update_watermark=lambda origin, text: forgotten(origin, text, server, tool)
     )
 
 

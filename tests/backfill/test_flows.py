@@ -222,8 +222,8 @@ def test_recorded_calls_count_too_and_once(run: Run) -> None:
         result = {"content": [], "structuredContent": {"orders": [{"id": ORDER}]}}
         asked = json.dumps({"order_id": ORDER})
         more: dict[str, Any] = {"server": "shop", "definition_hash": "", "run": "r"}
-        await store.record_calls(
-            [
+        await store.record(
+            calls=[
                 call(1, tool="find", arguments="{}", result=json.dumps(result), **more),
                 call(2, tool="get", arguments=asked, result="{}", **more),
                 # Of what was taken out nobody knows that it was the same.

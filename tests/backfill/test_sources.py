@@ -221,7 +221,7 @@ def test_progress_and_observations_are_stored_together(run: Run, tmp_path: Path)
         with pytest.raises(StoreError):
             await backfill(store, file)
         real.add_learned = add
-        assert await store.origins() == {}
+        assert await store.watermarks() == {}
         assert (await backfill(store, file)).observations == 5
         await store.close()
 
@@ -270,7 +270,7 @@ def test_a_dry_run_stores_nothing(run: Run, tmp_path: Path) -> None:
         (tmp_path / "copy.jsonl").write_bytes(traces(0, 2))
         summary = await backfill(store, tmp_path, dry_run=True)
         assert summary.observations == 2
-        assert (await store.origins(), await store.learned()) == ({}, [])
+        assert (await store.watermarks(), await store.learned()) == ({}, [])
         await store.close()
 
     run(main())
@@ -341,7 +341,7 @@ def test_recorded_calls_count_once(run: Run) -> None:
         store = await open_store(None)
         result = json.dumps({"content": [{"type": "text", "text": '{"a": 1}'}], "isError": False})
         calls = [call(number, result=result, arguments=json.dumps({"n": number})) for number in range(3)]
-        await store.record_calls([*calls, call(8, result=result, result_cut=True)])
+        await store.record(calls=[*calls, call(8, result=result, result_cut=True)])
         summary = await backfill(store, "store")
         assert (summary.observations, await observations(store)) == (3, 3)
         [known] = await store.learned()

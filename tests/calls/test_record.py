@@ -385,7 +385,7 @@ def test_a_locked_store_delays_calls_only_briefly(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("halflap.calls.record._LONGEST_COMMIT_SECONDS", 0.3)
-    monkeypatch.setattr("halflap.store.files.BUSY_SECONDS", 1_000)
+    monkeypatch.setattr("halflap.store.sqlite_file.BUSY_SECONDS", 1_000)
 
     async def scenario() -> None:
         async with recording(tmp_path / "store.db") as (store, recorder):

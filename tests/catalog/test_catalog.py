@@ -240,12 +240,16 @@ def stale_after(run: Run, of: str = "list", **more: Any) -> float:
         ("list", {"ttl": {"list_seconds": 0}}, 0),
         ("schema", {"ttl": {"schema_seconds": 60}}, 60),
         ("schema", {"ttl": {"per_tool": {"mcp__x__*": 1, "mcp__s__*": 120, NAME: 60}}}, 120),
-        # What the server itself says counts if it is shorter.
+        # The server's own time counts if it is shorter.
         ("list", {"ttl_seconds": 60}, 60),
         ("schema", {"ttl_seconds": 60}, 60),
         ("list", {"ttl_seconds": 1e9}, 300),
         ("schema", {"ttl_seconds": 1e9}, 3_600),
         ("schema", {"ttl_seconds": 60, "ttl": {"per_tool": {NAME: 120}}}, 60),
+        # Many servers send 0 without meaning it; the user's own setting is meant.
+        ("list", {"ttl_seconds": 0}, 60),
+        ("schema", {"ttl_seconds": 0}, 60),
+        ("list", {"ttl_seconds": 0, "ttl": {"list_seconds": 1}}, 1),
     ],
 )
 def test_lists_and_schemas_are_stale_after_their_time(

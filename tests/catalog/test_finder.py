@@ -8,7 +8,7 @@ import pytest
 
 from catalog.worlds import catalog, listing
 from halflap.catalog import Catalog, Finder, Hit, Snapshot
-from halflap.core.errors import UsageError
+from halflap.core.errors import ServerNotFoundError, UsageError
 from halflap.core.values import Tool
 
 if TYPE_CHECKING:
@@ -60,5 +60,23 @@ def test_what_is_no_text_is_refused(run: Callable[..., Any], query: Any, server:
     async def scenario() -> None:
         with pytest.raises(UsageError, match="must be"):
             await Finder(await catalog(listing("s", "a"))).search(query, 10, server)
+
+    run(scenario())
+
+
+def test_an_unknown_server_is_an_error_that_names_the_servers(run: Callable[..., Any]) -> None:
+    async def scenario() -> None:
+        with pytest.raises(ServerNotFoundError) as caught:
+            await Finder(await catalog(listing("one", "a"), listing("two"))).search("a", 10, "nope")
+        assert caught.value.known == ("one", "two")
+
+    run(scenario())
+
+
+def test_a_server_without_tools_is_not_called_unknown(run: Callable[..., Any]) -> None:
+    async def scenario() -> None:
+        with pytest.raises(UsageError, match="halflap doctor two") as caught:
+            await Finder(await catalog(listing("one", "a"), listing("two"))).search("a", 10, "two")
+        assert caught.value.code == "usage"
 
     run(scenario())

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.catalog.naming import LONGEST_NAME, choose_name, namespaced
+from halflap.catalog.naming import MAX_NAME, choose_name, namespaced
 from support import shared_data
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)
@@ -92,22 +92,22 @@ def test_a_suffix_that_is_taken_grows() -> None:
 
 def test_a_long_name_is_cut_and_made_unique_by_its_digest() -> None:
     one, other = (choose_name("s", "n" * 1_000_000 + last, {}) for last in "ab")
-    assert len(one) == len(other) == LONGEST_NAME
+    assert len(one) == len(other) == MAX_NAME
     assert one != other
     assert one.startswith("mcp__s__nnn")
 
 
 def test_a_long_name_that_collides_is_no_longer() -> None:
-    tool = "n" * (LONGEST_NAME - len("mcp__s__"))
+    tool = "n" * (MAX_NAME - len("mcp__s__"))
     plain = choose_name("s", tool, {})
     assert plain == f"mcp__s__{tool}"
-    assert len(choose_name("s", tool, {plain: ("other", "tool")})) == LONGEST_NAME
+    assert len(choose_name("s", tool, {plain: ("other", "tool")})) == MAX_NAME
 
 
 def test_a_long_name_from_before_there_was_a_bound_stays() -> None:
     plain = namespaced("s", "n" * 300)
     assert choose_name("s", "n" * 300, {plain: ("s", "n" * 300)}) == plain
-    assert len(choose_name("s", "n" * 300, {plain: ("s", "another")})) == LONGEST_NAME
+    assert len(choose_name("s", "n" * 300, {plain: ("s", "another")})) == MAX_NAME
 
 
 def test_no_real_name_is_cut() -> None:

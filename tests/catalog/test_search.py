@@ -1,23 +1,18 @@
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.tools import CATALOGUES, NAMES, OFFICE, PHRASES, document, first, live_documents, names
-from halflap.catalog.document import Document, document_of
-from halflap.catalog.search import MOST_FOUND, Index
+from catalog.tools import CATALOGUES, NAMES, OFFICE, PHRASES, document, first, names
+from halflap.catalog.search.document import Document, document_of
+from halflap.catalog.search.index import MAX_FOUND, Index
 from halflap.core.values import Annotations, Tool
-from support import little_work, shared_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from support import little_work
 
 TEXTS = st.text(st.characters(codec=None), max_size=30)
-# What an answer is.
 
 
 @given(CATALOGUES, PHRASES, st.randoms())
@@ -55,10 +50,10 @@ def test_a_smaller_limit_gives_the_beginning_of_the_answer(
     documents: list[Document], query: str, limit: int
 ) -> None:
     index = Index(documents)
-    assert names(index.search(query, limit)) == names(index.search(query, MOST_FOUND))[:limit]
+    assert names(index.search(query, limit)) == names(index.search(query, MAX_FOUND))[:limit]
 
 
-@given(st.lists(st.builds(Document, *[TEXTS] * 5, st.tuples(TEXTS), st.tuples(TEXTS), TEXTS)), TEXTS)
+@given(st.lists(st.builds(Document, *[TEXTS] * 8)), TEXTS)
 def test_search_never_raises(documents: list[Document], query: str) -> None:
     Index(documents).search(query)
 
@@ -76,13 +71,10 @@ def test_an_empty_catalogue_has_nothing() -> None:
     assert Index([]).search("file") == []
 
 
-@pytest.mark.parametrize(("limit", "given_back"), [(-5, 1), (0, 1), (3, 3), (1_000, MOST_FOUND)])
+@pytest.mark.parametrize(("limit", "given_back"), [(-5, 1), (0, 1), (3, 3), (1_000, MAX_FOUND)])
 def test_the_limit_is_bounded(limit: int, given_back: int) -> None:
     many = Index(document("s", f"file_{number}") for number in range(150))
     assert len(many.search("the file", limit)) == given_back
-
-
-# What is found by words.
 
 
 @pytest.mark.parametrize(
@@ -125,6 +117,15 @@ def test_neighbours_of_a_good_tool_come_before_strangers() -> None:
     assert found == ["mcp__maps__route", "mcp__maps__geocode", "mcp__aaa__other"]
 
 
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [("convert PDF to markdown", "pdf_to_markdown"), ("turn markdown into a PDF", "markdown_to_pdf")],
+)
+def test_the_order_of_words_in_a_name_counts(query: str, tool: str) -> None:
+    documents = [document("a", "markdown_to_pdf", "Convert."), document("b", "pdf_to_markdown", "Convert.")]
+    assert first(query, documents).endswith(f"__{tool}")
+
+
 def test_a_title_counts_as_a_name() -> None:
     documents = [
         document("a", "x1", title="Invoice"),
@@ -134,9 +135,6 @@ def test_a_title_counts_as_a_name() -> None:
     assert first("the invoice", documents) == "mcp__a__x1"
 
 
-# Documents of tools, and hostile ones.
-
-
 def tool(schema: Any, **more: Any) -> Tool:
     return Tool("mcp__s__t", "s", "t", "A tool.", schema, **more)
 
@@ -144,11 +142,7 @@ def tool(schema: Any, **more: Any) -> Tool:
 def test_a_document_has_the_parameters_and_their_descriptions() -> None:
     schema = {"properties": {"a": {"description": "First."}, "b": {}, "c": True, "d": {"description": 7}}}
     made = document_of(tool(schema), "About.")
-    assert (made.parameters, made.parameter_texts, made.server_text) == (
-        ("a", "b", "c", "d"),
-        ("First.",),
-        "About.",
-    )
+    assert (made.parameters, made.parameter_texts, made.server_text) == ("a b c d", "First.", "About.")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +160,7 @@ def test_a_document_has_the_parameters_and_their_descriptions() -> None:
 )
 def test_a_document_has_the_parameters_within_others(schema: Any) -> None:
     made = document_of(tool(schema), "")
-    assert (made.parameters, made.parameter_texts) == (("p", "colour"), ("Of the paint.",))
+    assert (made.parameters, made.parameter_texts) == ("p colour", "Of the paint.")
 
 
 def test_a_tool_is_found_by_what_may_be_chosen() -> None:
@@ -193,20 +187,10 @@ def test_a_schema_may_say_anything(schema: Any) -> None:
     document_of(tool(schema), "")
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        Document("mcp__s__t", "s", "t", "", "word " * 200_000),
-        Document("mcp__s__t", "s", "t", "", "x" * 1_000_000),
-        Document("mcp__s__t", "s", "t", "", "猫" * 1_000_000),
-        Document("mcp__s__t", "s", "t", "", "\ufdfa" * 1_000_000),
-        Document("mcp__s__t", "s", "t", "", "", tuple(f"p{number}" for number in range(100_000))),
-        Document("mcp__s__t", "s", "t", "", "", (), ("text " * 1_000,) * 1_000),
-        Document("t" * 1_000_000, "s" * 1_000_000, "t" * 1_000_000, "t" * 1_000_000, ""),
-    ],
-    ids=["words", "one word", "dense", "expanding", "parameters", "parameter texts", "names"],
-)
-def test_a_hostile_document_costs_little(hostile: Document) -> None:
+@pytest.mark.parametrize("text", ["word " * 200_000, "x" * 1_000_000, "猫" * 1_000_000, "\ufdfa" * 1_000_000])
+def test_hostile_texts_cost_little(text: str) -> None:
+    schema = {"properties": {text: {"description": text}}}
+    hostile = document_of(Tool(text, text, text, text, schema, title=text), text)
     with little_work(5):
         Index([*OFFICE, hostile]).search("read a file")
 
@@ -230,36 +214,6 @@ def test_a_very_long_query_costs_little(query: str) -> None:
 
 def test_what_follows_after_two_thousand_characters_does_not_count() -> None:
     assert Index(OFFICE).search("the " * 500 + "weather") == []
-
-
-# Real tasks.
-
-
-@pytest.fixture(scope="module")
-def live() -> tuple[Callable[[str, int], list[str]], list[Any]]:
-    documents = live_documents()
-    index = Index(documents)
-    original = {one.name: one.original_name for one in documents}
-
-    def search(query: str, limit: int) -> list[str]:
-        return [original[name] for name in names(index.search(query, limit))]
-
-    return search, json.loads(shared_data("live_tasks.json").read_text())
-
-
-def test_questions_find_their_tools(live: tuple[Callable[[str, int], list[str]], list[Any]]) -> None:
-    search, tasks = live
-    found = sum(len(set(task["tools"]).intersection(search(task["question"], 10))) for task in tasks)
-    assert found / sum(len(set(task["tools"])) for task in tasks) >= 0.45
-
-
-def test_steps_find_their_tools(live: tuple[Callable[[str, int], list[str]], list[Any]]) -> None:
-    search, tasks = live
-    found = sum(
-        len(set(task["tools"]).intersection(name for step in task["steps"] for name in search(step, 5)))
-        for task in tasks
-    )
-    assert found / sum(len(set(task["tools"])) for task in tasks) >= 0.64
 
 
 def test_the_tools_of_one_server_are_found_however_many_others_have_the_word() -> None:

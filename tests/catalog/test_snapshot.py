@@ -184,6 +184,11 @@ def test_a_miss_names_the_tools_of_the_server_that_was_meant(run: Run) -> None:
     assert "mcp__git__git_log" in str(caught.value)
 
 
+def test_a_miss_on_an_unknown_server_names_the_servers(run: Run) -> None:
+    with pytest.raises(ToolNotFoundError, match="echo, down and git"):
+        run(snapshot(ECHO, OTHERS[0])).find("mcp__nope__x", ["echo", "down"])
+
+
 def test_a_miss_on_a_server_that_is_not_there_says_why(run: Run) -> None:
     with pytest.raises(ToolNotFoundError, match=r"it broke\."):
         run(snapshot(ECHO)).find("mcp__down__x", ["echo", "down"], {"down": "it broke."})

@@ -6,9 +6,9 @@ import json
 
 from hypothesis import strategies as st
 
-from halflap.catalog.document import Document, document_of
-from halflap.catalog.naming import namespaced
-from halflap.catalog.search import Found, Index
+from halflap.catalog import namespaced
+from halflap.catalog.search.document import Document, document_of
+from halflap.catalog.search.index import Found, Index
 from halflap.core.values import Tool
 from support import shared_data
 
@@ -23,7 +23,9 @@ NAMES = st.lists(WORDS, min_size=1, max_size=3).map("_".join)
 def document(
     server: str, tool: str, description: str = "", *parameters: str, about: str = "", title: str = ""
 ) -> Document:
-    return Document(namespaced(server, tool), server, tool, title, description, tuple(parameters), (), about)
+    return Document(
+        namespaced(server, tool), server, tool, title, description, " ".join(parameters), "", about
+    )
 
 
 DOCUMENTS = st.builds(document, st.sampled_from(["s", "t", "read"]), NAMES, PHRASES, PHRASES, about=PHRASES)

@@ -76,7 +76,7 @@ async def make_unwritable(gateway: Gateway) -> None:
     store: Any = gateway._store
 
     def work() -> None:
-        with store._plain() as connection:
+        with store._raw_connection() as connection:
             connection.execute("PRAGMA query_only = ON").close()
 
     await store._run(work)
@@ -101,7 +101,7 @@ def test_a_locked_store_keeps_no_call_from_being_answered(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("halflap.calls.record._LONGEST_COMMIT_SECONDS", 0.3)
-    monkeypatch.setattr("halflap.store.files.BUSY_SECONDS", 1_000)
+    monkeypatch.setattr("halflap.store.sqlite_file.BUSY_SECONDS", 1_000)
 
     async def scenario() -> None:
         async with Gateway.open({}, servers={"s": Memory(definition("t", "text"))}) as gateway:
@@ -142,7 +142,7 @@ def test_a_gateway_that_is_killed_while_it_takes_out_traces_leaves_a_store_in_or
     async def fill() -> None:
         store = await open_store(file)
         await store.update_server("one", putting(server(), tool()))
-        await store.record_calls([call(number, result="x" * 20_000) for number in range(3_000)])
+        await store.record(calls=[call(number, result="x" * 20_000) for number in range(3_000)])
         await store.close()
 
     run(fill())

@@ -73,22 +73,35 @@ def test_a_stale_list_is_used_although_the_server_is_broken(run: Run) -> None:
     run(scenario())
 
 
-class Fleeting(Memory):
-    """Says that its list is good for a tenth of a second."""
+class WithoutLifetime(Memory):
+    """Sends `ttlMs: 0` with its list, as mcp 2.3 does by default."""
 
     async def _result(self, method: str, params: dict[str, Any]) -> Any:
         result = await super()._result(method, params)
-        return {**result, "ttlMs": 100} if method == "tools/list" else result
+        return {**result, "ttlMs": 0} if method == "tools/list" else result
 
 
-@pytest.mark.parametrize(
-    ("server", "ttl"), [(Fleeting("a"), {}), (Memory("a"), {"list_seconds": 0})], ids=["server", "settings"]
-)
-def test_a_stale_list_is_refreshed_in_the_background(run: Run, server: Memory, ttl: dict[str, Any]) -> None:
+def test_a_server_that_gives_its_list_no_lifetime_is_not_listed_for_every_question(run: Run) -> None:
+    server = WithoutLifetime("a")
+
     async def scenario() -> None:
-        async with opened({"one": server}, ttl=ttl) as gateway:
+        async with opened({"one": server}) as gateway:
+            for _ in range(5):
+                await gateway.tools()
+                await gateway.search("a")
+                assert not (await gateway.get_schema("mcp__one__a")).stale
+                await asyncio.sleep(0)
+
+    run(scenario())
+    assert server.listings == 1
+
+
+def test_a_stale_list_is_refreshed_in_the_background(run: Run) -> None:
+    server = Memory("a")
+
+    async def scenario() -> None:
+        async with opened({"one": server}, ttl={"list_seconds": 0}) as gateway:
             await gateway.refresh()
-            await asyncio.sleep(0.15)
             await gateway.tools()
 
             async def again() -> bool:

@@ -156,7 +156,7 @@ def test_nobody_else_can_read_the_files_of_the_store(run: Run, home: Path) -> No
 def test_closing_does_not_wait_for_the_purge(run: Run, home: Path) -> None:
     async def scenario() -> int:
         store = await open_store(home / "data" / "halflap.db")
-        await store.record_calls([call(number) for number in range(10_000)])
+        await store.record(calls=[call(number) for number in range(10_000)])
         await store.close()
         async with Gateway.open():
             pass

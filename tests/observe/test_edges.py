@@ -254,8 +254,8 @@ def test_what_another_process_added_is_read_after_a_while(run: Run, monkeypatch:
 def test_how_long_calls_take_and_what_is_destructive_is_in_it(run: Run) -> None:
     async def main() -> None:
         store = await open_store(None)
-        await store.record_calls(
-            [
+        await store.record(
+            calls=[
                 call(number, server="shop", tool="list_orders", duration_ms=40.0 + number)
                 for number in range(3)
             ]
@@ -280,10 +280,10 @@ def test_what_is_kept_already_is_not_written_again_but_by_a_rebuild(run: Run) ->
         async with world(FIND, ORDERS) as one:
             assert await one.pairs() == {FED}
             assert await one.kept() == {FED}
-            mark = await one.store.edges_mark()
+            mark = await one.store.edges_version()
             assert mark is not None
             # Taken out by hand: that nothing is written shows in that it stays away.
-            await one.store.put_edges([], mark)
+            await one.store.replace_edges([], mark)
             again = World(one.store, FIND, ORDERS)
             assert await again.pairs() == {FED}
             assert await again.kept() == set()

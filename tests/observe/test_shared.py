@@ -54,9 +54,9 @@ async def learned(
     for call in calls:
         learning.take(replace(call, arguments={"n": call.at}) if large else call)
     await learning._look(hurry=True)
-    await store.record_calls([recorded(call) for call in taken])
+    await store.record(calls=[recorded(call) for call in taken])
     await Backfill(store, Rules(salt=await store.salt())).run(["store"])
-    await store.record_calls([recorded(call) for call in calls if call not in taken])
+    await store.record(calls=[recorded(call) for call in calls if call not in taken])
     await learning.close()
     return await told(store)
 

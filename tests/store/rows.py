@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.catalog.naming import choose_name
+from halflap.catalog import choose_name
 from halflap.store import CallRecord, RunRecord, ServerRows, StoredServer, StoredTool, open_store
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def growing(of: str, original: str) -> Callable[[ServerRows], ServerRows]:
 async def hammer(store: Store, of: str, rounds: int) -> None:
     for number in range(rounds):
         await store.update_server(of, growing(of, f"t{number}"))
-        await store.record_calls([call(number, id=f"{of}-{number}")])
+        await store.record(calls=[call(number, id=f"{of}-{number}")])
 
 
 async def main(place: str, of: str, rounds: int) -> None:

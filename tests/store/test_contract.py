@@ -96,7 +96,7 @@ def test_any_text_comes_back_as_it_was(run: Run, place: str | Path, text: str) -
         await store.update_server(text, noting(seen))
         assert (seen[0].server, [*seen[0].tools]) == (kept, [named])
         assert (await store.load_catalog()).names == {"mcp__odd__t": (text, text)}
-        await store.record_calls([record])
+        await store.record(calls=[record])
         assert await store.recent_calls(1) == [record]
         await store.close()
 
@@ -161,7 +161,7 @@ def test_a_change_that_is_half_possible_is_not_half_made(run: Run, place: str | 
 def test_the_newest_calls_come_first(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         store = await open_store(place)
-        await store.record_calls([call(number) for number in (2, 5, 1, 4, 3)])
+        await store.record(calls=[call(number) for number in (2, 5, 1, 4, 3)])
         assert await store.recent_calls(3) == [call(5), call(4), call(3)]
         await store.close()
 
@@ -172,7 +172,7 @@ def test_a_call_recorded_twice_is_there_once(run: Run, place: str | Path) -> Non
     async def scenario() -> None:
         store = await open_store(place)
         for _ in range(2):
-            await store.record_calls([call(1)])
+            await store.record(calls=[call(1)])
         assert await store.recent_calls(9) == [call(1)]
         await store.close()
 
@@ -225,7 +225,7 @@ def test_a_closed_store_says_so(run: Run, place: str | Path) -> None:
 def test_what_was_asked_for_before_closing_is_done(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         store = await open_store(place)
-        under_way = [asyncio.create_task(store.record_calls([call(number)])) for number in range(20)]
+        under_way = [asyncio.create_task(store.record(calls=[call(number)])) for number in range(20)]
         await asyncio.sleep(0)
         await store.close()
         await asyncio.gather(*under_way)
@@ -305,7 +305,7 @@ def test_a_store_of_a_newer_version_is_refused_and_not_changed(run: Run, place: 
 
 def test_a_url_is_shown_without_the_password() -> None:
     url = "postgresql+psycopg://me:geheim@host/db?password=streng&sslmode=require"
-    assert SqlStore(url).place == "postgresql+psycopg://me:***@host/db"
+    assert SqlStore(url).location == "postgresql+psycopg://me:***@host/db"
 
 
 @pytest.mark.parametrize("url", ["geheim", "postgresql+psycopg://me:geheim@host:port/db"])
@@ -324,10 +324,10 @@ def test_a_store_says_what_is_in_it_and_that_it_can_be_written(run: Run, place: 
     async def story() -> None:
         store = await open_store(place)
         try:
-            before = await store.condition()
+            before = await store.status()
             assert (before.version, before.runs, before.calls, before.oldest) == (LATEST, 0, 0, None)
-            await store.record_calls([call(1), call(2)])
-            after = await store.condition()
+            await store.record(calls=[call(1), call(2)])
+            after = await store.status()
             assert (after.runs, after.calls) == (0, 2)
             assert after.oldest is not None
             assert after.size_bytes >= before.size_bytes > 0

@@ -386,7 +386,7 @@ def test_a_store_whose_writer_was_killed_opens_with_all_that_was_done(run: Run, 
         # The writer adds a tool, then a call.
         assert 0 <= len(tools) - len(calls) <= 1
         assert len(calls) > 20
-        await store.record_calls([call(1)])
+        await store.record(calls=[call(1)])
         await store.close()
 
     run(scenario())

@@ -9,7 +9,7 @@ import pytest
 
 from halflap.core.errors import StoreAheadError, StoreError
 from halflap.learn import Learned, infer
-from halflap.store import Advance, DriftEvent, ToolKey, open_store
+from halflap.store import DriftEvent, ToolKey, WatermarkChange, open_store
 from halflap.store.sql import SqlStore
 from store.rows import call
 
@@ -38,8 +38,7 @@ def test_what_is_added_is_merged_with_what_the_origin_knew(run: Run, place: str 
         assert found[0].learned == learned({"a": 1}).merge(learned({"a": "x"}))
         assert {one.key for one in await store.learned()} == {KEY, OTHER}
         assert await store.learned(server="two") == []
-        assert (await store.watermark("live"), await store.watermark("logs")) == ("7", None)
-        assert await store.origins() == {"live": "7", "logs": ""}
+        assert await store.watermarks() == {"live": "7", "logs": ""}
         await store.close()
 
     run(main())
@@ -48,16 +47,16 @@ def test_what_is_added_is_merged_with_what_the_origin_knew(run: Run, place: str 
 def test_what_was_read_on_by_somebody_else_is_not_added(run: Run, place: str | Path) -> None:
     async def main() -> None:
         store = await open_store(place)
-        await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": Advance(None, "1")})
-        await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": Advance("1", "2")})
+        await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange(None, "1")})
+        await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange("1", "2")})
         for before in (None, "1", "3"):
             with pytest.raises(StoreAheadError):
                 await store.add_learned(
                     "logs",
                     {KEY: learned({"a": 1})},
-                    sources={"x": Advance(before, "9"), "y": Advance(None, "1")},
+                    sources={"x": WatermarkChange(before, "9"), "y": WatermarkChange(None, "1")},
                 )
-        assert await store.origins() == {"logs": "", "x": "2"}
+        assert await store.watermarks() == {"logs": "", "x": "2"}
         assert (await store.learned())[0].learned.observations == 2
         await store.close()
 
@@ -83,10 +82,10 @@ def test_two_gateways_that_add_at_once_lose_nothing(run: Run, place: str | Path)
 def test_what_fails_halfway_is_not_half_added(run: Run, place: str | Path) -> None:
     async def main() -> None:
         store = await open_store(place)
-        wrong: Any = {"logs": Advance(None, object())}  # type: ignore[arg-type]
+        wrong: Any = {"logs": WatermarkChange(None, object())}  # type: ignore[arg-type]
         with pytest.raises(StoreError):
             await store.add_learned("live", {KEY: learned({"a": 1})}, sources=wrong)
-        assert (await store.learned(), await store.origins()) == ([], {})
+        assert (await store.learned(), await store.watermarks()) == ([], {})
         await store.close()
 
     run(main())
@@ -107,7 +106,7 @@ def test_what_is_imported_counts_once_and_never_goes_backwards(run: Run, place: 
 def test_nothing_is_added_where_somebody_has_learned_from_a_call_already(run: Run, place: str | Path) -> None:
     async def main() -> None:
         store, other = await open_store(place), await open_store(place)
-        await store.record_calls([call(number, result="{}") for number in range(3)])
+        await store.record(calls=[call(number, result="{}") for number in range(3)])
         ids = [call(number).id for number in range(3)]
         assert await other.add_learned("backfill", {KEY: learned({"a": 1})}, observed_calls=ids[1:2]) == set()
         both = {KEY: learned({"a": 1}, {"a": 2})}
@@ -126,11 +125,11 @@ def test_calls_are_given_until_they_were_learned_from(run: Run, place: str | Pat
     async def main() -> None:
         store = await open_store(place)
         results = [call(number, result="{}") for number in range(4)]
-        await store.record_calls([*results, call(9), call(10, result="{}", outcome="timeout")])
+        await store.record(calls=[*results, call(9), call(10, result="{}", outcome="timeout")])
         assert [one.id for one in await store.unobserved_calls(None, 3)] == [one.id for one in results[:3]]
         await store.add_learned("live", {}, observed_calls=[results[0].id, results[3].id, "none such"])
         # Written again, as after a cancelled write, it is still observed.
-        await store.record_calls([results[0]])
+        await store.record(calls=[results[0]])
         assert await store.unobserved_calls(None, 9) == results[1:3]
         assert await store.unobserved_calls(results[1].id, 9) == [results[2]]
         await store.close()
@@ -142,7 +141,7 @@ def test_the_salt_and_the_name_are_made_once(run: Run, place: str | Path) -> Non
     async def main() -> None:
         first, second = await open_store(place), await open_store(place)
         salts = await asyncio.gather(first.salt(), second.salt())
-        names = await asyncio.gather(first.installation(), second.installation())
+        names = await asyncio.gather(first.installation_id(), second.installation_id())
         assert salts[0] == salts[1]
         assert len(salts[0]) == 32
         assert names[0] == names[1] != salts[0].hex()
@@ -172,7 +171,7 @@ def test_a_damaged_shape_is_ignored_and_replaced(run: Run, tmp_path: Path) -> No
         store = SqlStore(tmp_path / "s.db")
         await store.open()
         await store.add_learned("live", {KEY: learned({"a": 1})})
-        await store._ask(
+        await store._transact(
             lambda connection: connection.exec_driver_sql("UPDATE learned SET shapes = '{\"structured\": 1}'")
         )
         assert await store.learned() == []
@@ -188,7 +187,7 @@ def test_what_a_newer_halflap_learned_is_not_overwritten(run: Run, tmp_path: Pat
         store = SqlStore(tmp_path / "s.db")
         await store.open()
         await store.add_learned("live", {KEY: learned({"a": 1})})
-        await store._ask(
+        await store._transact(
             lambda connection: connection.exec_driver_sql(
                 "UPDATE learned SET shapes = replace(shapes, 'version\":1', 'version\":9')"
             )
@@ -212,15 +211,15 @@ def test_what_is_forgotten_is_gone_with_its_drift_and_the_rest_stays(run: Run, p
         assert await store.forget_learned("import", "two") == []
         assert len(await store.learned()) == 8
         assert len(await store.drift()) == 1
-        marks = await store.origins()
+        marks = await store.watermarks()
         await store.forget_learned(
-            None, "one", "t", remark=lambda origin, mark: None if origin == "live" else mark + "!"
+            None, "one", "t", update_watermark=lambda origin, mark: None if origin == "live" else mark + "!"
         )
         assert {one.key for one in await store.learned()} == {OTHER}
         assert await store.drift() == []
         changed = {origin: f"{mark}!" for origin, mark in marks.items() if origin != "live"}
         # There is still something from it, so it is an origin, without a mark.
-        assert await store.origins() == {**changed, "live": ""}
+        assert await store.watermarks() == {**changed, "live": ""}
         await store.close()
 
     run(main())

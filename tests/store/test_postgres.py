@@ -11,7 +11,7 @@ import pytest
 from halflap.core.errors import StoreError
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
-from halflap.store import Advance, Purged, StoredEdge, ToolKey, open_store
+from halflap.store import Purged, StoredEdge, ToolKey, WatermarkChange, open_store
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.sql import SqlStore
 from store.rows import call, hammer, putting, run_of, server, tool
@@ -45,9 +45,9 @@ async def write(place: str) -> None:
     await store.record(runs=[FINISHED])
     for _ in range(2):
         await store.add_learned("live", {KEY: LEARNED, OTHER: LEARNED}, lineage=Lineage({FLOW: Count(2, 1)}))
-    await store.add_learned("logs", {}, sources={"x": Advance(None, "1")})
-    await store.put_edges([EDGE], "mark")
-    await store.add_meters({"looked": 2})
+    await store.add_learned("logs", {}, sources={"x": WatermarkChange(None, "1")})
+    await store.replace_edges([EDGE], "mark")
+    await store.add_counters({"looked": 2})
     await store.close()
 
 
@@ -61,10 +61,10 @@ async def read(place: str) -> None:
     assert await store.run("0000000", principal="other") is None
     assert {one.key: one.learned.observations for one in await store.learned()} == {KEY: 2, OTHER: 2}
     assert (await store.lineage())["live"].counts == {FLOW: Count(4, 2)}
-    assert (await store.edges(), await store.edges_mark()) == ([EDGE], "mark")
-    assert await store.origins() == {"live": "", "x": "1"}
-    assert await store.meters() == {"looked": 2.0}
-    assert (await store.condition()).calls == 1
+    assert (await store.edges(), await store.edges_version()) == ([EDGE], "mark")
+    assert await store.watermarks() == {"live": "", "x": "1"}
+    assert await store.counters() == {"looked": 2.0}
+    assert (await store.status()).calls == 1
     assert await store.purge(everything=True) == Purged(runs=1, calls=1)
     assert (await store.load_catalog()) == catalog
     await store.close()

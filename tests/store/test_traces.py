@@ -51,7 +51,7 @@ def test_a_run_comes_back_as_it_was_written(run: Run, place: str | Path) -> None
 
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([record])
+            await store.record(runs=[record])
         async with opened(place) as store:
             assert await store.run(record.id) == record
 
@@ -61,8 +61,8 @@ def test_a_run_comes_back_as_it_was_written(run: Run, place: str | Path) -> None
 def test_a_run_that_ends_replaces_itself(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(1, outcome=RUNNING, duration_ms=None, output=None)])
-            await store.record_runs([run_of(1)])
+            await store.record(runs=[run_of(1, outcome=RUNNING, duration_ms=None, output=None)])
+            await store.record(runs=[run_of(1)])
             assert await store.runs(9) == [run_of(1, output=None)]
 
     run(scenario())
@@ -74,7 +74,7 @@ def test_any_text_of_a_run_comes_back_as_it_was(run: Run, place: str | Path, tex
 
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([record])
+            await store.record(runs=[record])
             assert await store.run(record.id, principal=text) == record
 
     run(scenario())
@@ -83,7 +83,7 @@ def test_any_text_of_a_run_comes_back_as_it_was(run: Run, place: str | Path, tex
 def test_runs_are_listed_newest_first_and_without_their_output(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(number) for number in (2, 5, 1, 4, 3)])
+            await store.record(runs=[run_of(number) for number in (2, 5, 1, 4, 3)])
             assert await store.runs(2) == [run_of(5, output=None), run_of(4, output=None)]
 
     run(scenario())
@@ -92,7 +92,7 @@ def test_runs_are_listed_newest_first_and_without_their_output(run: Run, place: 
 def test_older_runs_can_be_asked_for(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(number) for number in range(6)])
+            await store.record(runs=[run_of(number) for number in range(6)])
             assert [record.id for record in await store.runs(2, before=3.0)] == ["00000002", "00000001"]
 
     run(scenario())
@@ -101,7 +101,7 @@ def test_older_runs_can_be_asked_for(run: Run, place: str | Path) -> None:
 def test_somebodys_runs_are_found_by_nobody_else(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(1, principal="ann"), run_of(2, principal="bob")])
+            await store.record(runs=[run_of(1, principal="ann"), run_of(2, principal="bob")])
             assert [record.id for record in await store.runs(9, principal="ann")] == ["00000001"]
             assert await store.run("00000002", principal="ann") is None
             assert await store.run("00000002", principal="bob") is not None
@@ -112,7 +112,7 @@ def test_somebodys_runs_are_found_by_nobody_else(run: Run, place: str | Path) ->
 def test_a_run_is_found_by_its_beginning(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(1, id="abc1"), run_of(2, id="abd2")])
+            await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2")])
             found = await store.run("abc")
             assert found is not None
             assert found.id == "abc1"
@@ -123,7 +123,7 @@ def test_a_run_is_found_by_its_beginning(run: Run, place: str | Path) -> None:
 def test_a_beginning_that_fits_several_runs_is_a_mistake_that_names_them(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(1, id="abc1"), run_of(2, id="abd2", code="\n  rows = 1\nrows")])
+            await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", code="\n  rows = 1\nrows")])
             with pytest.raises(UsageError) as caught:
                 await store.run("ab")
             newest, oldest = str(caught.value).splitlines()[1:]
@@ -137,7 +137,7 @@ def test_a_beginning_that_fits_several_runs_is_a_mistake_that_names_them(run: Ru
 def test_the_runs_of_others_do_not_make_a_beginning_ambiguous(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(1, id="abc1"), run_of(2, id="abd2", principal="bob")])
+            await store.record(runs=[run_of(1, id="abc1"), run_of(2, id="abd2", principal="bob")])
             found = await store.run("ab", principal="local")
             assert found is not None
             assert found.id == "abc1"
@@ -149,7 +149,7 @@ def test_the_runs_of_others_do_not_make_a_beginning_ambiguous(run: Run, place: s
 def test_what_is_no_beginning_finds_nothing(run: Run, place: str | Path, text: str) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_runs([run_of(1, id="abc1")])
+            await store.record(runs=[run_of(1, id="abc1")])
             assert await store.run(text) is None
 
     run(scenario())
@@ -160,7 +160,7 @@ def test_the_calls_of_a_run_come_in_their_order(run: Run, place: str | Path) -> 
 
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_calls([mine[2], call(4, run="other"), mine[0], call(5), mine[1]])
+            await store.record(calls=[mine[2], call(4, run="other"), mine[0], call(5), mine[1]])
             assert await store.calls_of_run("r") == mine
 
     run(scenario())
@@ -182,8 +182,8 @@ def test_a_call_keeps_what_was_passed_and_returned(run: Run, place: str | Path) 
 def test_a_call_that_was_sent_is_replaced_by_how_it_ended(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_calls([call(1, outcome="sent", duration_ms=None)])
-            await store.record_calls([call(1)])
+            await store.record(calls=[call(1, outcome="sent", duration_ms=None)])
+            await store.record(calls=[call(1)])
             assert await store.recent_calls(9) == [call(1)]
 
     run(scenario())
@@ -202,13 +202,13 @@ def test_short_results_of_calls_that_ended_well_come_newest_first_without_their_
 
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_calls(records)
-            found = await store.short_results(5, 10)
+            await store.record(calls=records)
+            found = await store.small_results(5, 10)
             assert [(one.id, one.result, one.arguments) for one in found] == [
                 (records[1].id, '"b"', None),
                 (records[0].id, '"a"', None),
             ]
-            assert len(await store.short_results(5, 1)) == 1
+            assert len(await store.small_results(5, 1)) == 1
 
     run(scenario())
 
@@ -272,7 +272,7 @@ def test_the_oldest_beyond_a_size_are_purged(run: Run, place: str | Path) -> Non
     async def scenario() -> None:
         async with opened(place) as store:
             for number in range(10):
-                await store.record_runs([run_of(number, output="x" * 10_000)])
+                await store.record(runs=[run_of(number, output="x" * 10_000)])
             assert await store.purge(keep_bytes=50_000) == Purged(runs=6)
             assert [record.started_at for record in await store.runs(99)] == [9, 8, 7, 6]
 
@@ -305,10 +305,10 @@ def test_a_purge_leaves_the_catalogue(run: Run, place: str | Path) -> None:
 def test_others_can_write_during_a_long_purge(run: Run, place: str | Path) -> None:
     async def scenario() -> None:
         async with opened(place) as store:
-            await store.record_calls([call(number) for number in range(2_000)])
+            await store.record(calls=[call(number) for number in range(2_000)])
             purging = asyncio.create_task(store.purge(older_than=1_999.0))
             await asyncio.sleep(0)
-            await store.record_calls([call(9_999)])
+            await store.record(calls=[call(9_999)])
             assert not purging.done()
             assert (await purging).calls == 1_999
 
@@ -337,7 +337,7 @@ def test_a_purge_gives_its_space_back(run: Run, file: Path) -> None:
     async def scenario() -> tuple[int, int]:
         async with opened(file) as store:
             for number in range(10):
-                await store.record_runs([run_of(number, output="x" * 1_000_000)])
+                await store.record(runs=[run_of(number, output="x" * 1_000_000)])
             await store.purge(older_than=5.0)
             half = (await asyncio.to_thread(file.stat)).st_size
             await store.purge(everything=True)
@@ -361,7 +361,7 @@ def test_a_store_from_before_there_were_traces_gives_its_space_back_too(run: Run
 
         await asyncio.to_thread(as_it_was)
         async with opened(file) as after:
-            await after.record_runs([run_of(1, output="x" * 5_000_000)])
+            await after.record(runs=[run_of(1, output="x" * 5_000_000)])
             await after.purge(everything=True)
             assert (await asyncio.to_thread(file.stat)).st_size < 200_000
 

@@ -63,7 +63,7 @@ class Backfill:
         began, work = time.monotonic(), self._work
         sources = await asyncio.to_thread(find_sources, names)
         before = await work.store.learned()
-        work.known = Known(await work.store.origins())
+        work.known = Known(await work.store.watermarks())
         size = sum(source.size for source in sources)
         jobs = self._jobs or (cores() if size >= ENOUGH_FOR_PROCESSES else 1)
         work.workers = await asyncio.to_thread(Workers, jobs)

@@ -16,7 +16,7 @@ from halflap.backfill.own import LEARNED_ORIGIN
 from halflap.backfill.sources import look_at
 from halflap.core.errors import BackfillError, StoreAheadError
 from halflap.graph.lineage import NO_LINEAGE
-from halflap.store import Advance, Breach
+from halflap.store import Breach, WatermarkChange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ class Work:
     unwritten_lineage: Lineage = NO_LINEAGE
     broken: dict[ToolKey, Places] = field(default_factory=dict)
     """All declarations that results broke, in this run."""
-    sources: dict[str, Advance] = field(default_factory=dict)
+    sources: dict[str, WatermarkChange] = field(default_factory=dict)
     read: list[Read] = field(default_factory=list)
     """What these are."""
     written_at: float = field(default_factory=time.monotonic)
@@ -85,7 +85,7 @@ class Work:
         for origin, mark in marks.items():
             before = self.sources[origin].before if origin in self.sources else self.known.text(origin)
             self.known.put(origin, mark)
-            self.sources[origin] = Advance(before, mark.to_text())
+            self.sources[origin] = WatermarkChange(before, mark.to_text())
         self.read += read
         merge_into(self.unwritten, found.shapes)
         self.unwritten_broken = merge_broken(self.unwritten_broken, found.broken)
@@ -109,7 +109,7 @@ class Work:
                 )
                 while True:
                     try:
-                        await add(look=self._look)
+                        await add(check=self._look)
                         break
                     except _UnseenError as unseen:
                         # Not within the transaction, which others wait for: to read it again may take long.

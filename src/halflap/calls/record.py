@@ -280,8 +280,8 @@ class Recorder:
                 found = await self._store.run(run)
                 if found is not None and found.id == run and found.outcome == RUNNING:
                     calls = await self._store.calls_of_run(run)
-                    await self._store.record_runs(
-                        [replace(found, outcome=INTERRUPTED, calls=len(calls), error=_GONE)]
+                    await self._store.record(
+                        runs=[replace(found, outcome=INTERRUPTED, calls=len(calls), error=_GONE)]
                     )
                 is_told = True
             except UsageError:

@@ -1,11 +1,16 @@
-"""What tools there are."""
+"""The tools there are: their definitions and names, which of them may be called, and search over them.
+
+Read `catalog` first: it merges what servers list (`listing`) into the store and publishes an immutable `Snapshot` after
+every change. `refresh` decides when a server is asked again, `naming` chooses tool names that never change, `search`
+finds tools. The catalogue opens no connections and calls no tools.
+"""
 
 from halflap.catalog.catalog import Catalog
-from halflap.catalog.finder import Finder, Hit
 from halflap.catalog.listing import PARTS, changed_parts
-from halflap.catalog.listings import Listings
-from halflap.catalog.naming import namespaced
+from halflap.catalog.naming import choose_name, namespaced
+from halflap.catalog.refresh import Refresher
 from halflap.catalog.report import ServerReport, report
+from halflap.catalog.search import Finder, Hit
 from halflap.catalog.snapshot import Snapshot, matches
 
 __all__ = [
@@ -13,10 +18,11 @@ __all__ = [
     "Catalog",
     "Finder",
     "Hit",
-    "Listings",
+    "Refresher",
     "ServerReport",
     "Snapshot",
     "changed_parts",
+    "choose_name",
     "matches",
     "namespaced",
     "report",

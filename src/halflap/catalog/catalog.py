@@ -1,4 +1,4 @@
-"""The living catalogue: takes in listings, keeps them, and always has a current snapshot."""
+"""The catalogue: merges listings into the store, and always has a current snapshot."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ __all__ = ["Catalog"]
 
 logger = logging.getLogger(__name__)
 
-_NAMED = 3
-_LONGEST_SHOWN = 100
+MIN_TTL_SECONDS = 60.0
+"""Shortest lifetime that a server can give its own list; twice as long means half as many listings. Many servers send
+`ttlMs: 0`, the default of their library, and would be listed again for every question."""
+_MAX_NAMED = 3
+_MAX_SHOWN = 100
 
 
 class Catalog:
-    """One for each gateway. Survives a store that fails: the memory of this run goes on."""
+    """The tools of one gateway. When the store fails, it continues in memory."""
 
     def __init__(self, config: Config, store: Store, clock: Callable[[], float] = time.time) -> None:
         self.snapshot = Snapshot()
@@ -41,22 +44,29 @@ class Catalog:
         self._fingerprints = {
             server.name: server.fingerprint for server in config.servers if not server.disabled
         }
-        # What a saved script is does not depend on any setting.
+        # Saved scripts do not depend on any setting.
         self._fingerprints[SCRIPTS] = SCRIPTS
         if config.uses_programs:
             self._fingerprints[DSPY] = DSPY
         self._rows: dict[str, ServerRows] = {}
         self._names: dict[str, tuple[str, str]] = {}
-        """Every name ever given, for when the store can no longer be asked."""
+        """Every name ever given, for when the store fails."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The enabled servers, and Halflap's own sources that have tools."""
+        return tuple(
+            name for name in self._fingerprints if name not in OWN or name in self.snapshot.by_server
+        )
 
     async def load(self) -> None:
-        """Start from what was left: the configured servers whose settings are still the same."""
+        """Read the stored tools of the configured servers whose settings are still the same."""
         try:
             kept = await self._store.load_catalog()
         except StoreBrokenError:
             raise
         except StoreError as error:
-            logger.warning("%s What was listed before is not known.", error)
+            logger.warning("%s The stored catalogue is unknown, so every server is listed again.", error)
             return
         self._names.update(kept.names)
         for name, fingerprint in self._fingerprints.items():
@@ -67,7 +77,7 @@ class Catalog:
         self._publish()
 
     async def absorb(self, listing: Listing) -> Changes:
-        """Take in what a server listed. Afterwards the snapshot has it."""
+        """Merge a server's listing; afterwards the snapshot has it."""
         fingerprint = self._fingerprints.get(listing.server, "")
         now = self._clock()
         absorbed: list[Absorbed] = []
@@ -81,15 +91,17 @@ class Catalog:
         for original in last.left_out:
             logger.warning(
                 "server %r: tool %r was left out: its definition cannot be written as JSON",
-                listing.server, visible(original, _LONGEST_SHOWN),
+                listing.server, visible(original, _MAX_SHOWN),
             )  # fmt: skip
         for original, name in last.renamed:
             logger.warning(
                 "server %r: tool %r is known as %r, because its plain name belongs to another tool",
-                listing.server, visible(original, _LONGEST_SHOWN), name,
+                listing.server, visible(original, _MAX_SHOWN), name,
             )  # fmt: skip
         if self._config.tools.pin != "off" and last.unaccepted:
-            shown = ", ".join(last.unaccepted[:_NAMED]) + (", …" if len(last.unaccepted) > _NAMED else "")
+            shown = ", ".join(last.unaccepted[:_MAX_NAMED]) + (
+                ", …" if len(last.unaccepted) > _MAX_NAMED else ""
+            )
             logger.warning(
                 "server %r: definitions of tools changed since they were accepted, %d in all (%s); see `halflap doctor`",
                 listing.server, len(last.unaccepted), shown,
@@ -97,12 +109,12 @@ class Catalog:
         return last.changes
 
     async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Accept the definitions of these tools as they are now; gives those that had changed."""
+        """Accept the current definitions of these tools, and return the names of those that had changed."""
         seen = self.snapshot
         wanted = {name: seen.tools[name].hash for name in names if name in seen.changed}
 
         def change(before: ServerRows) -> ServerRows:
-            # Only what was seen is accepted: another process may have listed yet another definition.
+            # Only the definition that was seen: another process may have stored yet another one.
             tools = [
                 replace(tool, accepted=tool.definition, accepted_hash=tool.hash)
                 if wanted.get(tool.name) == tool.hash
@@ -119,7 +131,7 @@ class Catalog:
         try:
             self._rows[server] = await self._store.update_server(server, change)
         except StoreError as error:
-            logger.warning("%s The catalogue goes on in memory.", error)
+            logger.warning("%s The catalogue continues in memory.", error)
             before = self._rows.get(server, ServerRows())
             self._rows[server] = change(replace(before, names=self._names))
         self._names.update(self._rows[server].names)
@@ -137,26 +149,24 @@ class Catalog:
         )
 
     def has(self, listing: Listing) -> bool:
-        """Say whether the catalogue has exactly these definitions of a server already."""
+        """Return whether the catalogue has exactly these definitions already."""
         rows = self._rows.get(listing.server, ServerRows())
         kept = {tool.original_name: tool.hash for tool in rows.tools if not tool.removed}
         return kept == {str(one["name"]): definition_hash(one) for one in listing.tools}
 
     def is_listed(self, server: str) -> bool:
-        """Say whether anything is known of the server's tools."""
         return server in self._rows
 
     def is_stale(self, server: str) -> bool:
-        """Say whether the server's list of tools is older than it may be."""
         kept = self.snapshot.servers.get(server)
         if kept is None:
             return True
         return self._is_older(kept, self._config.ttl.list_seconds)
 
     def is_stale_schema(self, tool: Tool) -> bool:
-        """Say whether a tool's definition is older than it may be, by the tool's own setting if there is one."""
+        """Return whether a tool's definition is older than `ttl.per_tool` or `ttl.schema_seconds` allows."""
         if tool.server in OWN:
-            # Its file is looked at whenever somebody asks.
+            # Their files are checked for every question.
             return False
         kept = self.snapshot.servers.get(tool.server)
         if kept is None:
@@ -166,8 +176,8 @@ class Catalog:
         return self._is_older(kept, ttl)
 
     def _is_older(self, kept: StoredServer, ttl: float) -> bool:
-        """Hold a listing's age against a time, or against the server's own when that is shorter."""
+        """Compare a listing's age with a time, or with the server's own where that is shorter."""
         if kept.ttl_seconds is not None:
-            ttl = min(kept.ttl_seconds, ttl)
-        # A listing from the future tells of a clock that was wrong, not of its age.
+            ttl = min(max(kept.ttl_seconds, MIN_TTL_SECONDS), ttl)
+        # A listing from the future means that a clock was wrong.
         return not 0 <= self._clock() - kept.listed_at < ttl

@@ -1,4 +1,4 @@
-"""Take in what a server listed: names are kept for ever, changes are noticed, nothing is forgotten."""
+"""Merge a server's listing into what is stored: names never change, and removed tools are kept as removed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ __all__ = ["PARTS", "Absorbed", "absorb", "changed_parts"]
 
 @dataclass(frozen=True, slots=True)
 class Absorbed:
-    """The rows after a listing, what is different, and which tools had to get another name."""
+    """The rows after a listing, and what is different."""
 
     rows: ServerRows
     changes: Changes
     renamed: tuple[tuple[str, str], ...] = ()
     """(original name, name given) of tools whose plain name belongs to another tool."""
     unaccepted: tuple[str, ...] = ()
-    """Tools that came with a definition that is new, and is not the accepted one."""
+    """Tools with a new definition that is not the accepted one."""
     left_out: tuple[str, ...] = ()
-    """Original names of tools whose definition cannot be written as JSON."""
+    """Original names of tools whose definition is not valid JSON."""
 
 
 def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -> Absorbed:
-    """Merge a listing into what is known of its server. Pure."""
+    """Merge a listing into the rows of its server. Pure."""
     known = {tool.original_name: tool for tool in before.tools}
     taken = dict(before.names)
     tools: dict[str, StoredTool] = {}
@@ -94,10 +94,10 @@ PARTS = {
     "outputSchema": "output schema",
     "annotations": "annotations",
 }
-"""The parts of a definition that an agent relies on, and what a person calls them."""
+"""The parts of a definition that an agent relies on, with the words for them."""
 
 
 def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the parts of a definition that differ, as a person would."""
-    # As texts, because Python takes `true` and 1 for the same, and the hash does not.
+    """Return the words for the parts of a definition that differ."""
+    # As text, because `True == 1` in Python but not in the hash.
     return tuple(word for key, word in PARTS.items() if canonical(old.get(key)) != canonical(new.get(key)))

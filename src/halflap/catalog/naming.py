@@ -1,4 +1,4 @@
-"""The names under which tools are known: valid Python identifiers that never change."""
+"""Tool names: valid Python identifiers that never change once given."""
 
 from __future__ import annotations
 
@@ -11,26 +11,23 @@ from halflap.core.values import OWN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["LONGEST_NAME", "choose_name", "namespaced"]
+__all__ = ["MAX_NAME", "choose_name", "namespaced"]
 
-LONGEST_NAME = 200
-"""In characters; the longest of 527 real ones has 59. Names stand in every list of tools, and in errors."""
+MAX_NAME = 200
+"""In characters; the longest of 527 real ones has 59. Names appear in every list of tools."""
 
-_ODD = re.compile(r"[^0-9A-Za-z_]")
+_NOT_IN_NAMES = re.compile(r"[^0-9A-Za-z_]")
 _SUFFIX_DIGITS = 6
 
 
 def namespaced(server: str, tool: str) -> str:
-    """Give the name that a tool gets if nobody has it yet, and it is not too long."""
+    """Return the name a tool gets if it is free and not too long."""
     prefix = "" if server in OWN else "mcp__"
-    return f"{prefix}{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+    return f"{prefix}{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
 
 
 def choose_name(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) -> str:
-    """Give the first name that is free or its own; the later of two gets a suffix from its original name.
-
-    So does one that is too long, which is cut before it.
-    """
+    """Return a tool's name: where the plain one is taken or too long, with a suffix derived from its original name."""
     return next(
         name for name in _candidates(server, tool, taken) if taken.get(name, (server, tool)) == (server, tool)
     )
@@ -38,9 +35,9 @@ def choose_name(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) ->
 
 def _candidates(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) -> Iterator[str]:
     plain = namespaced(server, tool)
-    # A long name that was given before there was a bound stays: names never change.
-    if len(plain) <= LONGEST_NAME or taken.get(plain) == (server, tool):
+    # A long name given before there was a limit stays.
+    if len(plain) <= MAX_NAME or taken.get(plain) == (server, tool):
         yield plain
     digest = sha256(f"{server}\0{tool}".encode(errors="surrogatepass")).hexdigest()
     for digits in range(_SUFFIX_DIGITS, len(digest) + 1):
-        yield f"{plain[: LONGEST_NAME - digits - 1]}_{digest[:digits]}"
+        yield f"{plain[: MAX_NAME - digits - 1]}_{digest[:digits]}"

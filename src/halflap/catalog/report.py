@@ -1,4 +1,4 @@
-"""How each server is doing, and what the catalogue has of it."""
+"""The state of a server and its tools, for `halflap doctor`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ __all__ = ["ServerReport", "report"]
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """One server as `halflap doctor` shows it."""
-
     status: Status
     transport: str
     tools: int
@@ -28,7 +26,7 @@ class ServerReport:
 
 
 def report(upstream: Upstream, snapshot: Snapshot) -> ServerReport:
-    """Put a report together; reads the server's log from its file, so call it from a thread."""
+    """Return a server's report. Reads its log file, so call it from a thread."""
     tools = snapshot.by_server.get(upstream.name, ())
     kept = snapshot.servers.get(upstream.name)
     return ServerReport(

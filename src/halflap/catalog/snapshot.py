@@ -1,4 +1,4 @@
-"""The catalogue at one moment: immutable, so that whoever works with it sees one world."""
+"""The catalogue at one moment. Immutable, so that a run sees the same tools from beginning to end."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rapidfuzz import fuzz
-from rapidfuzz.process import extract
-
 from halflap.catalog.listing import changed_parts
 from halflap.catalog.naming import namespaced
 from halflap.core.errors import ToolNotFoundError
+from halflap.core.suggest import ToolNameIndex
 from halflap.core.values import Annotations, Changes, Tool
 
 if TYPE_CHECKING:
@@ -24,11 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Snapshot", "build_snapshot", "matches"]
 
-_SUGGESTIONS = 3
-_ALIKE = 70
-_AS_NEAR = 10
-_LONGEST_ASKED = 300
-
 
 def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
@@ -36,42 +29,42 @@ def _nothing() -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All tools by name, with what keeps some of them from being called."""
+    """All tools by name, and which of them may not be called."""
 
     number: int = 0
     tools: Mapping[str, Tool] = field(default_factory=_nothing)
-    """Every tool there is, callable or not."""
+    """Callable or not."""
     blocked: Mapping[str, str] = field(default_factory=_nothing)
-    """Name → the rule that keeps it from being called."""
+    """Name → the rule of the configuration that forbids calling it."""
     changed: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
-    """Name → what changed in its definition since it was accepted."""
+    """Name → the parts of its definition that changed since it was accepted."""
     accepted: Mapping[str, Mapping[str, Any]] = field(default_factory=_nothing)
-    """Name of a changed tool → its definition as it was accepted."""
+    """Name of a changed tool → its accepted definition."""
     held: frozenset[str] = frozenset()
-    """Those of the changed that may not be called until they are accepted."""
+    """Changed tools that may not be called until they are accepted."""
     servers: Mapping[str, StoredServer] = field(default_factory=_nothing)
 
     @cached_property
     def callable(self) -> tuple[str, ...]:
-        """Names that may be called, sorted."""
+        """Sorted."""
         return tuple(
             sorted(name for name in self.tools if name not in self.blocked and name not in self.held)
         )
 
     @cached_property
     def by_server(self) -> Mapping[str, tuple[Tool, ...]]:
-        """The tools of each server, in the server's own order."""
+        """In each server's own order."""
         grouped: dict[str, list[Tool]] = {}
         for tool in self.tools.values():
             grouped.setdefault(tool.server, []).append(tool)
         return MappingProxyType({server: tuple(tools) for server, tools in grouped.items()})
 
     @cached_property
-    def _name_index(self) -> NameIndex:
-        return NameIndex(self.callable)
+    def _name_index(self) -> ToolNameIndex:
+        return ToolNameIndex(self.callable)
 
     def changes_to(self, later: Snapshot, servers: Iterable[str]) -> Changes:
-        """Say what is different in a later snapshot, for the tools of these servers."""
+        """Return what a later snapshot has different for these servers."""
         wanted = set(servers)
         old = {name: tool.hash for name, tool in self.tools.items() if tool.server in wanted}
         new = {name: tool.hash for name, tool in later.tools.items() if tool.server in wanted}
@@ -84,11 +77,12 @@ class Snapshot:
     def find(
         self, name: str, servers: Iterable[str] = (), reasons: Mapping[str, str] = MappingProxyType({})
     ) -> Tool:
-        """Give the tool of that name, or an error that says which ones come near."""
+        """Return the tool of this name, or raise an error that suggests similar ones."""
         tool = self.tools.get(name)
         if tool is not None:
             return tool
-        server = _server_of(name, (*servers, *self.by_server))
+        known = tuple(dict.fromkeys((*servers, *self.by_server)))
+        server = _server_of(name, known)
         of_server = [
             tool.name
             for tool in self.by_server.get(server or "", ())
@@ -97,72 +91,30 @@ class Snapshot:
         raise ToolNotFoundError(
             name,
             server,
-            self._name_index.similar(name),
+            self._name_index.closest(name),
             available=self.callable,
             of_server=sorted(of_server),
-            none_known=not self.tools,
+            servers=known,
             unavailable_reason=reasons.get(server) if server is not None and not of_server else None,
         )
 
 
 def _server_of(name: str, servers: Sequence[str]) -> str | None:
-    """Guess which server a name that does not exist was meant for: the longest whose prefix it has."""
+    """Return the server that a tool name belongs to: the longest whose prefix it has."""
     fitting = [server for server in servers if name.startswith(namespaced(server, ""))]
     return max(fitting, key=len, default=None)
 
 
-class NameIndex:
-    """Tool names, split and folded once, so that looking for similar ones costs milliseconds among 10,000."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-        self._parts = [_parts(name) for name in names]
-        self._tools = [tool for _, tool in self._parts]
-        self._letters = [_letters(name) for name in names]
-
-    def similar(self, name: str) -> list[str]:
-        """Return the names that somebody who typed this may have meant, best first."""
-        name = name[:_LONGEST_ASKED]
-        server, tool = _parts(name)
-        # The server's name can make up for at most 30 of 100 points.
-        least = (_ALIKE - 30) / 0.7 if server else _ALIKE
-        scores: dict[str, float] = {}
-        for _, alike, at in extract(tool, self._tools, scorer=fuzz.ratio, score_cutoff=least, limit=None):
-            whole = 0.7 * alike + 0.3 * fuzz.ratio(server, self._parts[at][0]) if server else alike
-            if whole >= _ALIKE:
-                scores[self._names[at]] = whole
-        # Whoever wrote `echo.add` or `mcp_echo_add` has all the letters right.
-        letters = _letters(name)
-        for _, alike, at in extract(
-            letters, self._letters, scorer=fuzz.ratio, score_cutoff=_ALIKE + 10, limit=None
-        ):
-            candidate = self._names[at]
-            scores[candidate] = max(scores.get(candidate, 0.0), alike - 10)
-        # Beside one that is right but for a letter, others that are merely alike are no help.
-        best = max(scores.values(), default=0.0) - _AS_NEAR
-        near = [found for found in scores if scores[found] >= best]
-        return sorted(near, key=lambda found: (-scores[found], found))[:_SUGGESTIONS]
-
-
-def _parts(name: str) -> tuple[str, str]:
-    server, _, tool = name.lower().removeprefix("mcp__").rpartition("__")
-    return server, tool
-
-
-def _letters(name: str) -> str:
-    return "".join(letter for letter in name.lower().removeprefix("mcp") if letter.isalnum())
-
-
 def matches(name: str, globs: Iterable[str]) -> str | None:
-    """Give the first glob or exact name that fits."""
+    """Return the first glob or exact name that matches."""
     return next((glob for glob in globs if glob == name or fnmatchcase(name, glob)), None)
 
 
 def block_rule(tool: StoredTool, tools: ToolsConfig) -> str | None:
-    """Say which rule of the configuration keeps a tool from being called, if one does."""
+    """Return the rule of the configuration that forbids calling a tool, or None."""
     if tools.allow is not None and matches(tool.name, tools.allow) is None:
         return "`tools.allow` (which does not list it)"
-    # Also by its plain name: a server that lists another tool first under that name shall not free this one.
+    # Also by its plain name, or a server could unblock a tool by listing another one under that name first.
     glob = matches(tool.name, tools.block) or matches(
         namespaced(tool.server, tool.original_name), tools.block
     )
@@ -170,7 +122,7 @@ def block_rule(tool: StoredTool, tools: ToolsConfig) -> str | None:
 
 
 def build_tool(stored: StoredTool) -> Tool:
-    """Read a definition that may say anything."""
+    """Read a definition, tolerating values of any type."""
     definition = stored.definition
     claims = definition.get("annotations")
     output = definition.get("outputSchema")
@@ -208,7 +160,7 @@ def _annotations(claims: dict[str, Any]) -> Annotations:
 def build_snapshot(
     number: int, stored: Iterable[StoredTool], servers: Mapping[str, StoredServer], tools: ToolsConfig
 ) -> Snapshot:
-    """Put the catalogue together under the configuration's rules."""
+    """Apply the rules of the configuration to the stored tools."""
     present = {one.name: one for one in stored if not one.removed}
     changed = {
         name: changed_parts(one.accepted, one.definition)

@@ -274,7 +274,7 @@ def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
     if tells_of_servers and not verbose:
         for name in (
-            "halflap.catalog.listings",
+            "halflap.catalog.refresh",
             "halflap.gateway",
             "halflap.scripts.scripts",
             "halflap.programs.source",

@@ -168,11 +168,11 @@ class ServerNotFoundError(UsageError):
 
     code = "server-not-found"
 
-    def __init__(self, name: str, known: Sequence[str], having: str = "") -> None:
+    def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name = name
         self.known = tuple(known)
         there = f"The servers are: {', '.join(self.known)}." if known else "No server is configured."
-        super().__init__(f"There is no server named {quote(name)}{having}. {there}")
+        super().__init__(f"There is no server named {quote(name)}. {there}")
 
 
 class ScriptNotFoundError(UsageError):
@@ -274,7 +274,7 @@ class ToolNotFoundError(ToolError):
         available: Sequence[str] = (),
         of_server: Sequence[str] = (),
         unavailable_reason: str | None = None,
-        none_known: bool = False,
+        servers: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.server = server
@@ -285,14 +285,18 @@ class ToolNotFoundError(ToolError):
         lines = [f"There is no tool named {quote(name)}."]
         if unavailable_reason is not None:
             lines = [f"Can't check {quote(name)}: server {server!r} is not available. {unavailable_reason}"]
-        elif none_known and server is None:
-            lines.append("No tools are known: `halflap init` imports servers from your other clients.")
+        elif not available and not servers:
+            lines.append("No server is configured: `halflap init` imports servers from your other clients.")
         if self.suggestions:
             lines.append(f"Did you mean {join(map(quote, self.suggestions), 'or')}?")
         if server is not None and unavailable_reason is None:
             tools = join(map(shorten, of_server), limit=_MAX_TOOLS_SHOWN)
             lines.append(
                 f"Server {server!r} has: {tools}." if tools else f"Server {server!r} has no such tool."
+            )
+        elif server is None and servers and name.startswith("mcp__"):
+            lines.append(
+                f"No server has this prefix. The servers are: {join(servers, limit=_MAX_TOOLS_SHOWN)}."
             )
         super().__init__("\n".join(lines))
 

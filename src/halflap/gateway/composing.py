@@ -132,7 +132,7 @@ class Composing(Knowing):
         )
         assert self._store is not None
         try:
-            meters = await self._store.meters()
+            meters = await self._store.counters()
         except StoreError:
             meters = {}
         from halflap.observe import METERS  # noqa: PLC0415 -- see the top of `parts`
@@ -149,7 +149,7 @@ class Composing(Knowing):
 
     async def _caught_up(self, *, behind: bool) -> None:
         """Have all tools listed, and all that was answered so far learned from."""
-        await (await self._asker()).settle(wait_seconds=FIRST_LISTING_SECONDS, behind=behind)
+        await (await self._asker()).ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=behind)
         if self._learning is not None:
             await self._learning.flush()
 

@@ -46,7 +46,7 @@ class Examining(Composing):
     @property
     def store_place(self) -> str:
         """Where the store is, fit to be shown."""
-        return "" if self._store is None else self._store.place
+        return "" if self._store is None else self._store.location
 
     async def examine(
         self,
@@ -200,7 +200,7 @@ class Examining(Composing):
             "keepMegabytes": traces.keep_mb,
         }
         try:
-            now = await self._store.condition()
+            now = await self._store.status()
         except StoreError as error:
             now = None
             told |= {"writable": False, "trouble": self.store_trouble or str(error)}

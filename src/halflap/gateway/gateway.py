@@ -86,7 +86,7 @@ class Gateway(Examining, Linting):
 
     async def settle(self, *, wait_seconds: float, behind: bool = True) -> None:
         """List the servers that were never listed, and wait for them; `behind` that, the stale ones too."""
-        await (await self._asker()).settle(wait_seconds=wait_seconds, behind=behind)
+        await (await self._asker()).ensure_listed(wait_seconds=wait_seconds, refresh_stale=behind)
 
     async def warm_up(self) -> None:
         """Open, and list behind the servers that nothing is known of yet; the others wait until needed.

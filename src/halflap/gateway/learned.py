@@ -82,7 +82,7 @@ class Knowing(Parts):
 
     async def unlisted(self, name: str) -> Sequence[StoredShape]:
         """Give what was learned of a tool that the catalogue does not have, by the name that it would get there."""
-        from halflap.catalog.naming import namespaced  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `parts`
 
         known = {(tool.server, tool.original_name) for tool in self.snapshot.tools.values()}
         return [
@@ -120,7 +120,7 @@ class Knowing(Parts):
 
         rows = await self.learned_rows()
         assert self._store is not None
-        name, values = await self._store.installation(), self.config.learning.values
+        name, values = await self._store.installation_id(), self.config.learning.values
         lineage = await self._store.lineage() if self.config.learning.enabled else {}
         return await asyncio.to_thread(exported, rows, name, iso(time.time()), lineage, values=values)
 
@@ -141,7 +141,7 @@ class Knowing(Parts):
         if self.store_trouble is not None:
             raise StoreError(f"{self.store_trouble} Nothing was imported.")
         imported: Imported = await asyncio.to_thread(
-            read_export, data, await self._store.installation(), values=self.config.learning.values
+            read_export, data, await self._store.installation_id(), values=self.config.learning.values
         )
         before = {(row.origin, row.key): row.learned.observations for row in await self._store.learned()}
         for origin in {**imported.shapes, **imported.lineage}:
@@ -176,7 +176,7 @@ class Knowing(Parts):
         def remark(name: str, mark: str) -> str | None:
             return forgotten(name, mark, server, tool) if origin in {None, LEARNED_ORIGIN} else mark
 
-        gone = await self._store.forget_learned(origin, server, tool, remark=remark)
+        gone = await self._store.forget_learned(origin, server, tool, update_watermark=remark)
         if self._knowledge is not None:
             self._knowledge.forget()
         return gone

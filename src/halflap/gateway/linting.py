@@ -92,7 +92,7 @@ class Linting(Composing):
         assert self._store is not None
         try:
             _, breaches = await self.drift()
-            calls = await self._store.short_results(_LONGEST_RESULT, _MOST_RESULTS)
+            calls = await self._store.small_results(_LONGEST_RESULT, _MOST_RESULTS)
         except StoreError:
             # What cannot be read is not judged by, and the report says so.
             breaches, calls = (), ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from halflap.catalog.stopwords import STOP_WORDS
+from halflap.catalog.search.words import STOP_WORDS
 from halflap.graph.effects import name_words
 from halflap.graph.words import words_in, words_of
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from halflap.calls import Breaches, Calls, Recorder, Redactor, Retention
-    from halflap.catalog import Catalog, Finder, Listings, Snapshot
+    from halflap.catalog import Catalog, Finder, Refresher, Snapshot
     from halflap.config import Config
     from halflap.core.errors import HalflapError
     from halflap.core.values import Listing, Result, Tool
@@ -71,7 +71,7 @@ class Parts:
         self._retention: Retention | None = None
         self._pool: Pool | None = None
         self._connecting = asyncio.Lock()
-        self._listings: Listings | None = None
+        self._listings: Refresher | None = None
         self._finder: Finder | None = None
         self._programs: Programs | None = None
         self._scripts: Scripts | None = None
@@ -96,7 +96,7 @@ class Parts:
             Retention,
             configured_secrets,
         )
-        from halflap.catalog import Catalog, Finder, Listings  # noqa: PLC0415 -- see the top
+        from halflap.catalog import Catalog, Finder, Refresher  # noqa: PLC0415 -- see the top
         from halflap.scripts import Folder, Scripts  # noqa: PLC0415 -- see the top
 
         self._store, self.store_trouble = await open_kept(self.config)
@@ -114,7 +114,7 @@ class Parts:
         own: dict[str, Callable[[], Awaitable[Mapping[str, HalflapError]]]] = {SCRIPTS: self._scripts.look}
         if self.config.uses_programs:
             own[DSPY] = self._look_at_dspy
-        self._listings = Listings(self._catalog, enabled, self._connections, own)
+        self._listings = Refresher(self._catalog, enabled, self._connections, own)
         redactor = self._redactor = Redactor(configured_secrets(self.config))
         underway = None if self.store_trouble is not None else self.config.data_dir / "running"
         self._recorder = Recorder(self._store, redactor, self.config.traces, underway)
@@ -349,13 +349,13 @@ class Parts:
         if self._pool is not None:
             await self._pool.roots_changed()
 
-    async def _asker(self) -> Listings:
+    async def _asker(self) -> Refresher:
         await self.prepare()
         assert self._listings is not None
         return self._listings
 
     async def _settle(self) -> None:
-        await (await self._asker()).settle(wait_seconds=FIRST_LISTING_SECONDS, behind=True)
+        await (await self._asker()).ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=True)
 
     async def _learned_type(self, tool: Tool) -> tuple[Type, str] | None:
         """Say what a tool was seen to return, for the check. It does not wait for what is not looked at yet."""

@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from halflap.catalog.stopwords import STOP_WORDS
-from halflap.catalog.words import terms
+from halflap.catalog.search.words import STOP_WORDS, terms
 from halflap.graph.effects import name_words, seems_to_change
 from halflap.graph.speech import PRONOUNS, QUESTIONS
 from halflap.graph.subject import subject_of

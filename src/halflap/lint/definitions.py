@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from halflap.catalog.naming import choose_name
+from halflap.catalog import choose_name
 from halflap.core.errors import UsageError
 from halflap.core.text import visible
 from halflap.core.values import Annotations, Tool

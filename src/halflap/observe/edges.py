@@ -295,19 +295,19 @@ class Edges:
         if graph is None or (unkept is not None and not unkept) or len(graph.tools) > MOST_KEPT:
             return
         mark = self._mark()
-        if not always and await self._store.edges_mark() == mark:
+        if not always and await self._store.edges_version() == mark:
             self._unkept = set()
             return
         assert self._seen is not None
         keys = {name: key_of(tool) for name, tool in self._seen.tools.items()}
         if unkept is None:
             rows = await asyncio.to_thread(lambda: _rows(graph.edges(), keys))
-            await self._store.put_edges(rows, mark)
+            await self._store.replace_edges(rows, mark)
         else:
             names = {name for name in unkept if name in keys}
             rows = await asyncio.to_thread(lambda: _rows(_edges_of(graph, names), keys))
             ends = {keys[name][:2] for name in names} | self._gone
-            await self._store.put_edges(rows, mark, of=sorted(ends))
+            await self._store.replace_edges(rows, mark, tools=sorted(ends))
         self._unkept, self._gone = set(), set()
 
     def _mark(self) -> str:

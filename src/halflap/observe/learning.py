@@ -271,7 +271,7 @@ class Learning:
         lag = max(0.0, results * time.time() - self._ended)
         meters |= {"writes": 1.0, "write_seconds": took, "lag_seconds": lag}
         self._meters, self._ended = dict.fromkeys(METERS, 0.0), 0.0
-        await self._store.add_meters({f"learning_{name}": value for name, value in meters.items()})
+        await self._store.add_counters({f"learning_{name}": value for name, value in meters.items()})
 
     def _keep(self, unwritten: list[Watched]) -> None:
         self._unwritten = unwritten

@@ -36,7 +36,10 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
         try:
             described = await gateway.inspect(name)
         except ToolNotFoundError as error:
-            return Answer(_not_found(name, str(error).partition("\n")[2]), is_error=True, code=error.code)
+            # Nothing else follows where no tool comes near: that line is prescribed.
+            near = error.suggestions or error.server
+            more = str(error).partition("\n")[2] if near else ""
+            return Answer(_not_found(name, more), is_error=True, code=error.code)
         if "blocked" in described:
             told = _not_found(name, f"{described['blocked']} keeps it from being called.")
             return Answer(told, is_error=True, code="tool-blocked")

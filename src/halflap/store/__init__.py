@@ -1,4 +1,9 @@
-"""What happened and what was learned."""
+"""What Halflap keeps between runs: the catalogue, runs and calls, and what was learned about tools.
+
+Read `protocol` for the operations and `records` for the values. `sql` implements them with SQLAlchemy Core, on SQLite or
+on a PostgreSQL shared by several gateways, in one thread of its own; `traces`, `knowledge` and `lineage` hold its queries,
+`migrations` the versions of the tables. The store decides nothing: redaction, retention and learning happen above it.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +11,28 @@ import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from halflap.store.base import (
+from halflap.store.protocol import Store
+from halflap.store.records import (
     INTERRUPTED,
     LIVE,
     MISTAKEN,
     RUNNING,
     SENT,
     TOOL_ERROR,
-    Advance,
     Breach,
     CallRecord,
-    Condition,
     DriftEvent,
     Purged,
     RunRecord,
     ServerRows,
-    Store,
     StoredCatalog,
     StoredEdge,
     StoredServer,
     StoredShape,
     StoredTool,
+    StoreStatus,
     ToolKey,
+    WatermarkChange,
 )
 
 if TYPE_CHECKING:
@@ -40,33 +45,33 @@ __all__ = [
     "RUNNING",
     "SENT",
     "TOOL_ERROR",
-    "Advance",
     "Breach",
     "CallRecord",
-    "Condition",
     "DriftEvent",
     "Purged",
     "RunRecord",
     "ServerRows",
     "Store",
+    "StoreStatus",
     "StoredCatalog",
     "StoredEdge",
     "StoredServer",
     "StoredShape",
     "StoredTool",
     "ToolKey",
+    "WatermarkChange",
     "open_store",
 ]
 
 
-async def open_store(place: Path | str | None, *, read_only: bool = False) -> Store:
-    """Open the store: a path is SQLite, a text is a database's URL, None is memory.
+async def open_store(location: Path | str | None, *, read_only: bool = False) -> Store:
+    """Open a store: a path is SQLite, a string is a database URL, None is memory.
 
-    A file can be opened to be read alone: nothing is created, upgraded or changed.
-    The SQL library takes a while to load, so it is loaded here, in a thread, and not on import.
+    With `read_only`, which needs a file, nothing is created, migrated or changed.
     """
+    # The SQL library takes a while to load, so it is imported here, in a thread.
     sql = await asyncio.to_thread(import_module, "halflap.store.sql")
-    store = sql.SqlStore(place)
+    store = sql.SqlStore(location)
     await store.open(read_only=read_only)
     opened: Store = store
     return opened

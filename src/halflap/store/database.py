@@ -1,4 +1,4 @@
-"""A database that the store is in: opened, migrated, and worked on in one thread of its own."""
+"""The database of the store: opened, migrated, and used in one thread of its own."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import StaticPool
 
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
-from halflap.store import files
+from halflap.store import sqlite_file
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.tables import KEYS, metadata, versions
+from halflap.store.tables import KEYS, TABLES, metadata, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,11 +31,11 @@ logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 _LOCK = 0x48414C46
-"""The advisory lock under which a shared store is changed."""
+"""PostgreSQL's advisory lock for changes."""
 
 
 class Database:
-    """SQLite or PostgreSQL. All work is done in one thread, so that it never holds up the loop."""
+    """SQLite or PostgreSQL. All work is done in one thread, so that it never blocks the loop."""
 
     def __init__(self, url: str | Path | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self._file = url if isinstance(url, Path) else None
@@ -48,28 +48,28 @@ class Database:
         self._closed = False
 
     @property
-    def place(self) -> str:
-        """Where it is, fit to be shown: no password."""
+    def location(self) -> str:
+        """The file or URL, without any password."""
         if self._file is not None:
             return str(self._file)
         if self._in_memory:
             return "memory"
-        # A password may stand in the query as well.
+        # The query may contain a password too.
         return self._url.set(query={}).render_as_string(hide_password=True)
 
     async def open(self, *, read_only: bool = False) -> None:
-        """Create or migrate it. Refuses what a newer Halflap wrote, and what is damaged.
+        """Create or migrate the database. Refuses one that is damaged or was written by a newer Halflap.
 
-        A file that is to be read alone is left as it is; then what an older Halflap wrote is refused, too.
+        With `read_only`, one written by an older Halflap is refused too, since it cannot be migrated.
         """
         try:
-            await self._run(self._open_to_read if read_only else self._open)
+            await self._run(self._open_read_only if read_only else self._open)
         except BaseException:
             await self.close()
             raise
 
     async def close(self) -> None:
-        """Let go of it; whatever is queued is done first."""
+        """Close the connections after finishing what is queued."""
         if self._closed:
             return
         self._closed = True
@@ -79,7 +79,7 @@ class Database:
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         if self._closed:
-            raise StoreError(f"The store {self.place} is closed.")
+            raise StoreError(f"The store {self.location} is closed.")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._explained, work)
 
     def _explained(self, work: Callable[[], _T]) -> _T:
@@ -89,26 +89,26 @@ class Database:
             words = str(getattr(error, "orig", error)).strip()
             if any(sign in words for sign in ("not a database", "malformed", "disk image")):
                 raise StoreBrokenError(
-                    f"The store {self.place} is damaged ({words}), so nothing was done. Move the file away and start "
-                    "again: the catalogue is made anew, and what was recorded or accepted before is in the file that "
-                    "was moved; a backup from before the last upgrade may lie beside it."
+                    f"The store {self.location} is damaged ({words}), so nothing was done. Move the file away and start "
+                    "again: servers are listed again, and what was recorded or accepted before stays in the moved "
+                    "file. There may be a backup from before the last upgrade beside it."
                 ) from error
-            raise StoreError(f"The store {self.place} cannot be used: {words}.") from error
+            raise StoreError(f"The store {self.location} cannot be used: {words}.") from error
         except ModuleNotFoundError as error:
             raise StoreError(
-                f"The store {self.place} cannot be used: {error}. Install what it needs with "
+                f"The store {self.location} cannot be used: {error}. Install what it needs with "
                 "`pip install 'halflap[postgres]'`."
             ) from error
         except (exc.SQLAlchemyError, OSError, ImportError) as error:
-            raise StoreError(f"The store {self.place} cannot be used: {error}.") from error
+            raise StoreError(f"The store {self.location} cannot be used: {error}.") from error
 
     # Everything below runs in the store's own thread.
 
     def _open(self) -> None:
         if self._file is not None:
-            files.make_private(self._file)
+            sqlite_file.make_private(self._file)
         sqlite_options: dict[str, Any] = {
-            "connect_args": {"timeout": files.BUSY_SECONDS, "check_same_thread": False}
+            "connect_args": {"timeout": sqlite_file.BUSY_SECONDS, "check_same_thread": False}
         }
         if self._in_memory:
             sqlite_options["poolclass"] = StaticPool
@@ -116,29 +116,33 @@ class Database:
             self._url, **(sqlite_options if self._is_sqlite else {"pool_pre_ping": True})
         )
         if self._is_sqlite:
-            event.listen(self._engine, "connect", files.prepare)
+            event.listen(self._engine, "connect", sqlite_file.prepare)
             event.listen(
                 self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE")
             )
         self._migrate()
         if self._file is not None:
-            # Somebody else may be using it; then the next start does it.
-            with suppress(sqlite3.OperationalError), self._plain() as connection:
-                files.arrange_space(connection)
+            # Another process may be using the file; then the next start does it.
+            with suppress(sqlite3.OperationalError), self._raw_connection() as connection:
+                sqlite_file.enable_shrinking(connection)
 
-    def _open_to_read(self) -> None:
+    def _open_read_only(self) -> None:
         if self._file is None:
-            raise StoreError(f"The store {self.place} is not a file, which alone can be opened to be read.")
-        file, immutable = self._file, files.only_immutable(self._file)
-        self._engine = sa.create_engine("sqlite://", creator=lambda: files.reader(file, immutable=immutable))
+            raise StoreError(
+                f"The store {self.location} is not a file, and only a file can be opened for reading alone."
+            )
+        file, immutable = self._file, sqlite_file.only_immutable(self._file)
+        self._engine = sa.create_engine(
+            "sqlite://", creator=lambda: sqlite_file.reader(file, immutable=immutable)
+        )
         event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
         with self._transaction() as connection:
             self._refuse_foreign(connection)
             version = self._version(connection)
             if version < self._migrations[-1].number:
                 raise StoreError(
-                    f"The store {self.place} was written by an older Halflap, and cannot be upgraded as it is: it can only be "
-                    "read. Make its file and folder writable."
+                    f"The store {self.location} was written by an older Halflap and has to be upgraded. "
+                    "Make its file and folder writable."
                 )
 
     def _version(self, connection: sa.Connection) -> int:
@@ -146,7 +150,7 @@ class Database:
         version: int = connection.scalar(sa.select(sa.func.max(versions.c.number))) or 0
         if version > latest:
             raise StoreTooNewError(
-                f"The store {self.place} was written by a newer Halflap (its version is {version}, this one "
+                f"The store {self.location} was written by a newer Halflap (its version is {version}, this one "
                 f"knows {latest}). Upgrade Halflap, or point `store.path` at another file."
             )
         return version
@@ -165,7 +169,7 @@ class Database:
 
     def _opened(self) -> sa.Engine:
         if self._engine is None:
-            raise StoreError(f"The store {self.place} is not open.")
+            raise StoreError(f"The store {self.location} is not open.")
         return self._engine
 
     @contextmanager
@@ -174,13 +178,26 @@ class Database:
             yield connection
 
     @contextmanager
-    def _plain(self) -> Iterator[Any]:
-        """Give the database library's own connection, outside of any transaction."""
+    def _raw_connection(self) -> Iterator[Any]:
+        """Yield the driver's own connection, outside of any transaction."""
         connection = self._opened().raw_connection()
         try:
             yield connection.driver_connection
         finally:
             connection.close()
+
+    def _size(self, connection: sa.Connection) -> int:
+        """Return the size of the store in bytes."""
+        if self._file is not None:
+            return sqlite_file.size_on_disk(self._file)
+        if self._is_sqlite:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar() or 0
+            return int(pages * (connection.exec_driver_sql("PRAGMA page_size").scalar() or 0))
+        # Not the whole database, which may be shared with other programs.
+        sizes = (
+            sa.func.coalesce(sa.func.pg_total_relation_size(sa.func.to_regclass(name)), 0) for name in TABLES
+        )
+        return sum(int(connection.scalar(sa.select(size)) or 0) for size in sizes)
 
     def _migrate(self) -> None:
         reached = self._migrate_once(is_new=False)
@@ -189,7 +206,7 @@ class Database:
             reached = self._migrate_once(is_new=is_new)
 
     def _migrate_once(self, *, is_new: bool) -> int | None:
-        """Take it one version further and give that; None if it is at the last. Others may do so at the same time."""
+        """Migrate to the next version and return it; None at the latest. Other processes may migrate at the same time."""
         with self._transaction() as connection:
             self._lock(connection)
             self._refuse_foreign(connection)
@@ -199,7 +216,7 @@ class Database:
             if migration is None:
                 return None
             if version and self._file is not None and not is_new:
-                files.back_up(self._file, version)
+                sqlite_file.back_up(self._file, version)
             for statement in migration.statements:
                 connection.exec_driver_sql(statement)
             connection.execute(versions.insert().values(number=migration.number, at=time.time()))
@@ -207,17 +224,17 @@ class Database:
         return migration.number
 
     def _lock(self, connection: sa.Connection) -> None:
-        """Be the only one who changes a shared store until the transaction ends; SQLite sees to it itself."""
+        """Block other writers until the transaction ends. SQLite does so by itself."""
         if not self._is_sqlite:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
 
     def _refuse_foreign(self, connection: sa.Connection) -> None:
-        """Leave alone a file that belongs to another program. A server's database may be shared."""
+        """Raise if the file belongs to another program. A PostgreSQL database may be shared."""
         if self._is_sqlite:
             tables = sa.inspect(connection).get_table_names()
             if tables and versions.name not in tables:
                 raise StoreBrokenError(
-                    f"{self.place} is a database of another program: it has the table {tables[0]!r} and none of "
+                    f"{self.location} is a database of another program: it has the table {tables[0]!r} and none of "
                     "Halflap's. Point `store.path` at another file."
                 )
 
@@ -227,7 +244,7 @@ class Database:
 
     def _upsert_into(self, table: Any) -> Any:
         if table.name not in self._upserts:
-            # Once: to put it together takes as long as to execute it.
+            # Cached: building it takes as long as executing it.
             insert: Any = self._insert(table)
             key = KEYS[table.name]
             changed = {
@@ -238,15 +255,15 @@ class Database:
             self._upserts[table.name] = insert.on_conflict_do_update(index_elements=list(key), set_=changed)
         return self._upserts[table.name]
 
-    def _put(self, *tables: tuple[Any, list[dict[str, Any]]]) -> None:
-        """Write rows in a transaction of their own, where somebody waits for it."""
+    def _write_rows(self, *tables: tuple[Any, list[dict[str, Any]]]) -> None:
+        """Upsert rows in a transaction of their own; fast, because every call waits for it."""
         if not self._is_sqlite:
             with self._transaction() as connection:
                 for table, rows in tables:
                     self._upsert(connection, table, rows)
             return
-        # Straight into the file: what the library does around the same statements takes longer than they do.
-        with self._plain() as connection:
+        # With the driver alone: what SQLAlchemy does around the statements takes longer than they do.
+        with self._raw_connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 for table, rows in tables:
@@ -259,7 +276,7 @@ class Database:
                 raise
 
     def _statement(self, table: Any) -> tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]:
-        """Give the text of an upsert, and what makes a row's values of its columns."""
+        """Return the SQL of an upsert, and a function from a row to its parameters."""
         if table.name not in self._statements:
             compiled = self._upsert_into(table).compile(dialect=self._opened().dialect)
             names = compiled.positiontup
@@ -277,20 +294,20 @@ class Database:
     def _insert(self, table: Any) -> Any:
         if self._is_sqlite:
             return sqlite.insert(table)
-        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 -- it is large, and seldom the one
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 -- large, and rarely needed
 
         return postgresql.insert(table)
 
 
-def _url(place: str | Path | None) -> sa.URL:
-    if place is None:
+def _url(location: str | Path | None) -> sa.URL:
+    if location is None:
         return sa.URL.create("sqlite")
-    if isinstance(place, Path):
-        return sa.URL.create("sqlite", database=str(place))
+    if isinstance(location, Path):
+        return sa.URL.create("sqlite", database=str(location))
     try:
-        return sa.make_url(place)
+        return sa.make_url(location)
     except (exc.ArgumentError, ValueError) as error:
-        # The text itself is not shown: there may be a password in it.
+        # Not shown, since it may contain a password.
         raise StoreError(
             "`store.url` is not the URL of a database. Write `postgresql+psycopg://user@host/database`."
         ) from error

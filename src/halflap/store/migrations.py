@@ -1,4 +1,4 @@
-"""The store's numbered versions. A migration, once released, is never changed."""
+"""The numbered versions of the tables. A released migration never changes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ MIGRATIONS: Sequence[Migration] = (
             """,
             "CREATE INDEX runs_by_time ON runs (started_at, kept_bytes)",
             "CREATE INDEX runs_by_principal ON runs (principal, started_at)",
-            # Not altered but made anew: SQLite cannot allow a column to be empty afterwards.
+            # SQLite cannot make a column nullable, so the table is rebuilt.
             """
             CREATE TABLE calls_2 (
                 id TEXT PRIMARY KEY,

@@ -1,4 +1,4 @@
-"""The tables of the store: a value's fields are its columns, and any text can be kept."""
+"""The tables of the store. The columns are the fields of the records; any text can be stored."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from halflap.store.base import Breach, CallRecord, DriftEvent, RunRecord, StoredServer, StoredTool
+from halflap.store.records import Breach, CallRecord, DriftEvent, RunRecord, StoredServer, StoredTool
 
 __all__ = [
     "KEYS",
+    "TABLES",
     "breaches",
+    "call_row",
     "calls",
+    "counters",
     "drift",
     "edges",
     "installation",
     "learned",
     "lineage",
     "metadata",
-    "meters",
     "read_call",
     "read_tool",
-    "row_of_call",
-    "row_of_run",
-    "row_of_tool",
+    "run_row",
     "runs",
     "servers",
+    "tool_row",
     "tools",
     "versions",
     "watermarks",
@@ -44,10 +45,7 @@ versions = sa.Table(
 
 
 class _AnyText(sa.types.TypeDecorator[str]):
-    r"""Text that may hold what databases refuse: NUL characters and lone surrogates.
-
-    Servers and callers can send both. They are written as `\uXXXX`, and a backslash as two.
-    """
+    r"""Text that may contain what databases refuse, NUL and lone surrogates: stored as `\uXXXX`."""
 
     impl = sa.Text
     cache_ok = True
@@ -56,7 +54,7 @@ class _AnyText(sa.types.TypeDecorator[str]):
         del dialect
         if value is None:
             return None
-        # Not by one expression: that would hold up everything else while it reads megabytes.
+        # Not with one regular expression, which would block all threads while it reads megabytes.
         escaped = value.replace("\\", "\\\\").replace("\0", "\\u0000")
         try:
             escaped.encode()
@@ -80,7 +78,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _table(name: str, values: type, *more: str) -> Any:
-    """Name a table whose columns are a value's fields; the migrations say what it really looks like."""
+    """Describe a table for queries; the migrations create it."""
     return sa.table(
         name,
         *(
@@ -118,7 +116,7 @@ edges = sa.table(
     *(sa.column(name, _AnyText) for name in ("id", *_ENDS, "coverage", "kinds", "mappings")),
     sa.column("confidence"),
 )
-meters = sa.table("meters", sa.column("name"), sa.column("value"))
+counters = sa.table("meters", sa.column("name"), sa.column("value"))
 KEYS = {
     "servers": ("name",),
     "tools": ("server", "original_name"),
@@ -133,10 +131,12 @@ KEYS = {
     "meters": ("name",),
 }
 
+TABLES = (*KEYS, drift.name)
 
-def row_of_tool(tool: StoredTool) -> dict[str, Any]:
+
+def tool_row(tool: StoredTool) -> dict[str, Any]:
     return {
-        # Not `asdict`, which would copy the definitions, however deep and large.
+        # Not `asdict`, which would copy the definitions.
         **_row(tool),
         "definition": json.dumps(tool.definition),
         "accepted": json.dumps(tool.accepted),
@@ -153,12 +153,12 @@ def read_tool(row: dict[str, Any]) -> StoredTool:
     )
 
 
-def row_of_call(record: CallRecord) -> dict[str, Any]:
+def call_row(record: CallRecord) -> dict[str, Any]:
     return {
         **_row(record),
         "arguments_cut": int(record.arguments_cut),
         "result_cut": int(record.result_cut),
-        "kept_bytes": _weight(record.arguments, record.result, record.error),
+        "kept_bytes": _kept_bytes(record.arguments, record.result, record.error),
     }
 
 
@@ -168,18 +168,18 @@ def read_call(row: dict[str, Any]) -> CallRecord:
     )
 
 
-def row_of_run(record: RunRecord) -> dict[str, Any]:
-    return {**_row(record), "kept_bytes": _weight(record.code, record.output, record.error)}
+def run_row(record: RunRecord) -> dict[str, Any]:
+    return {**_row(record), "kept_bytes": _kept_bytes(record.code, record.output, record.error)}
 
 
 def _row(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-_BARE_ROW = 500
-"""About what a row takes without its texts."""
+_ROW_BYTES = 500
+"""About the size of a row without its texts."""
 
 
-def _weight(*texts: str | None) -> int:
-    """Say about how much room a row takes, so that nobody has to read it to know."""
-    return _BARE_ROW + sum(len(text.encode(errors="surrogatepass")) for text in texts if text is not None)
+def _kept_bytes(*texts: str | None) -> int:
+    """Estimate the size of a row, stored with it so that retention need not read the texts."""
+    return _ROW_BYTES + sum(len(text.encode(errors="surrogatepass")) for text in texts if text is not None)

@@ -1,4 +1,4 @@
-"""The store as a SQLite file: private, with a copy from before each upgrade, and no larger than it must be."""
+"""The SQLite file: private, backed up before each migration, and shrunk after deletions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUSY_SECONDS",
-    "arrange_space",
     "back_up",
+    "enable_shrinking",
     "make_private",
     "only_immutable",
     "prepare",
@@ -36,36 +36,34 @@ _SHORT_WAIT_MS = 200
 
 
 def make_private(file: Path) -> None:
-    """Make sure that there is a file, and that only its owner can read it."""
+    """Create the file if it is missing, and let only its owner read it."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.touch(mode=_PRIVATE)
     mode = file.stat().st_mode
     if not stat.S_ISREG(mode):
-        # Least of all may the rights of a folder or a device be changed.
+        # The permissions of a folder or a device must not change.
         raise StoreError(f"The store {file} cannot be used: it is not a file. Point `store.path` at one.")
     if stat.S_IMODE(mode) != _PRIVATE:
         file.chmod(_PRIVATE)
 
 
 def prepare(connection: sqlite3.Connection, _record: object = None) -> None:
-    """Set up a connection."""
-    # The library's own handling of transactions commits behind our back; we begin them ourselves.
+    # The library would commit on its own; we begin and end transactions ourselves.
     connection.isolation_level = None
     for pragma in (
         f"busy_timeout = {BUSY_SECONDS * 1000}",
-        # Before the first page is written, which the next line does.
+        # Must come before the first page is written, which the next line does.
         f"auto_vacuum = {_INCREMENTAL}",
         "journal_mode = WAL",
         "synchronous = NORMAL",
-        # What is taken out is overwritten, not only forgotten.
+        # Deleted data is overwritten.
         "secure_delete = ON",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
 
 
 def reader(file: Path, *, immutable: bool) -> sqlite3.Connection:
-    """Connect to a file that is not to be changed."""
-    # It may be that it cannot even be locked; then nobody may be writing to it.
+    """Connect without changing the file. `immutable` needs no lock, so nobody may be writing to it."""
     options = "mode=ro&immutable=1" if immutable else "mode=ro"
     return sqlite3.connect(
         f"file:{quote(str(file.absolute()))}?{options}",
@@ -77,10 +75,10 @@ def reader(file: Path, *, immutable: bool) -> sqlite3.Connection:
 
 
 def only_immutable(file: Path) -> bool:
-    """Say whether a file can be read only as one that nobody changes.
+    """Return whether the file can be read only as immutable.
 
-    To read along with others, SQLite needs a file beside it, which it may not be able to make. Without it, what is
-    in the log of changes would be missed: if there is any, it is an error.
+    Otherwise SQLite needs a second file beside it, and the folder may not be writable. An immutable file is read without
+    its write-ahead log, so a log that is not empty is an error.
     """
     try:
         with closing(reader(file, immutable=False)) as connection:
@@ -94,10 +92,10 @@ def only_immutable(file: Path) -> bool:
 
 
 def back_up(file: Path, version: int) -> None:
-    """Copy the file as it was before this transaction, and keep the last few copies."""
+    """Copy the file as it was before this transaction, and delete all but the latest copies."""
     target = file.with_name(f"{file.name}.v{version}-{time.strftime('%Y%m%d-%H%M%S')}.bak")
     target.touch(mode=_PRIVATE)
-    # Another connection sees the last committed state, which is the one before this migration.
+    # Another connection sees the state before this migration, which is not committed yet.
     try:
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(target)) as copy:
             source.backup(copy)
@@ -110,13 +108,13 @@ def back_up(file: Path, version: int) -> None:
 
 
 def size_on_disk(file: Path) -> int:
-    """Say how many bytes the file takes, with the log of changes beside it."""
+    """Return the size of the file and its write-ahead log in bytes."""
     parts = (file, file.with_name(f"{file.name}-wal"))
     return sum(part.stat().st_size for part in parts if part.exists())
 
 
-def arrange_space(connection: sqlite3.Connection) -> None:
-    """Have a file from before there were traces give back its space from now on, if nobody else uses it."""
+def enable_shrinking(connection: sqlite3.Connection) -> None:
+    """Let a file of the first version shrink from now on, unless another process is using it."""
     if _number(connection, "auto_vacuum") == _INCREMENTAL:
         return
     with _impatient(connection):
@@ -125,20 +123,20 @@ def arrange_space(connection: sqlite3.Connection) -> None:
 
 
 def release_space(connection: sqlite3.Connection) -> bool:
-    """Give a part of the free space back to the disk; says whether there is more to do."""
+    """Return some free pages to the disk; returns whether there are more."""
     with _impatient(connection):
-        # Read to the end: each row is a page that is given back.
+        # Each row fetched is a page freed.
         connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
         if _number(connection, "freelist_count") and _number(connection, "auto_vacuum") == _INCREMENTAL:
             return True
-        # What was taken out is still in the log of changes until that is emptied.
+        # Deleted data remains in the write-ahead log until it is truncated.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return False
 
 
 @contextmanager
 def _impatient(connection: sqlite3.Connection) -> Iterator[None]:
-    """Do what can as well be done another time without waiting for others."""
+    """Do not wait long for other processes: the work can be done another time."""
     connection.execute(f"PRAGMA busy_timeout = {_SHORT_WAIT_MS}").close()
     try:
         yield

@@ -1,9 +1,8 @@
-"""Find tools by what they do: search over the callable tools of the current snapshot."""
+"""Search over the callable tools of the current snapshot."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -14,21 +13,19 @@ from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
     from halflap.catalog.catalog import Catalog
-    from halflap.catalog.meaning import Meaning
-    from halflap.catalog.search import Index
+    from halflap.catalog.search.index import Index
+    from halflap.catalog.search.semantic import Embedding
     from halflap.catalog.snapshot import Snapshot
 
 __all__ = ["Finder", "Hit"]
 
-logger = logging.getLogger(__name__)
-
-_LONGEST_SERVER_TEXT = 1_000
-_LONGEST_LINE = 200
+_MAX_SERVER_TEXT = 1_000
+_MAX_LINE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A tool that was found: what it does in a line, how to call it, how well it fits."""
+    """A tool that was found: its description in a line, its signature, how well it fits."""
 
     name: str
     description: str
@@ -37,24 +34,23 @@ class Hit:
 
 
 class Finder:
-    """Keeps an index of the catalogue, and makes it anew, in a thread, when the catalogue has changed."""
+    """Keeps an index of the catalogue, and rebuilds it in a thread when the catalogue has changed."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._lock = asyncio.Lock()
         self._index: tuple[int, Index] | None = None
-        self._meaning: Meaning | None = None
-        self._meaning_looked_for = False
+        self._embedding: Embedding | None = None
+        self._embedding_loaded = False
 
     async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
-        """Give the tools that fit best, best first."""
+        """Return the tools that fit best, best first."""
         _check(query, limit, server)
-        if not query.strip():
-            raise UsageError("The query is empty. Say what the tool should do, or its name.")
         snapshot = self._catalog.snapshot
         if server is not None and server not in snapshot.by_server:
-            asked = visible(server, _LONGEST_LINE)
-            raise ServerNotFoundError(asked, sorted(snapshot.by_server), " with tools")
+            if server in self._catalog.servers:
+                raise UsageError(f"Server {server!r} has no tools. `halflap doctor {server}` shows why.")
+            raise ServerNotFoundError(visible(server, _MAX_LINE), self._catalog.servers)
         async with self._lock:
             if self._index is None or self._index[0] != snapshot.number:
                 self._index = (snapshot.number, await asyncio.to_thread(self._build, snapshot))
@@ -62,39 +58,34 @@ class Finder:
         hits = []
         for found in index.search(query, limit, server):
             tool = snapshot.tools[found.name]
-            first = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
-            hits.append(
-                Hit(
-                    found.name,
-                    clean(first, _LONGEST_LINE),
-                    parse_schema(tool).format_compact(),
-                    round(found.score, 4),
-                )
-            )
+            line = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
+            signature = parse_schema(tool).format_compact()
+            hits.append(Hit(found.name, clean(line, _MAX_LINE), signature, round(found.score, 4)))
         return hits
 
     def _build(self, snapshot: Snapshot) -> Index:
-        """Make the index; loads what it needs here, in the thread, since not every run searches."""
-        search = import_module("halflap.catalog.search")
-        document_of = import_module("halflap.catalog.document").document_of
-        if not self._meaning_looked_for:
-            self._meaning = import_module("halflap.catalog.meaning").Meaning.load()
-            self._meaning_looked_for = True
+        # Imported in the thread: it takes a while, and not every gateway is asked to search.
+        new_index = import_module("halflap.catalog.search.index").Index
+        document_of = import_module("halflap.catalog.search.document").document_of
+        if not self._embedding_loaded:
+            self._embedding = import_module("halflap.catalog.search.semantic").Embedding.load()
+            self._embedding_loaded = True
         texts = {
-            name: f"{server.server_info or ''} {server.instructions or ''}"[:_LONGEST_SERVER_TEXT]
+            name: f"{server.server_info or ''} {server.instructions or ''}"[:_MAX_SERVER_TEXT]
             for name, server in snapshot.servers.items()
         }
         tools = (snapshot.tools[name] for name in snapshot.callable)
-        index: Index = search.Index(
-            [document_of(tool, texts.get(tool.server, "")) for tool in tools], self._meaning
-        )
+        documents = [document_of(tool, texts.get(tool.server, "")) for tool in tools]
+        index: Index = new_index(documents, self._embedding)
         return index
 
 
 def _check(query: object, limit: object, server: object) -> None:
-    """Refuse what cannot be meant; Python does not, and would fail somewhere within."""
+    """Raise on arguments that make no sense; in Python they may be of any type."""
     if not isinstance(query, str):
         raise UsageError(f"The query must be a text, not {type(query).__name__}.")
+    if not query.strip():
+        raise UsageError("The query is empty. Say what the tool should do, or its name.")
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         shown = limit if isinstance(limit, int | float) else type(limit).__name__
         raise UsageError(f"The limit must be a whole number from 1 on, not {shown}.")

@@ -11,7 +11,7 @@ import pytest
 from halflap.core.errors import StoreAheadError
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
-from halflap.store import Advance, StoredEdge, ToolKey, flows, open_store
+from halflap.store import StoredEdge, ToolKey, WatermarkChange, open_store
 from halflap.store.migrations import MIGRATIONS
 from halflap.store.sql import SqlStore
 from store.rows import call
@@ -67,7 +67,7 @@ def test_a_log_that_somebody_else_has_read_is_not_counted_again(run: Run, place:
         for _ in range(2):
             try:
                 await store.add_learned(
-                    "logs", {}, lineage=lineage(flow=(2, 1)), sources={"x": Advance(None, "1")}
+                    "logs", {}, lineage=lineage(flow=(2, 1)), sources={"x": WatermarkChange(None, "1")}
                 )
             except StoreAheadError:
                 break
@@ -108,7 +108,7 @@ def test_two_gateways_that_add_at_once_lose_nothing(run: Run, place: str | Path)
 
 
 def test_ever_new_ways_fill_no_disk(run: Run, place: str | Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows, "_MOST_ROWS", 10)
+    monkeypatch.setattr("halflap.store.lineage.MAX_ROWS", 10)
 
     async def main() -> None:
         store = await open_store(place)
@@ -133,19 +133,19 @@ BACK = StoredEdge(GET, FIND, "optional", 0.25, ("words",))
 def test_edges_are_replaced_for_some_tools_or_for_all(run: Run, place: str | Path) -> None:
     async def main() -> None:
         store = await open_store(place)
-        assert await store.edges_mark() is None
+        assert await store.edges_version() is None
         third = ToolKey("one", "third", "h")
         beside = StoredEdge(third, GET, "partial", 0.5, ("format",))
-        await store.put_edges([BACK, beside, EDGE], "m1")
+        await store.replace_edges([BACK, beside, EDGE], "m1")
         assert await store.edges() == [EDGE, beside, BACK]
         changed = replace(EDGE, confidence=0.9, source=FIND._replace(definition_hash="h2"))
-        await store.put_edges([changed], "m2", of=[("one", "find")])
+        await store.replace_edges([changed], "m2", tools=[("one", "find")])
         assert await store.edges() == [changed, beside]
-        await store.put_edges([], "m3", of=[("one", "nothing")])
+        await store.replace_edges([], "m3", tools=[("one", "nothing")])
         assert len(await store.edges()) == 2
-        await store.put_edges([BACK], "m4")
+        await store.replace_edges([BACK], "m4")
         assert await store.edges() == [BACK]
-        assert await store.edges_mark() == "m4"
+        assert await store.edges_version() == "m4"
         await store.close()
 
     run(main())
@@ -157,7 +157,7 @@ def test_how_long_calls_take_is_the_median_of_those_that_went_well(run: Run, pla
         times = [10.0, 30.0, 20.0, None]
         calls = [call(number, duration_ms=took) for number, took in enumerate(times)]
         calls += [call(8, duration_ms=9_000.0, outcome="timeout"), call(9, tool="u", duration_ms=4.0)]
-        await store.record_calls(calls)
+        await store.record(calls=calls)
         assert await store.latencies() == {("one", "t"): 20.0, ("one", "u"): 4.0}
         await store.close()
 
@@ -167,9 +167,9 @@ def test_how_long_calls_take_is_the_median_of_those_that_went_well(run: Run, pla
 def test_numbers_are_added_up(run: Run, place: str | Path) -> None:
     async def main() -> None:
         store = await open_store(place)
-        await store.add_meters({"looked": 2, "seconds": 0.5})
-        await store.add_meters({"looked": 1})
-        assert await store.meters() == {"looked": 3.0, "seconds": 0.5}
+        await store.add_counters({"looked": 2, "seconds": 0.5})
+        await store.add_counters({"looked": 1})
+        assert await store.counters() == {"looked": 3.0, "seconds": 0.5}
         await store.close()
 
     run(main())
@@ -188,7 +188,7 @@ def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_learne
         store = await open_store(file)
         assert (await store.learned())[0].learned == learned
         await store.add_learned("live", {}, lineage=lineage(flow=(1, 1)))
-        await store.put_edges([EDGE], "m")
+        await store.replace_edges([EDGE], "m")
         assert await store.edges() == [EDGE]
         await store.close()
 

@@ -1,4 +1,4 @@
-"""Keep the catalogue up to date: which server is asked for its tools, when, and who waits for it."""
+"""Keeps the catalogue up to date: which server is asked for its tools, when, and who waits for the answer."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from halflap.core.values import Changes, Listing, Tool
     from halflap.upstream import Pool, Upstream
 
-__all__ = ["Listings"]
+__all__ = ["Refresher"]
 
 logger = logging.getLogger(__name__)
 
 QUIET_SECONDS = 2.0
-"""When there is something to say, and for so long no further server has come up, the rest is left out."""
+"""Once some server is listed, stop waiting for the others when this long passes without another."""
 
 
-class Listings:
-    """Asks each server once, however many want to know."""
+class Refresher:
+    """Asks servers for their tools, each at most once at a time.
+
+    `own` are Halflap's own sources: each function lists its source again and returns the broken tools with the reason.
+    """
 
     def __init__(
         self,
@@ -40,27 +43,25 @@ class Listings:
         self._servers = servers
         self._connections = connections
         self._own = own
-        """Of each source of our own what takes it in as it is now; gives those of its tools that cannot be used, and why."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
 
-    async def settle(self, *, wait_seconds: float, behind: bool) -> None:
-        """List the servers that were never listed, and wait for them; `behind` that, the stale ones too.
+    async def ensure_listed(self, *, wait_seconds: float, refresh_stale: bool) -> None:
+        """Ask the servers that were never listed, and wait for them; ask stale ones in the background.
 
-        The time counts from when a server was asked, so one that hangs is waited for once, not by
-        everybody who comes after.
+        The time counts from when a server was asked, so one that hangs delays the first caller only.
         """
-        for look in self._own.values():
-            await look()
+        for list_again in self._own.values():
+            await list_again()
         awaited: dict[asyncio.Task[None], float] = {}
         for name in self._servers:
             listed = self._catalog.is_listed(name)
-            if listed and not (behind and self._catalog.is_stale(name)):
+            if listed and not (refresh_stale and self._catalog.is_stale(name)):
                 continue
-            again = name in self._failures
+            failed_before = name in self._failures
             task = self.ask(name)
-            if not (again or listed):
+            if not (failed_before or listed):
                 awaited[task] = self._asked_at[name]
         loop = asyncio.get_running_loop()
         last = max(awaited.values(), default=0.0)
@@ -77,13 +78,13 @@ class Listings:
             last = loop.time()
 
     def ask_unlisted(self) -> None:
-        """Ask the servers that nothing is known of yet."""
+        """Ask the servers that were never listed, without waiting."""
         for name in self._servers:
             if not self._catalog.is_listed(name):
                 self.ask(name)
 
     async def refresh(self, server: str | None) -> Changes:
-        """List one server or all of them anew, and say what was added, removed and changed."""
+        """List one server or all of them again, and return what was added, removed and changed."""
         before = self._catalog.snapshot
         names = [*self._servers, *self._own]
         if server is not None:
@@ -99,22 +100,20 @@ class Listings:
         return before.changes_to(self._catalog.snapshot, names)
 
     async def find(self, name: str, running: Iterable[Upstream]) -> Tool:
-        """Look a tool up; a miss lists the servers that it may belong to, once, before it is an error."""
-        for own, look in self._own.items():
-            if name.startswith(namespaced(own, "")) and name in (broken := await look()):
+        """Return the tool of this name; before raising, list the servers that it may belong to once."""
+        for own, list_again in self._own.items():
+            if name.startswith(namespaced(own, "")) and name in (broken := await list_again()):
                 raise broken[name]
-        snapshot = self._catalog.snapshot
         try:
-            return snapshot.find(name, self._servers, self.unavailable(running))
+            return self._catalog.snapshot.find(name, self._servers, self.unavailable(running))
         except ToolNotFoundError:
             candidates = [server for server in self._servers if name.startswith(namespaced(server, ""))]
-            missed = [self.ask(server) for server in candidates]
-            if missed:
-                await asyncio.wait(missed)
+            if asked := [self.ask(server) for server in candidates]:
+                await asyncio.wait(asked)
             return self._catalog.snapshot.find(name, self._servers, self.unavailable(running))
 
     def unavailable(self, running: Iterable[Upstream]) -> dict[str, str]:
-        """Say which servers cannot be reached at the moment, and why."""
+        """Return the servers that cannot be reached right now, with the reason."""
         reasons = dict(self._failures)
         for upstream in running:
             status = upstream.status()
@@ -127,12 +126,12 @@ class Listings:
         return reasons
 
     async def absorb(self, listing: Listing) -> None:
-        """Take in what a server listed, asked or not."""
+        """Merge a server's listing into the catalogue, whether it was asked for or not."""
         await self._catalog.absorb(listing)
         self._failures.pop(listing.server, None)
 
     def ask(self, server: str) -> asyncio.Task[None]:
-        """Ask a server for its tools; if that is under way already, join it."""
+        """Ask a server for its tools, or join the question that is under way."""
         task = self._tasks.get(server)
         if task is None or task.done():
             task = asyncio.create_task(self._list(server), name=f"list {server}")
@@ -150,7 +149,6 @@ class Listings:
             logger.warning("%s", error)
 
     async def close(self) -> None:
-        """Stop asking."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
