@@ -13,7 +13,7 @@ import pytest
 from cli.program import configure, halflap
 from halflap.cli.app import _loaded
 from halflap.demo import demo_config
-from halflap.gateway.composing import MOST_SUGGESTED
+from halflap.gateway.compose import MOST_SUGGESTED
 from halflap.graph.edge import Coverage, EvidenceKind
 from halflap.server.core import core_family
 from support import ROOT

@@ -73,7 +73,7 @@ def test_a_full_disk_keeps_no_call_from_being_answered(tmp_path: Path) -> None:
 
 async def make_unwritable(gateway: Gateway) -> None:
     """Have the database refuse every change from now on."""
-    store: Any = gateway._store
+    store: Any = gateway._prepared.store
 
     def work() -> None:
         with store._raw_connection() as connection:

@@ -236,7 +236,7 @@ def test_an_examination_that_is_stopped_returns_what_is_known(run: Run) -> None:
                 stop.set()
 
         async with Gateway.open({"servers": [hanging]}, servers={"fine": Memory("t")}) as gateway:
-            examined = await gateway.examine(told=told, stop=stop)
+            examined = await gateway.examine(on_progress=told, stop=stop)
         assert waiting == [(["hangs", "fine"], 2), (["hangs"], 2)]
         return examined
 

@@ -15,7 +15,7 @@ from support import ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from halflap.gateway.linting import Linted
+    from halflap.gateway.linter import Linted
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 

@@ -148,8 +148,7 @@ def test_a_program_shows_which_tool_feeds_which(run: Run) -> None:
             done = await gateway.execute(PROGRAM)
             assert done.outcome == "ok"
             await gateway.learned_rows()
-            assert gateway._store is not None
-            return (await gateway._store.lineage())[LIVE]
+            return (await gateway._prepared.store.lineage())[LIVE]
 
     found = run(main()).named(lambda key: key.tool)
     assert found.counts == {

@@ -204,13 +204,11 @@ def test_a_call_is_learned_from_once(run: Run) -> None:
         async with opened() as gateway:
             await gateway.call(ONE, number=1)
             await gateway.inspect(ONE)
-            assert gateway._store is not None
-            assert await gateway._store.unobserved_calls(None, 9) == []
+            assert await gateway._prepared.store.unobserved_calls(None, 9) == []
         async with opened(learning={"enabled": False}) as gateway:
             await gateway.call(ONE, number=2)
             await gateway.recent_calls()
-            assert gateway._store is not None
-            assert len(await gateway._store.unobserved_calls(None, 9)) == 1
+            assert len(await gateway._prepared.store.unobserved_calls(None, 9)) == 1
 
     run(scenario())
 
@@ -261,9 +259,9 @@ def test_a_store_that_cannot_be_read_keeps_no_tool_from_being_inspected(
                 raise StoreError("The disk is gone.")
 
             for method in ("learned", "drift", "add_learned", "salt"):
-                monkeypatch.setattr(type(gateway._store), method, fail)
-            assert gateway._knowledge is not None
-            gateway._knowledge.forget()
+                monkeypatch.setattr(type(gateway._prepared.store), method, fail)
+            assert gateway._prepared.learned._knowledge is not None
+            gateway._prepared.learned._knowledge.forget()
             await gateway.call(ONE, number=1)
             assert await gateway.inspect(ONE) == before
             monkeypatch.undo()

@@ -63,7 +63,7 @@ async def _doctor(config: Config, wanted: list[str], *, log: bool, as_json: bool
     with _heeding_interrupts(stop):
         async with Gateway.open(config) as gateway:
             with awaiting("Starting the servers") as told:
-                examined = await gateway.examine(wanted, told=told, stop=stop)
+                examined = await gateway.examine(wanted, on_progress=told, stop=stop)
             # Before the servers are stopped, which may take them a moment.
             if stop.is_set():
                 examined["tokens"] = None

@@ -1,12 +1,9 @@
-"""All of a person's tools in one place: what can be asked of a gateway.
-
-What the answers need is loaded when the gateway is opened, and imported where it is used: see `parts`.
-"""
+"""The class that everything else uses: all of a person's tools in one place."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -14,30 +11,37 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from halflap.config import Config, load_config
-from halflap.core.errors import RunNotFoundError, StoreError
+from halflap.config import Config, ServerConfig, load_config
+from halflap.core.errors import RunNotFoundError, StoreError, UsageError
 from halflap.core.values import DSPY, SCRIPTS, CallContext, Changes, RegisteredTool
-from halflap.gateway.examining import Examining
-from halflap.gateway.linting import Linting
-from halflap.gateway.parts import FIRST_LISTING_SECONDS, with_learned
+from halflap.gateway.build import build
+from halflap.gateway.compose import FIRST_LISTING_SECONDS
+from halflap.gateway.learned import with_learned
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
     from halflap.backfill import Backfill
-    from halflap.catalog import Hit
+    from halflap.calls import Recorder
+    from halflap.catalog import Hit, ServerReport, Snapshot
     from halflap.core.errors import ArgumentProblem
     from halflap.core.values import Result, Tool
-    from halflap.execution import Checked, Execution
-    from halflap.programs.source import ProgramResult
+    from halflap.execution import Checked, Execution, Programs
+    from halflap.gateway.build import Parts
+    from halflap.gateway.linter import Linted
+    from halflap.graph.explain import Explanation
+    from halflap.graph.graph import Graph
+    from halflap.observe import Imported, Known
+    from halflap.programs.source import DspyPrograms, ProgramResult
     from halflap.schema import ToolSchema
     from halflap.schema.stub import Source, Stub
-    from halflap.store import CallRecord, Purged, RunRecord
+    from halflap.scripts import Scripts
+    from halflap.store import Breach, CallRecord, DriftEvent, Purged, RunRecord, Store, StoredShape, ToolKey
 
 __all__ = ["Gateway"]
 
 
-class Gateway(Examining, Linting):
+class Gateway:
     """All of a person's tools in one place.
 
         async with Gateway.open(config) as gateway:
@@ -47,6 +51,12 @@ class Gateway(Examining, Linting):
 
     Opening reads the catalogue that the last run left; no server starts before it is needed.
     """
+
+    def __init__(self, config: Config, servers: Mapping[str, Any] | None = None) -> None:
+        self.config = _with_servers(config, servers or {})
+        self._in_process = servers or {}
+        self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
+        self._building: asyncio.Task[Parts] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -68,13 +78,35 @@ class Gateway(Examining, Linting):
         finally:
             await gateway.close()
 
-    # What there is -----------------------------------------------------------------------------------
+    async def prepare(self) -> None:
+        """Open the store and the catalogue, if that was not done yet. Every method that needs them does it, too."""
+        await self._ready()
+
+    async def close(self) -> None:
+        """Stop every server, and write what is left to write."""
+        if self._building is None:
+            return
+        self._building.cancel()
+        await asyncio.wait([self._building])
+        if (parts := self._parts) is not None:
+            await parts.close()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The catalogue as it is now."""
+        if self._parts is not None:
+            return self._parts.catalog.snapshot
+        from halflap.catalog import Snapshot  # noqa: PLC0415 -- see the top of `build`
+
+        return Snapshot()
+
+    # Tools -------------------------------------------------------------------------------------------
 
     async def tools(self, *, wait_seconds: float = FIRST_LISTING_SECONDS) -> tuple[RegisteredTool, ...]:
-        """Give all callable tools, sorted by name.
+        """Return all callable tools, sorted by name.
 
-        Servers never listed before are started and waited for, at most so long; a list that is past
-        its time is given as it is, and brought up to date behind.
+        Servers that were never listed are started and waited for, at most this long; a list that is out of date is
+        returned as it is, and refreshed in the background.
         """
         await self.settle(wait_seconds=wait_seconds)
         snapshot = self.snapshot
@@ -85,45 +117,42 @@ class Gateway(Examining, Linting):
         )
 
     async def settle(self, *, wait_seconds: float, behind: bool = True) -> None:
-        """List the servers that were never listed, and wait for them; `behind` that, the stale ones too."""
-        await (await self._asker()).ensure_listed(wait_seconds=wait_seconds, refresh_stale=behind)
+        """List the servers that were never listed, and wait for them; with `behind`, refresh stale lists, too."""
+        await (await self._ready()).listings.ensure_listed(wait_seconds=wait_seconds, refresh_stale=behind)
 
     async def warm_up(self) -> None:
-        """Open, and list behind the servers that nothing is known of yet; the others wait until needed.
-
-        The sandbox and the check are made ready, too: the first program then starts as quickly as any.
-        """
-        (await self._asker()).ask_unlisted()
+        """Begin to list servers that nothing is known of, and start the sandbox and the check."""
+        (await self._ready()).listings.ask_unlisted()
         programs = await self.programs()
         await programs.ready()
         await programs.check_ready()
 
     async def refresh(self, server: str | None = None) -> Changes:
-        """List one server or all of them anew, and say what was added, removed and changed.
+        """List one server or all of them again, and return what was added, removed and changed.
 
         A server that cannot be listed keeps the tools it had. If only one was asked for, its
         `UpstreamError` is raised.
         """
-        return await (await self._asker()).refresh(server)
+        return await (await self._ready()).listings.refresh(server)
+
+    def unavailable(self) -> dict[str, str]:
+        """Return which servers cannot be reached at the moment, and why."""
+        return {} if self._parts is None else self._parts.unavailable()
 
     async def inspect(self, name: str) -> dict[str, Any]:
-        """Say what a tool takes and returns, who serves it, and what its server says of itself.
-
-        What was learned of its results stands beside what it declares.
-        """
+        """Return what a tool takes and returns, declared and learned, and what its server says of itself."""
         tool, _ = await self._look_up(name)
-        from halflap.calls import aside, describe  # noqa: PLC0415 -- see the top
+        from halflap.calls import aside, describe  # noqa: PLC0415 -- see the top of `build`
 
-        assert self._calls is not None
-        unchecked = await self._calls.checks.unchecked(tool)
-        learned, use = await self._told(tool)
+        parts = await self._ready()
+        learned, use = await parts.learned.described(tool)
         work = partial(
             describe,
             tool,
             self.snapshot,
-            self._calls.policy,
+            parts.calls.policy,
             self.unavailable().get(tool.server),
-            unchecked,
+            await parts.calls.checks.unchecked(tool),
             learned=learned,
             use=use,
         )
@@ -134,28 +163,19 @@ class Gateway(Examining, Linting):
     ) -> list[Hit]:
         """Find callable tools by what they do, best first; an exact name is always first."""
         await self.settle(wait_seconds=FIRST_LISTING_SECONDS, behind=behind)
-        assert self._finder is not None
-        return await self._signed(await self._finder.search(query, limit, server))
+        parts = await self._ready()
+        return await parts.learned.with_learned_signatures(await parts.finder.search(query, limit, server))
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
-        """Give a tool's schema, parsed. One past its time is given marked stale, and asked for anew behind."""
+        """Return a tool's schema, parsed. One that is out of date is marked stale, and refreshed in the background."""
         tool, stale = await self._look_up(tool_name)
-        from halflap.calls import aside  # noqa: PLC0415 -- see the top
+        from halflap.calls import aside  # noqa: PLC0415 -- see the top of `build`
 
         parsed = await aside(partial(_parsed, tool, stale=stale), tool.input_schema, tool.output_schema)
         return with_learned(parsed, await self.known(tool))
 
-    async def callable_schema(self, tool_name: str) -> tuple[ToolSchema, bool]:
-        """Give the schema of a tool, and whether calling it twice is known to do no harm; raises if it may not be called."""
-        schema = await self.get_schema(tool_name)
-        assert self._calls is not None
-        snapshot, policy = self.snapshot, self._calls.policy
-        tool = snapshot.find(tool_name)
-        policy.admit(tool, snapshot)
-        return schema, policy.is_repeatable(tool)
-
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
-        """Give several; an unknown name raises `ToolNotFoundError` after all others are resolved."""
+        """Return several schemas by name; an unknown name raises `ToolNotFoundError` after the others are resolved."""
         names = list(dict.fromkeys(tool_names))
         found = await asyncio.gather(*(self.get_schema(name) for name in names), return_exceptions=True)
         schemas = {}
@@ -165,19 +185,24 @@ class Gateway(Examining, Linting):
             schemas[one.tool_name] = one
         return schemas
 
+    async def callable_schema(self, tool_name: str) -> tuple[ToolSchema, bool]:
+        """Return a tool's schema, and whether calling it twice is known to do no harm; raises if it may not be called."""
+        schema = await self.get_schema(tool_name)
+        snapshot, policy = self.snapshot, (await self._ready()).calls.policy
+        tool = snapshot.find(tool_name)
+        policy.admit(tool, snapshot)
+        return schema, policy.is_repeatable(tool)
+
     async def stubs(self, server: str | None = None, *, name: str | None = None) -> str:
-        """Write the callable tools, of one server, of one name or all, as a module of typed Python functions.
+        """Return the callable tools, all or of one server or name, as a module of typed Python functions."""
+        from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top of `build`
+        from halflap.schema.stub import make_stub, write_stubs  # noqa: PLC0415 -- as above
 
-        What a tool returns is written as it declares it, else as it was learned.
-        """
-        from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top
-        from halflap.schema.stub import make_stub, write_stubs  # noqa: PLC0415 -- see the top
-
-        await self.prepare()
+        parts = await self._ready()
         snapshot = self.snapshot
         tools = [snapshot.tools[name] for name in snapshot.callable]
         wanted = [tool for tool in tools if server in {None, tool.server} and name in {None, tool.name}]
-        known = await self.known_of_all(wanted)
+        known = await parts.learned.of_all(wanted)
 
         def stub(tool: Tool) -> Stub:
             schema = with_learned(parse_schema(tool), known.get(tool.name))
@@ -188,79 +213,64 @@ class Gateway(Examining, Linting):
         return await asyncio.to_thread(lambda: write_stubs(map(stub, wanted)))
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
-        """Say everything that is wrong with these arguments, without calling anything."""
+        """Return everything that is wrong with these arguments, without calling anything."""
         schema = await self.get_schema(tool_name)
         return await asyncio.to_thread(schema.validate_arguments, arguments)
 
-    # What happened -----------------------------------------------------------------------------------
+    async def accept(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Accept the changed definitions of these tools; returns those that had changed."""
+        return await (await self._ready()).catalog.accept(names)
 
-    async def runs(
-        self, limit: int = 20, principal: str | None = None, before: float | None = None
-    ) -> Sequence[RunRecord]:
-        """Give the newest runs, newest first and without their output: all, or one principal's."""
-        return await (await self._traces()).runs(limit, principal=principal, before=before)
-
-    async def run(
-        self, identifier: str, principal: str | None = None
-    ) -> tuple[RunRecord, Sequence[CallRecord]]:
-        """Give a run and its calls, by its identifier or the beginning of it.
-
-        For a principal, the runs of others do not exist.
-        """
-        store = await self._traces()
-        found = await store.run(identifier, principal=principal)
-        if found is None:
-            raise RunNotFoundError(identifier)
-        return found, await store.calls_of_run(found.id)
-
-    async def purge_runs(self, *, older_than: float | None = None, everything: bool = False) -> Purged:
-        """Take out runs and calls: those that began before a time, or all; else what retention would.
-
-        Raises `StoreError` where the store could not be opened: then nothing can be taken out of it.
-        """
-        store = await self._traces()
-        if self.store_trouble is not None:
-            raise StoreError(f"{self.store_trouble} Nothing was deleted.")
-        if everything or older_than is not None:
-            return await store.purge(older_than=older_than, everything=everything)
-        assert self._retention is not None
-        return await self._retention.enforce()
-
-    async def recent_calls(self, limit: int = 20) -> Sequence[CallRecord]:
-        """Give the newest calls, newest first."""
-        return await (await self._traces()).recent_calls(limit)
-
-    # What can be done --------------------------------------------------------------------------------
+    # Calls and programs ------------------------------------------------------------------------------
 
     async def call(self, name: str, /, **arguments: Any) -> Result:
         """Call a tool by its namespaced name."""
         return await self.call_tool(name, arguments)
 
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
+    ) -> Result:
+        """Call a tool with its arguments as a mapping, on somebody's behalf."""
+        return await (await self._ready()).call(name, arguments, context)
+
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
     ) -> Execution:
-        """Run a Python program over the tools, in the sandbox; `kind` and `name` are what the record says that it is.
+        """Run a Python program over the tools, in the sandbox; `kind` and `name` are for the record.
 
         A program that fails is an answer, too: see `Execution.outcome`. Raises `SandboxError` where no
         program can run.
         """
-        await self._know_own_of(code)
+        await self._refresh_own(code)
         return await (await self.programs()).execute(code, context or CallContext(), kind=kind, name=name)
 
     async def check(self, code: str) -> Checked:
-        """Say what is wrong with a program without running it: certain mistakes, and doubts."""
-        await self._know_own_of(code)
+        """Return what is wrong with a program without running it: certain mistakes, and doubts."""
+        await self._refresh_own(code)
         return await (await self.programs()).check(code)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
-        """Give the tools that a program, or a script that it names, may call only with the person's word."""
-        await self._know_own_of(code)
+        """Return the tools that a program, or a script that it names, may call only after the person confirmed it."""
+        await self._refresh_own(code)
         return await (await self.programs()).destructive(code)
+
+    async def programs(self) -> Programs:
+        """Return what runs programs; the sandbox itself starts with the first one."""
+        return await (await self._ready()).programs.get()
+
+    @property
+    def scripts(self) -> Scripts:
+        """The saved scripts; only once the gateway is prepared."""
+        return self._prepared.scripts
+
+    async def dspy(self) -> DspyPrograms:
+        """Return the saved DSPy programs; what they need is loaded when they are first asked for."""
+        return await (await self._ready()).dspy.get()
 
     async def execute_dspy(
         self, name: str, inputs: Mapping[str, Any], context: CallContext | None = None
     ) -> ProgramResult:
-        """Execute a saved DSPy program by its own name, as any tool is called.
+        """Run a saved DSPy program by its own name, as any tool is called.
 
         Raises `ProgramError` if there is none of that name, the inputs do not fit it, or it fails.
         """
@@ -272,33 +282,117 @@ class Gateway(Examining, Linting):
         if self.config.uses_programs:
             result = await self.call_tool(f"{DSPY}__{name}", inputs, context)
         else:
-            # Without a model it will not come far; that is what whoever asks has to be told.
-            result = await programs.call(name, inputs, context, repeatable=False, admit=_nothing)
+            # Without a model it is not among the tools; running it anyway gives the error that says what is missing.
+            result = await programs.call(name, inputs, context, repeatable=False, admit=_admit_all)
         return cast("ProgramResult", result)
 
     def under_rule(self, context: CallContext) -> CallContext:
-        """Add the rule of what programs may call to what goes along with calls."""
-        from halflap.execution.rule import Rule  # noqa: PLC0415 -- see the top
+        """Add the rule of what programs may call to a call's context."""
+        from halflap.execution.rule import Rule  # noqa: PLC0415 -- see the top of `build`
 
-        assert self._calls is not None
-        return replace(context, rule=Rule(self._calls.policy, self.config.execution, context))
+        return replace(context, rule=Rule(self._prepared.calls.policy, self.config.execution, context))
 
     async def dspy_needing_confirmation(self, name: str) -> tuple[Tool, ...]:
-        """Give the tools that a DSPy program, or what it calls, may call only with the person's word."""
+        """Return the tools that a DSPy program, or what it calls, may call only after the person confirmed it."""
         programs = await self.dspy()
         await programs.find(name)
         tool = f"{DSPY}__{name}"
-        if not programs.code_of(tool):
-            # It calls nothing, so no server has to be asked for its tools.
-            itself = self.snapshot.tools.get(tool)
-            assert self._calls is not None
-            needs = itself is not None and self._calls.policy.is_destructive(itself)
-            return (
-                (itself,)
-                if itself is not None and needs and self.config.execution.confirm_destructive
-                else ()
-            )
-        return await (await self.programs()).destructive_within(tool)
+        if programs.code_of(tool):
+            return await (await self.programs()).destructive_within(tool)
+        # It calls nothing, so no server has to be asked for its tools.
+        itself = self.snapshot.tools.get(tool)
+        if itself is None or not self.config.execution.confirm_destructive:
+            return ()
+        return (itself,) if self._prepared.calls.policy.is_destructive(itself) else ()
+
+    # Records -----------------------------------------------------------------------------------------
+
+    async def runs(
+        self, limit: int = 20, principal: str | None = None, before: float | None = None
+    ) -> Sequence[RunRecord]:
+        """Return the newest runs, newest first and without their output: all, or one principal's."""
+        return await (await self._traces()).runs(limit, principal=principal, before=before)
+
+    async def run(
+        self, identifier: str, principal: str | None = None
+    ) -> tuple[RunRecord, Sequence[CallRecord]]:
+        """Return a run and its calls, by its identifier or the beginning of it; a principal sees only its own."""
+        store = await self._traces()
+        found = await store.run(identifier, principal=principal)
+        if found is None:
+            raise RunNotFoundError(identifier)
+        return found, await store.calls_of_run(found.id)
+
+    async def purge_runs(self, *, older_than: float | None = None, everything: bool = False) -> Purged:
+        """Delete runs and calls: those that began before a time, or all; by default what retention would delete."""
+        store = await self._traces()
+        if self.store_trouble is not None:
+            raise StoreError(f"{self.store_trouble} Nothing was deleted.")
+        if everything or older_than is not None:
+            return await store.purge(older_than=older_than, everything=everything)
+        return await self._prepared.retention.enforce()
+
+    async def recent_calls(self, limit: int = 20) -> Sequence[CallRecord]:
+        """Return the newest calls, newest first."""
+        return await (await self._traces()).recent_calls(limit)
+
+    @property
+    def recorder(self) -> Recorder:
+        """What records runs and calls; only once the gateway is prepared."""
+        return self._prepared.recorder
+
+    @property
+    def store_trouble(self) -> str | None:
+        """Why nothing is kept, when nothing is."""
+        return None if self._parts is None else self._parts.store_trouble
+
+    @property
+    def store_place(self) -> str:
+        """Where the store is, fit to be shown."""
+        return "" if self._parts is None else self._parts.store.location
+
+    # What was learned --------------------------------------------------------------------------------
+
+    async def known(self, tool: Tool) -> Known | None:
+        """Return what was learned of a tool from all results so far, if anything."""
+        return await (await self._ready()).learned.of(tool)
+
+    async def learned_rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
+        """Return everything that was learned, of every origin and definition; `tool` is the server's own name."""
+        return await (await self._ready()).learned.rows(server, tool)
+
+    async def unlisted(self, name: str) -> Sequence[StoredShape]:
+        """Return what was learned of a tool that no server lists now, by the name it would have here."""
+        return await (await self._ready()).learned.unlisted(name)
+
+    async def drift(
+        self, server: str | None = None, tool: str | None = None
+    ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
+        """Return how results drifted from what was learned, and which declarations they broke."""
+        return await (await self._ready()).learned.drift(server, tool)
+
+    async def export_learned(self) -> dict[str, Any]:
+        """Return everything that was learned, in a form that another gateway can import.
+
+        Raises `UsageError` where learning is switched off.
+        """
+        return await (await self._ready()).learned.export()
+
+    async def import_learned(self, data: Any) -> Imported:
+        """Take over what another gateway learned; the same export counts only once.
+
+        Raises `ShapeError`, and takes nothing, where anything in it is invalid.
+        """
+        return await (await self._ready()).learned.import_from(data)
+
+    async def forget_learned(
+        self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
+    ) -> Sequence[tuple[str, ToolKey]]:
+        """Forget what was learned of a server, of one of its tools, or from one origin; returns what was forgotten.
+
+        Logs that were read before count again when they are read again.
+        """
+        return await (await self._ready()).learned.forget(server, tool, origin=origin)
 
     async def backfill(
         self,
@@ -309,51 +403,158 @@ class Gateway(Examining, Linting):
         dry_run: bool = False,
         told: Callable[[int, int], None] | None = None,
     ) -> Backfill:
-        """Give what turns history into knowledge: `await (await gateway.backfill()).run([path])`.
+        """Return what learns from logs: `await (await gateway.backfill()).run([path])`.
 
-        `server` is whose the tools are that a log names without a server. Raises `StoreError` where nothing would be
-        kept.
+        `server` owns the tools that a log names without a server. Raises `StoreError` where nothing would be kept.
         """
         store = await self._traces()
         if self.store_trouble is not None and not dry_run:
             raise StoreError(f"{self.store_trouble} Nothing was read: what is learned could not be kept.")
+        self._prepared.learned.expect_enabled("Nothing was read")
         work = await asyncio.to_thread(import_module, "halflap.backfill")
-        salt, tools = await store.salt(), self.snapshot.tools.values()
-        self._expect_learning("Nothing was read")
-        from halflap.calls import configured_secrets  # noqa: PLC0415 -- see the top
+        from halflap.calls import configured_secrets  # noqa: PLC0415 -- see the top of `build`
 
-        values, secrets = self.config.learning.values, configured_secrets(self.config)
         rules = await asyncio.to_thread(
             work.rules_for,
-            tools,
+            self.snapshot.tools.values(),
             server=server,
-            salt=salt,
-            values=values,
-            secrets=secrets,
+            salt=await store.salt(),
+            values=self.config.learning.values,
+            secrets=configured_secrets(self.config),
             lineage=self.config.graph.lineage,
         )
         made: Backfill = work.Backfill(store, rules, jobs=jobs, strict=strict, dry_run=dry_run, told=told)
         return made
 
-    # Within ------------------------------------------------------------------------------------------
+    # How tools fit together --------------------------------------------------------------------------
+
+    async def graph(self, *, behind: bool = True) -> Graph:
+        """Return the graph of what can feed what, over all callable tools, as it is now."""
+        return await (await self._ready()).composer.graph(behind=behind)
+
+    async def rebuild_graph(self, *, behind: bool = True) -> Graph:
+        """Compute all edges again from what is known now, and store them."""
+        return await (await self._ready()).composer.rebuild(behind=behind)
+
+    async def explain_edge(self, source: str, target: str, *, behind: bool = True) -> Explanation:
+        """Return why one tool can feed another, or what comes closest and why that is not enough."""
+        return await (await self._ready()).composer.explain(source, target, behind=behind)
+
+    def tool_named(self, graph: Graph, name: str) -> str:
+        """Return the full name of a tool of the graph; raises where there is none, or it may not be called."""
+        return self._prepared.composer.tool_named(graph, name)
+
+    async def suggest_workflow(
+        self,
+        goal: str | None = None,
+        have: Mapping[str, Any] | None = None,
+        want: str | None = None,
+        limit: int = 3,
+        *,
+        behind: bool = True,
+        nets: bool = False,
+    ) -> dict[str, Any]:
+        """Return workflows that get what is wanted from what is at hand, best first, and what is missing.
+
+        `want` is a tool or a field, `goal` what should be done, in words; `have` has the values at hand by name, None
+        for those only known to exist. With `nets`, each workflow comes as a net, too.
+        """
+        composer = (await self._ready()).composer
+        return await composer.suggest(goal, have, want, limit, behind=behind, nets=nets)
+
+    async def metrics(self) -> dict[str, Any]:
+        """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
+        return await (await self._ready()).composer.metrics()
+
+    async def lint(self, servers: Collection[str] = ()) -> Linted:
+        """List the tools of these servers, or all, and apply the linter's rules to them.
+
+        Raises `UsageError` where there is no server of a name.
+        """
+        return await (await self._ready()).linter.lint(servers)
+
+    # Health ------------------------------------------------------------------------------------------
+
+    async def reports(self) -> tuple[ServerReport, ...]:
+        """Return every server's state, in the order of the configuration."""
+        return await (await self._ready()).doctor.reports()
+
+    async def examine(
+        self,
+        servers: Sequence[str] = (),
+        *,
+        on_progress: Callable[[Sequence[str], int], None] | None = None,
+        stop: asyncio.Event | None = None,
+    ) -> dict[str, Any]:
+        """Start every server, or only these, and return what `halflap doctor --json` prints.
+
+        `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
+        is set, nothing more is waited for, and what is known by then is the answer.
+        """
+        return await (await self._ready()).doctor.examine(servers, on_progress=on_progress, stop=stop)
+
+    # Roots -------------------------------------------------------------------------------------------
+
+    def offer_roots(self, roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]) -> None:
+        """Ask a client for its roots when a server wants them; to be called before the gateway is prepared."""
+        self._client_roots = roots
+
+    async def roots_changed(self) -> None:
+        """Tell the servers that the roots changed."""
+        if self._parts is not None and self._parts.pool.made is not None:
+            await self._parts.pool.made.roots_changed()
+
+    # Internals ---------------------------------------------------------------------------------------
+
+    async def _ready(self) -> Parts:
+        if self._building is None:
+            work = build(self.config, self._in_process, self._list_roots)
+            self._building = asyncio.create_task(work, name="open gateway")
+        return await asyncio.shield(self._building)
+
+    @property
+    def _parts(self) -> Parts | None:
+        """The parts, if they were built already."""
+        done = self._building
+        if done is None or not done.done() or done.cancelled() or done.exception() is not None:
+            return None
+        return done.result()
+
+    @property
+    def _prepared(self) -> Parts:
+        assert self._parts is not None, "the gateway is not prepared"
+        return self._parts
 
     async def _look_up(self, name: str) -> tuple[Tool, bool]:
-        """Find a tool, and say whether its definition is past its time; if so, it is asked for behind."""
-        listings = await self._asker()
-        tool = await listings.find(name, self._pool or ())
-        assert self._catalog is not None
-        stale = self._catalog.is_stale_schema(tool)
+        """Find a tool, and whether its definition is out of date; if so, refresh it in the background."""
+        parts = await self._ready()
+        tool = await parts.listings.find(name, parts.pool.made or ())
+        stale = parts.catalog.is_stale_schema(tool)
         if stale:
-            listings.ask(tool.server)
+            parts.listings.ask(tool.server)
         return tool, stale
 
-    async def _know_own_of(self, code: str) -> None:
-        """See to it that the catalogue has scripts and DSPy programs as they are now, if a program names any."""
-        await self.prepare()
+    async def _refresh_own(self, code: str) -> None:
+        """Read scripts and DSPy programs again if a program names any."""
+        parts = await self._ready()
         if f"{SCRIPTS}__" in code:
-            await self.scripts.look()
+            await parts.scripts.look()
         if f"{DSPY}__" in code and self.config.uses_programs:
-            await self._look_at_dspy()
+            await (await parts.dspy.get()).look()
+
+    async def _traces(self) -> Store:
+        """Return the store once it has everything that happened so far."""
+        parts = await self._ready()
+        await parts.recorder.flush()
+        await parts.recorder.tell_interrupted()
+        return parts.store
+
+    async def _list_roots(self) -> list[dict[str, Any]]:
+        roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
+        if self._client_roots is not None:
+            with suppress(Exception):
+                roots += [dict(root) for root in await self._client_roots()]
+        return roots
 
     def _registered(self, tool: Tool, reasons: Mapping[str, str]) -> RegisteredTool:
         return RegisteredTool(
@@ -371,14 +572,14 @@ class Gateway(Examining, Linting):
         )
 
 
-async def _nothing() -> None:
+async def _admit_all() -> None:
     pass
 
 
 def _parsed(tool: Tool, *, stale: bool) -> ToolSchema:
     # Copies: what a caller does to them must not reach the catalogue.
     own = replace(tool, input_schema=deepcopy(tool.input_schema), output_schema=deepcopy(tool.output_schema))
-    from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top
+    from halflap.schema import parse_schema  # noqa: PLC0415 -- see the top of `build`
 
     return parse_schema(own, stale=stale)
 
@@ -389,3 +590,13 @@ async def _configured(config: Config | Mapping[str, Any] | str | Path | None) ->
     if config is None or isinstance(config, str | Path):
         return await asyncio.to_thread(load_config, config)
     return await asyncio.to_thread(Config.from_mapping, dict(config))
+
+
+def _with_servers(config: Config, names: Iterable[str]) -> Config:
+    added = tuple(ServerConfig(name=name, transport="memory") for name in names)
+    for server in config.servers:
+        if server.name in {one.name for one in added}:
+            raise UsageError(
+                f"Server {server.name!r} is in the configuration and among `servers`. Rename one of them."
+            )
+    return replace(config, servers=(*config.servers, *added)) if added else config

@@ -1,4 +1,4 @@
-"""What a gateway knows of what its tools return: declared, learned, and where the two part."""
+"""What is known of the results of tools: declared, learned, and where the two contradict each other."""
 
 from __future__ import annotations
 
@@ -6,57 +6,86 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError, UsageError
-from halflap.gateway.parts import Parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from halflap.catalog import Hit
+    from halflap.calls import Breaches
+    from halflap.catalog import Catalog, Hit
+    from halflap.config import Config
     from halflap.core.values import Tool
-    from halflap.observe import Imported, Known
-    from halflap.store import Breach, DriftEvent, StoredShape, ToolKey
+    from halflap.observe import Imported, Knowledge, Known, Learning
+    from halflap.schema import ToolSchema, Type
+    from halflap.store import Breach, DriftEvent, Store, StoredShape, ToolKey
 
-__all__ = ["Knowing"]
+__all__ = ["LearnedSchemas", "with_learned"]
 
 logger = logging.getLogger(__name__)
 
 
-class Knowing(Parts):
-    """The part of a gateway that asks what was learned."""
+class LearnedSchemas:
+    """Looks up, exports, imports and forgets what was learned from results.
 
-    async def known(self, tool: Tool) -> Known | None:
-        """Say what was learned of a tool, with all that was answered so far; None where nothing was."""
-        if self._knowledge is None:
-            return None
-        if self._learning is not None:
-            await self._learning.flush()
-        return await self._knowledge.of(tool)
+    `knowledge` and `learner` are None where `learning.enabled` is off.
+    """
 
-    async def known_of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
-        """Say what was learned of many tools, by their names."""
-        await self.prepare()
-        if self._knowledge is None:
-            return {}
-        if self._learning is not None:
-            await self._learning.flush()
-        return await self._knowledge.of_all(tools)
+    def __init__(
+        self,
+        *,
+        config: Config,
+        store: Store,
+        store_trouble: str | None,
+        catalog: Catalog,
+        breaches: Breaches,
+        knowledge: Knowledge | None,
+        learner: Learning | None,
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._store_trouble = store_trouble
+        self._catalog = catalog
+        self._breaches = breaches
+        self._knowledge = knowledge
+        self._learner = learner
 
-    async def outputs(self) -> dict[str, int]:
-        """Count of how many tools it is declared what they return, of how many learned, of how many unknown."""
-        counts = {"declared": 0, "learned": 0, "unknown": 0}
-        for kind in (await self.output_kinds()).values():
-            counts[kind] += 1
-        return counts
+    async def catch_up(self) -> None:
+        """Wait until everything that was answered so far has been learned from."""
+        if self._learner is not None:
+            await self._learner.flush()
+
+    async def of(self, tool: Tool) -> Known | None:
+        """Return what was learned of a tool from all results so far, if anything."""
+        await self.catch_up()
+        return None if self._knowledge is None else await self._knowledge.of(tool)
+
+    async def of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
+        """Return what was learned of many tools, by their names."""
+        await self.catch_up()
+        return {} if self._knowledge is None else await self._knowledge.of_all(tools)
+
+    async def type_of(self, tool: Tool) -> tuple[Type, str] | None:
+        """Return the type a tool was seen to return and its version, for the check, without waiting for the newest."""
+        known = None if self._knowledge is None else await self._knowledge.of(tool)
+        return None if known is None or known.stub is None else (known.stub, known.version)
+
+    async def schema_of(self, tool: Tool) -> ToolSchema:
+        """Return a tool's schema with what was learned, without waiting for the newest."""
+        from halflap.calls import aside  # noqa: PLC0415 -- see the top of `build`
+        from halflap.schema import parse_schema  # noqa: PLC0415 -- as above
+
+        parsed = await aside(partial(parse_schema, tool), tool.input_schema, tool.output_schema)
+        return with_learned(parsed, None if self._knowledge is None else await self._knowledge.of(tool))
 
     async def output_kinds(self) -> dict[str, str]:
-        """Say of each tool whether it is `declared`, `learned` or `unknown` what it returns."""
-        from halflap.schema import returned  # noqa: PLC0415 -- see the top of `parts`
+        """Return for each tool whether its output is `declared`, `learned` or `unknown`."""
+        from halflap.schema import returned  # noqa: PLC0415 -- see the top of `build`
 
-        tools = list(self.snapshot.tools.values())
-        known = await self.known_of_all(tools)
+        tools = list(self._catalog.snapshot.tools.values())
+        known = await self.of_all(tools)
         kinds = {}
         for tool in tools:
             # A declaration that names no field declares nothing.
@@ -64,45 +93,37 @@ class Knowing(Parts):
             kinds[tool.name] = "declared" if declares else "learned" if tool.name in known else "unknown"
         return kinds
 
-    async def learned_rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
-        """Give all that is kept of what was learned, of every origin and definition, as servers name tools."""
-        await self.prepare()
-        if not self.config.learning.enabled:
+    async def rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
+        """Return everything stored, of every origin and definition; `tool` is the server's own name for it."""
+        if self._knowledge is None:
             return ()
-        assert self._store is not None
-        if self._learning is not None:
-            await self._learning.flush()
+        await self.catch_up()
         rows = await self._store.learned(server=server, tool=tool)
-        if self.config.learning.values:
+        if self._config.learning.values:
             return rows
-        # What is still in the store from when values were kept is not shown.
+        # Values from when they were still kept are not shown.
         return await asyncio.to_thread(
             lambda: [replace(row, learned=row.learned.without_values()) for row in rows]
         )
 
     async def unlisted(self, name: str) -> Sequence[StoredShape]:
-        """Give what was learned of a tool that the catalogue does not have, by the name that it would get there."""
-        from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `parts`
+        """Return what was learned of a tool that no server lists now, by the name it would have here."""
+        from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `build`
 
-        known = {(tool.server, tool.original_name) for tool in self.snapshot.tools.values()}
+        known = {(tool.server, tool.original_name) for tool in self._catalog.snapshot.tools.values()}
         return [
             row
-            for row in await self.learned_rows()
+            for row in await self.rows()
             if (row.server, row.tool) not in known and name == namespaced(row.server, row.tool)
         ]
 
     async def drift(
         self, server: str | None = None, tool: str | None = None
     ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
-        """Give what drifted, and which declarations results have broken; of one tool as its server names it."""
-        await self.prepare()
-        assert self._store is not None
-        assert self._breaches is not None
-        if self._learning is not None:
-            await self._learning.flush()
+        """Return how results drifted from what was learned, and which declarations they broke."""
+        await self.catch_up()
         await self._breaches.flush()
-        enabled = self.config.learning.enabled
-        events = await self._store.drift(server=server, tool=tool) if enabled else ()
+        events = [] if self._knowledge is None else await self._store.drift(server=server, tool=tool)
         breaches = [
             one
             for one in await self._store.breaches()
@@ -110,46 +131,33 @@ class Knowing(Parts):
         ]
         return events, breaches
 
-    async def export_learned(self) -> dict[str, Any]:
-        """Give all that was learned, by whomever, in a form that another gateway takes.
+    async def export(self) -> dict[str, Any]:
+        """Return everything that was learned, in a form that another gateway can import."""
+        self.expect_enabled("Nothing was exported")
+        from halflap.observe import exported, iso  # noqa: PLC0415 -- see the top of `build`
 
-        Raises `UsageError` where learning is switched off.
-        """
-        self._expect_learning("Nothing was exported")
-        from halflap.observe import exported, iso  # noqa: PLC0415 -- see the top of `parts`
-
-        rows = await self.learned_rows()
-        assert self._store is not None
-        name, values = await self._store.installation_id(), self.config.learning.values
-        lineage = await self._store.lineage() if self.config.learning.enabled else {}
+        rows, values = await self.rows(), self._config.learning.values
+        name, lineage = await self._store.installation_id(), await self._store.lineage()
         return await asyncio.to_thread(exported, rows, name, iso(time.time()), lineage, values=values)
 
-    def _expect_learning(self, otherwise: str) -> None:
-        if not self.config.learning.enabled:
-            raise UsageError(f"{otherwise}: learning is switched off (`learning.enabled`).")
+    async def import_from(self, data: Any) -> Imported:
+        """Take over what another gateway learned; the same export counts only once.
 
-    async def import_learned(self, data: Any) -> Imported:
-        """Take what another gateway learned. However often it is taken, it counts once.
-
-        Raises `ShapeError`, and takes nothing, where anything in it is not as it should be.
+        Raises `ShapeError`, and takes nothing, where anything in it is invalid.
         """
-        self._expect_learning("Nothing was imported")
-        from halflap.observe import read_export  # noqa: PLC0415 -- see the top of `parts`
+        self.expect_enabled("Nothing was imported")
+        from halflap.observe import read_export  # noqa: PLC0415 -- see the top of `build`
 
-        await self.prepare()
-        assert self._store is not None
-        if self.store_trouble is not None:
-            raise StoreError(f"{self.store_trouble} Nothing was imported.")
+        self._expect_store("Nothing was imported")
         imported: Imported = await asyncio.to_thread(
-            read_export, data, await self._store.installation_id(), values=self.config.learning.values
+            read_export, data, await self._store.installation_id(), values=self._config.learning.values
         )
         before = {(row.origin, row.key): row.learned.observations for row in await self._store.learned()}
         for origin in {**imported.shapes, **imported.lineage}:
             await self._store.replace_learned(
                 origin, imported.shapes.get(origin, {}), imported.lineage.get(origin)
             )
-        if self._knowledge is not None:
-            self._knowledge.forget()
+        self._forget_cached()
         new = sum(
             max(0, one.observations - before.get((origin, key), 0))
             for origin, shapes in imported.shapes.items()
@@ -157,59 +165,53 @@ class Knowing(Parts):
         )
         return imported._replace(new=new)
 
-    async def forget_learned(
+    async def forget(
         self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
     ) -> Sequence[tuple[str, ToolKey]]:
-        """Forget what was learned: of a server, of one of its tools as it names it, from one origin; gives what.
+        """Forget what was learned of a server, of one of its tools, or from one origin; returns what was forgotten.
 
-        What logs told of it counts again when they are read again.
+        Logs that were read before count again when they are read again.
         """
-        from halflap.backfill import LEARNED_ORIGIN, forgotten  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.backfill import LEARNED_ORIGIN, forgotten  # noqa: PLC0415 -- see the top of `build`
 
-        await self.prepare()
-        assert self._store is not None
-        if self.store_trouble is not None:
-            raise StoreError(f"{self.store_trouble} Nothing was forgotten.")
-        if self._learning is not None:
-            await self._learning.flush()
+        self._expect_store("Nothing was forgotten")
+        await self.catch_up()
 
         def remark(name: str, mark: str) -> str | None:
             return forgotten(name, mark, server, tool) if origin in {None, LEARNED_ORIGIN} else mark
 
         gone = await self._store.forget_learned(origin, server, tool, update_watermark=remark)
-        if self._knowledge is not None:
-            self._knowledge.forget()
+        self._forget_cached()
         return gone
 
-    async def _told(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
-        """Give what `inspect_tool` tells of what was learned, and the note on it."""
+    async def described(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
+        """Return what `inspect_tool` shows of what was learned, and the note on it."""
         if self._knowledge is None:
             return None, None
-        from halflap.observe import drift_told, observed_told, use_of  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.observe import drift_told, observed_told, use_of  # noqa: PLC0415 -- see the top of `build`
 
-        known = await self.known(tool)
-        told = {} if known is None else observed_told(known)
+        known = await self.of(tool)
+        shown = {} if known is None else observed_told(known)
         try:
             events, breaches = await self.drift(tool.server, tool.original_name)
         except StoreError as error:
-            # What a tool takes is worth telling without it.
-            logger.warning("%s What drifted is not told.", error)
+            logger.warning("%s Drift is not shown.", error)
             events, breaches = (), ()
         drift = drift_told(
             [one for one in events if one.definition_hash in {tool.hash, ""}],
             [one for one in breaches if one.definition_hash == tool.hash],
         )
         if drift:
-            told["drift"] = drift
-        return told, None if known is None else use_of(known)
+            shown["drift"] = drift
+        return shown, None if known is None else use_of(known)
 
-    async def _signed(self, hits: list[Hit]) -> list[Hit]:
-        """Say of tools that were found what they return, where only that is known which was learned."""
+    async def with_learned_signatures(self, hits: list[Hit]) -> list[Hit]:
+        """Add the learned return type to the signatures of tools that declare none."""
         if self._knowledge is None:
             return hits
-        tools = self.snapshot.tools
+        tools = self._catalog.snapshot.tools
         schemas = await asyncio.gather(
-            *(self._schema_of(tools[hit.name]) for hit in hits if hit.name in tools)
+            *(self.schema_of(tools[hit.name]) for hit in hits if hit.name in tools)
         )
         learned = {
             one.tool_name: one.format_compact()
@@ -217,3 +219,23 @@ class Knowing(Parts):
             if one.output_type is None and one.learned_type is not None
         }
         return [replace(hit, signature=learned[hit.name]) if hit.name in learned else hit for hit in hits]
+
+    def expect_enabled(self, otherwise: str) -> None:
+        """Raise `UsageError` where learning is switched off."""
+        if not self._config.learning.enabled:
+            raise UsageError(f"{otherwise}: learning is switched off (`learning.enabled`).")
+
+    def _expect_store(self, otherwise: str) -> None:
+        if self._store_trouble is not None:
+            raise StoreError(f"{self._store_trouble} {otherwise}.")
+
+    def _forget_cached(self) -> None:
+        if self._knowledge is not None:
+            self._knowledge.forget()
+
+
+def with_learned(schema: ToolSchema, known: Known | None) -> ToolSchema:
+    """Add to a schema what was learned."""
+    if known is None:
+        return schema
+    return replace(schema, learned_schema=known.schema, learned_type=known.stub)

@@ -1,155 +1,175 @@
-"""What a gateway says of its own health: every server started and looked at, and what a person has to do about it."""
+"""Examine a gateway: start every server, look at every part, and say what a person has to do."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from halflap import __version__
 from halflap.core.errors import HalflapError, ServerNotFoundError, StoreError
-from halflap.gateway.composing import Composing
 from halflap.gateway.findings import findings, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
 
-    from halflap.catalog import ServerReport, Snapshot
+    from halflap.catalog import Catalog, Refresher, ServerReport, Snapshot
     from halflap.config import Config, ServerConfig
+    from halflap.execution import Programs
+    from halflap.gateway.compose import Composer
+    from halflap.gateway.lazy import Lazy
+    from halflap.gateway.learned import LearnedSchemas
+    from halflap.programs.source import DspyPrograms
+    from halflap.scripts import Scripts
+    from halflap.store import Store
+    from halflap.upstream import Pool
 
-__all__ = ["Examining"]
+__all__ = ["Doctor"]
 
 _T = TypeVar("_T")
 
 _PART_SECONDS = 60.0
-"""So long at most any part but the servers is waited for; those have times of their own."""
+"""How long each part other than the servers may take; they have their own timeouts."""
 _BEYOND_START_SECONDS = 10.0
-DRIFT_DAYS = 7
-"""What drifted within so many days did so lately."""
+_DRIFT_DAYS = 7
+"""Only drift of the last days is reported."""
 
 
-class Examining(Composing):
-    """The part of a gateway that examines itself."""
+class Doctor:
+    """What `halflap doctor` asks."""
 
-    def unavailable(self) -> dict[str, str]:
-        """Say which servers cannot be reached at the moment, and why."""
-        return {} if self._listings is None else self._listings.unavailable(self._pool or ())
+    def __init__(
+        self,
+        *,
+        config: Config,
+        store: Store,
+        store_trouble: str | None,
+        catalog: Catalog,
+        listings: Refresher,
+        pool: Lazy[Pool],
+        scripts: Scripts,
+        programs: Lazy[Programs],
+        dspy: Lazy[DspyPrograms],
+        learned: LearnedSchemas,
+        composer: Composer,
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._store_trouble = store_trouble
+        self._catalog = catalog
+        self._listings = listings
+        self._pool = pool
+        self._scripts = scripts
+        self._programs = programs
+        self._dspy = dspy
+        self._learned = learned
+        self._composer = composer
 
     async def reports(self) -> tuple[ServerReport, ...]:
-        """Give every server's state, in the order of the configuration."""
-        pool, snapshot = await self._connections(), self.snapshot
-        from halflap.catalog import report  # noqa: PLC0415 -- see the top of `parts`
+        """Return every server's state, in the order of the configuration."""
+        pool, snapshot = await self._pool.get(), self._catalog.snapshot
+        from halflap.catalog import report  # noqa: PLC0415 -- see the top of `build`
 
         return tuple([await asyncio.to_thread(report, upstream, snapshot) for upstream in pool])
-
-    @property
-    def store_place(self) -> str:
-        """Where the store is, fit to be shown."""
-        return "" if self._store is None else self._store.location
 
     async def examine(
         self,
         servers: Sequence[str] = (),
         *,
-        told: Callable[[Sequence[str], int], None] | None = None,
+        on_progress: Callable[[Sequence[str], int], None] | None = None,
         stop: asyncio.Event | None = None,
     ) -> dict[str, Any]:
-        """Start every server, or these alone, and say how all is doing: what `halflap doctor --json` prints.
+        """Start every server, or only these, and return what `halflap doctor --json` prints.
 
-        `told` gets the names of those that are awaited yet, and of how many, whenever one of them is there. When
-        `stop` is set, nothing is waited for any longer, and what is known by then is the answer.
+        `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
+        is set, nothing more is waited for, and what is known by then is the answer.
         """
         stop = stop or asyncio.Event()
         wanted = self._wanted(servers)
-        await self.prepare()
         work = _Work(stop)
-        await work.do("servers", self._started(wanted, told, stop), seconds=None)
+        await work.do("servers", self._start(wanted, on_progress, stop), seconds=None)
         reports = [one for one in await self.reports() if not servers or one.status.name in servers]
-        kinds = await work.do("outputs", self.output_kinds()) or {}
-        reasons = self.unavailable()
-        configured = {server.name: server for server in self.config.servers}
+        kinds = await work.do("outputs", self._learned.output_kinds()) or {}
+        reasons = self._listings.unavailable(self._pool.made or ())
+        configured = {server.name: server for server in self._config.servers}
+        snapshot = self._catalog.snapshot
         rows = [
-            _row(one, configured[one.status.name], reasons.get(one.status.name), self.snapshot, kinds)
+            _row(one, configured[one.status.name], reasons.get(one.status.name), snapshot, kinds)
             for one in reports
         ]
-        own = {
-            name for name, tool in self.snapshot.tools.items() if not servers or tool.server in set(servers)
-        }
-        counted = await work.do("edges", self.counted(own if servers else None)) or {}
+        tools = {name for name, tool in snapshot.tools.items() if not servers or tool.server in set(servers)}
+        counts = await work.do("edges", self._composer.counts(tools if servers else None)) or {}
         examined: dict[str, Any] = {
             "version": __version__,
             "python": sys.version.split()[0],
-            "configuration": [str(path) for path in self.config.sources],
-            "configurationWarnings": list(self.config.warnings),
-            "untrustedProjectFiles": [str(file.path) for file in self.config.pending],
+            "configuration": [str(path) for path in self._config.sources],
+            "configurationWarnings": list(self._config.warnings),
+            "untrustedProjectFiles": [str(file.path) for file in self._config.pending],
             "servers": rows,
-            "tools": len(own),
-            "callable": len(own & set(self.snapshot.callable)),
-            "outputs": {
-                word: _times((kind for name, kind in kinds.items() if name in own), word)
-                for word in ("declared", "learned", "unknown")
-            },
-            "collisions": collisions(self.snapshot, self.config, servers),
-            "drift": await work.do("drift", self._drifted(servers)) or [],
-            "driftDays": DRIFT_DAYS,
+            "tools": len(tools),
+            "callable": len(tools & set(snapshot.callable)),
+            "outputs": _outputs(kind for name, kind in kinds.items() if name in tools),
+            "collisions": collisions(snapshot, self._config, servers),
+            "drift": await work.do("drift", self._drift(servers)) or [],
+            "driftDays": _DRIFT_DAYS,
             "brokenScripts": {} if servers else await work.do("scripts", self._broken_scripts()) or {},
             "brokenPrograms": {} if servers else await work.do("programs", self._broken_programs()) or {},
             "sandbox": await work.do("sandbox", self._sandbox()),
-            "store": await work.do("store", self._store_told()),
-            "edges": counted.get("edges"),
-            "learning": {"enabled": self.config.learning.enabled, **counted.get("learning", {})},
+            "store": await work.do("store", self._store_state()),
+            "edges": counts.get("edges"),
+            "learning": {"enabled": self._config.learning.enabled, **counts.get("learning", {})},
             "unfinished": work.unfinished,
             "interrupted": stop.is_set(),
         }
-        found = findings(examined, self.config)
+        found = findings(examined, self._config)
         healthy = not stop.is_set() and not any(one["severity"] == "problem" for one in found)
         return {"healthy": healthy, "summary": summary(examined, found), "findings": found, **examined}
 
     def _wanted(self, servers: Sequence[str]) -> list[ServerConfig]:
-        names = [server.name for server in self.config.servers]
+        names = [server.name for server in self._config.servers]
         for name in servers:
             if name not in names:
                 raise ServerNotFoundError(name, names)
         return [
-            one for one in self.config.servers if not one.disabled and (not servers or one.name in servers)
+            one for one in self._config.servers if not one.disabled and (not servers or one.name in servers)
         ]
 
-    async def _started(
+    async def _start(
         self,
         wanted: Sequence[ServerConfig],
-        told: Callable[[Sequence[str], int], None] | None,
+        on_progress: Callable[[Sequence[str], int], None] | None,
         stop: asyncio.Event,
     ) -> None:
-        """Have every one listed, all at once; each is given its own time, and none may hold up the answer."""
-        listings = await self._asker()
+        """List all servers at once, each within its own time."""
         waiting = {
             asyncio.ensure_future(
                 asyncio.wait(
-                    [listings.ask(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
+                    [self._listings.ask(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
                 )
             ): one.name
             for one in wanted
         }
         while waiting and not stop.is_set():
-            if told is not None:
-                told(list(waiting.values()), len(wanted))
+            if on_progress is not None:
+                on_progress(list(waiting.values()), len(wanted))
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             for one in done:
                 del waiting[one]
 
-    async def _drifted(self, servers: Sequence[str]) -> list[dict[str, Any]]:
-        """Give what contradicted, lately, what is declared or was learned of tools as they are defined now."""
-        from halflap.observe import drift_told  # noqa: PLC0415 -- see the top of `parts`
+    async def _drift(self, servers: Sequence[str]) -> list[dict[str, Any]]:
+        """Return what lately contradicted the declared or learned output of the tools as they are defined now."""
+        from halflap.observe import drift_told  # noqa: PLC0415 -- see the top of `build`
 
-        events, breaches = await self.drift()
-        since = time.time() - DRIFT_DAYS * 86_400
+        events, breaches = await self._learned.drift()
+        since = time.time() - _DRIFT_DAYS * 86_400
         found = []
-        for tool in self.snapshot.tools.values():
+        for tool in self._catalog.snapshot.tools.values():
             if servers and tool.server not in servers:
                 continue
             key = (tool.server, tool.original_name)
-            told = drift_told(
+            shown = drift_told(
                 [
                     one
                     for one in events
@@ -165,18 +185,18 @@ class Examining(Composing):
                     and one.last_at >= since
                 ],
             )
-            found += [{"tool": tool.name, "server": tool.server, **one} for one in told]
+            found += [{"tool": tool.name, "server": tool.server, **one} for one in shown]
         return found
 
     async def _broken_scripts(self) -> dict[str, str]:
-        return dict((await self.scripts.shelf()).broken)
+        return dict((await self._scripts.shelf()).broken)
 
     async def _broken_programs(self) -> dict[str, str]:
-        return await (await self.dspy()).broken() if self.config.uses_programs else {}
+        return await (await self._dspy.get()).broken() if self._config.uses_programs else {}
 
     async def _sandbox(self) -> dict[str, Any]:
-        """Try the locks that programs run behind, and say which are in force."""
-        programs = await self.programs()
+        """Start the sandbox and the check, and return which of their locks are in force."""
+        programs = await self._programs.get()
         ready = await programs.ready()
         check = await programs.check_ready()
         return {
@@ -188,25 +208,22 @@ class Examining(Composing):
             "check": {"layers": list(check.layers), "missing": dict(check.missing), "trouble": check.trouble},
         }
 
-    async def _store_told(self) -> dict[str, Any]:
-        assert self._store is not None
-        traces = self.config.traces
-        told: dict[str, Any] = {
-            "place": self.store_place,
-            "trouble": self.store_trouble,
-            "writable": self.store_trouble is None,
-            "record": traces.record,
-            "keepDays": traces.keep_days,
-            "keepMegabytes": traces.keep_mb,
-        }
+    async def _store_state(self) -> dict[str, Any]:
+        from halflap.observe import iso  # noqa: PLC0415 -- see the top of `build`
+
+        traces, trouble = self._config.traces, self._store_trouble
+        now = None
         try:
             now = await self._store.status()
         except StoreError as error:
-            now = None
-            told |= {"writable": False, "trouble": self.store_trouble or str(error)}
-        from halflap.observe import iso  # noqa: PLC0415 -- see the top of `parts`
-
-        return told | {
+            trouble = trouble or str(error)
+        return {
+            "place": self._store.location,
+            "trouble": trouble,
+            "writable": trouble is None,
+            "record": traces.record,
+            "keepDays": traces.keep_days,
+            "keepMegabytes": traces.keep_mb,
             "schemaVersion": None if now is None else now.version,
             "bytes": None if now is None else now.size_bytes,
             "runs": None if now is None else now.runs,
@@ -217,11 +234,11 @@ class Examining(Composing):
 
 
 class _Work:
-    """Parts of the examination, each with its bound: what takes too long, or fails, is left out and named."""
+    """Runs the steps of an examination; one that fails or takes too long is left out and reported."""
 
     def __init__(self, stop: asyncio.Event) -> None:
         self.unfinished: dict[str, str] = {}
-        """The part that is missing, and why."""
+        """Why a step has no answer, by its name."""
         self._stop = stop
 
     async def do(
@@ -259,7 +276,7 @@ def _row(
         "protocolVersion": status.protocol_version,
         "serverInfo": status.server_info,
         "tools": report.tools,
-        "outputs": {word: _times(own, word) for word in ("declared", "learned", "unknown")},
+        "outputs": _outputs(own),
         "blocked": report.blocked,
         "held": list(report.held),
         "changed": list(report.changed),
@@ -272,7 +289,7 @@ def _row(
 
 
 def _sign_in(server: ServerConfig, state: str) -> str | None:
-    """Say whether a server that is reached by a URL has what it wants; None where nobody can tell."""
+    """Return the sign-in state of a server with a URL; None where it is not known."""
     if server.url is None or state not in {"ready", "needs-sign-in"}:
         return None
     if state == "ready":
@@ -280,16 +297,17 @@ def _sign_in(server: ServerConfig, state: str) -> str | None:
     return "refused" if server.headers else "needed"
 
 
-def _times(kinds: Any, word: str) -> int:
-    return sum(kind == word for kind in kinds)
+def _outputs(kinds: Iterable[str]) -> dict[str, int]:
+    counts = Counter(kinds)
+    return {word: counts[word] for word in ("declared", "learned", "unknown")}
 
 
 def collisions(snapshot: Snapshot, config: Config, servers: Sequence[str] = ()) -> dict[str, Any]:
-    """Give the tools that could not get their plain names, and the servers whose names look the same in those.
+    """Return the tools that could not get their plain names, and the servers whose names look the same in tool names.
 
-    If `servers` are named, it is what concerns any of them.
+    With `servers`, only what concerns one of them.
     """
-    from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `parts`
+    from halflap.catalog import namespaced  # noqa: PLC0415 -- see the top of `build`
 
     tools = []
     for tool in snapshot.tools.values():

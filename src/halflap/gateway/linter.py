@@ -1,4 +1,4 @@
-"""What a gateway says of how well its servers' tools can be composed: the linter, with what is on record."""
+"""Lint the tools of the configured servers, with what is on record of their results."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.core.errors import StoreError, UpstreamError, UsageError
 from halflap.core.values import OWN, Result
-from halflap.gateway.composing import Composing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from halflap.catalog import Catalog
+    from halflap.config import Config
     from halflap.core.values import Listing, Tool
+    from halflap.gateway.lazy import Lazy
+    from halflap.gateway.learned import LearnedSchemas
     from halflap.lint import Report, Seen, Server
     from halflap.observe import Known
-    from halflap.store import Breach, CallRecord
+    from halflap.store import Breach, CallRecord, Store
     from halflap.upstream import Pool
 
-__all__ = ["Linted", "Linting"]
+__all__ = ["Linted", "Linter"]
 
 _MOST_RESULTS = 2_000
 _LONGEST_RESULT = 8_000
@@ -37,27 +40,31 @@ class Linted(NamedTuple):
     """What was noticed when they listed their tools."""
 
 
-class Linting(Composing):
-    """The part of a gateway that lints."""
+class Linter:
+    """Applies the linter's rules to the tools of the configured servers."""
+
+    def __init__(
+        self, config: Config, store: Store, catalog: Catalog, pool: Lazy[Pool], learned: LearnedSchemas
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._catalog = catalog
+        self._pool = pool
+        self._learned = learned
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
-        """Ask servers for their tools, these or all, and apply the linter's rules to them.
-
-        The tools of the other servers are known meanwhile, as they were listed last. Raises `UsageError` where there is
-        no server of a name.
-        """
-        await self.prepare()
-        enabled = [one.name for one in self.config.servers if not one.disabled]
+        """List the tools of these servers, or all, and apply the rules; other servers count as listed last."""
+        enabled = [one.name for one in self._config.servers if not one.disabled]
         for name in servers:
             if name not in enabled:
                 known = ", ".join(enabled) or "none"
                 raise UsageError(f"There is no server named {name!r}. There are: {known}.")
         wanted = [name for name in enabled if not servers or name in servers]
         listings, unavailable = await self._listed(wanted)
-        by_server = {name: tools for name, tools in self.snapshot.by_server.items() if name not in OWN}
-        tools = [tool for name in by_server for tool in by_server[name]]
-        seen = await self._seen(tools)
-        from halflap.lint import lint  # noqa: PLC0415 -- see the top of `parts`
+        by_server = self._catalog.snapshot.by_server
+        by_server = {name: tools for name, tools in by_server.items() if name not in OWN}
+        seen = await self._seen([tool for tools in by_server.values() for tool in tools])
+        from halflap.lint import lint  # noqa: PLC0415 -- see the top of `build`
 
         def work() -> tuple[Report, list[Server]]:
             read = [
@@ -65,14 +72,14 @@ class Linting(Composing):
                 for name in dict.fromkeys((*wanted, *by_server))
             ]
             listed = [one for one in read if one.entries or one.name in listings]
-            return lint(listed, self.config.lint, only=wanted), listed
+            return lint(listed, self._config.lint, only=wanted), listed
 
         report, read = await asyncio.to_thread(work)
         warnings = {name: listing.warnings for name, listing in listings.items() if listing.warnings}
         return Linted(report, [one for one in read if one.name in wanted], unavailable, warnings)
 
     async def _listed(self, names: Sequence[str]) -> tuple[dict[str, Listing], dict[str, str]]:
-        pool: Pool = await self._connections()
+        pool = await self._pool.get()
         upstreams = [one for name in names if (one := pool.get(name)) is not None]
         answers = await asyncio.gather(*(one.list() for one in upstreams), return_exceptions=True)
         listings: dict[str, Listing] = {}
@@ -87,21 +94,20 @@ class Linting(Composing):
         return listings, unavailable
 
     async def _seen(self, tools: Sequence[Tool]) -> dict[str, Seen]:
-        """Say what is on record of tools: what was learned, what was broken, and failures that were told as text."""
-        known = await self.known_of_all(tools)
-        assert self._store is not None
+        """Return what is on record of tools: what was learned, what was broken, failures reported as text."""
+        known = await self._learned.of_all(tools)
         try:
-            _, breaches = await self.drift()
+            _, breaches = await self._learned.drift()
             calls = await self._store.small_results(_LONGEST_RESULT, _MOST_RESULTS)
         except StoreError:
-            # What cannot be read is not judged by, and the report says so.
+            # The report lists what could not be judged.
             breaches, calls = (), ()
         return await asyncio.to_thread(_seen_of, tools, known, breaches, calls)
 
 
 def _read(name: str, tools: Sequence[Tool], seen: Mapping[str, Seen], listing: Listing | None) -> Server:
     """Read a server as it listed its tools now, those of a name that is there already too."""
-    from halflap.lint import listed_again, read_server  # noqa: PLC0415 -- see the top of `parts`
+    from halflap.lint import listed_again, read_server  # noqa: PLC0415 -- see the top of `build`
 
     if listing is None:
         return read_server(name, tools, seen)
@@ -123,7 +129,7 @@ def _seen_of(
     breaches: Sequence[Breach],
     calls: Sequence[CallRecord],
 ) -> dict[str, Seen]:
-    from halflap.lint import Breach as Broken  # noqa: PLC0415 -- see the top of `parts`
+    from halflap.lint import Breach as Broken  # noqa: PLC0415 -- see the top of `build`
     from halflap.lint import Seen  # noqa: PLC0415 -- as above
 
     told: dict[tuple[str, str, str], list[_Told]] = {}
@@ -172,7 +178,7 @@ _NOTHING = _Told(None, is_text=False)
 
 
 def _told(call: CallRecord) -> _Told:
-    from halflap.lint import tells_of_failure  # noqa: PLC0415 -- see the top of `parts`
+    from halflap.lint import tells_of_failure  # noqa: PLC0415 -- see the top of `build`
 
     try:
         raw = json.loads(call.result or "")

@@ -1,20 +1,24 @@
-"""What a gateway says of how its tools fit together: the graph of what feeds what, and workflows over it."""
+"""How tools fit together: the graph of what can feed what, and workflows over it."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import StoreError, UsageError
 from halflap.core.values import OWN
-from halflap.gateway.learned import Knowing
-from halflap.gateway.parts import FIRST_LISTING_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from halflap.calls import Policy
+    from halflap.catalog import Catalog, Finder, Refresher
+    from halflap.config import Config
     from halflap.gateway.goals import Meant
+    from halflap.gateway.lazy import Lazy
+    from halflap.gateway.learned import LearnedSchemas
     from halflap.graph.asking import Asked
     from halflap.graph.clauses import Said
     from halflap.graph.edge import Edge, Ports
@@ -22,9 +26,14 @@ if TYPE_CHECKING:
     from halflap.graph.graph import Graph
     from halflap.graph.named import Named
     from halflap.graph.plan import Planned
+    from halflap.observe import Edges
+    from halflap.store import Store
+    from halflap.upstream import Pool
 
-__all__ = ["Composing"]
+__all__ = ["FIRST_LISTING_SECONDS", "MOST_SUGGESTED", "Composer"]
 
+FIRST_LISTING_SECONDS = 10.0
+"""How long an answer waits for servers that were never listed. Doubled, a hanging server delays answers twice as long."""
 MOST_SUGGESTED = 10
 _MOST_TARGETS = 6
 """So many of the tools that fit a goal are planned for."""
@@ -34,31 +43,57 @@ _RELEVANT = 0.4
 """A tool that fits a goal less than so well, compared with the best, is not what is meant."""
 
 
-class Composing(Knowing):
-    """The part of a gateway that says which tools fit together."""
+class Composer:
+    """Answers which tools fit together, and suggests workflows."""
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        store: Store,
+        store_trouble: str | None,
+        catalog: Catalog,
+        listings: Refresher,
+        pool: Lazy[Pool],
+        finder: Finder,
+        policy: Policy,
+        edges: Edges,
+        learned: LearnedSchemas,
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._store_trouble = store_trouble
+        self._catalog = catalog
+        self._listings = listings
+        self._pool = pool
+        self._finder = finder
+        self._policy = policy
+        self._edges = edges
+        self._learned = learned
 
     async def graph(self, *, behind: bool = True) -> Graph:
-        """Give the graph of what feeds what, over all tools that may be called, as it is now.
+        """Return the graph of what can feed what, over all callable tools, as it is now.
 
-        It is kept up to date: whoever works with it for long asks again. `behind` has stale lists brought up to date.
+        It changes as more is learned: ask again when working with it for long. With `behind`, stale lists are refreshed
+        in the background.
         """
-        await self._caught_up(behind=behind)
-        return await (await self._weaving()).graph()
+        await self._catch_up(behind=behind)
+        return await self._edges.graph()
 
-    async def rebuild_graph(self, *, behind: bool = True) -> Graph:
-        """Work out anew what feeds what, from what is known now, and keep it in the store."""
-        await self._caught_up(behind=behind)
-        if self.store_trouble is not None:
-            raise StoreError(f"{self.store_trouble} Nothing was rebuilt.")
-        return await (await self._weaving()).rebuild()
+    async def rebuild(self, *, behind: bool = True) -> Graph:
+        """Compute all edges again from what is known now, and store them."""
+        await self._catch_up(behind=behind)
+        if self._store_trouble is not None:
+            raise StoreError(f"{self._store_trouble} Nothing was rebuilt.")
+        return await self._edges.rebuild()
 
-    async def explain_edge(self, source: str, target: str, *, behind: bool = True) -> Explanation:
-        """Say why one tool can feed another, or what comes nearest to that and why it is not enough."""
+    async def explain(self, source: str, target: str, *, behind: bool = True) -> Explanation:
+        """Return why one tool can feed another, or what comes closest and why that is not enough."""
         graph = await self.graph(behind=behind)
         ends = [self.tool_named(graph, name) for name in (source, target)]
         return await asyncio.to_thread(graph.explain, *ends)
 
-    async def suggest_workflow(
+    async def suggest(
         self,
         goal: str | None = None,
         have: Mapping[str, Any] | None = None,
@@ -68,10 +103,10 @@ class Composing(Knowing):
         behind: bool = True,
         nets: bool = False,
     ) -> dict[str, Any]:
-        """Say how to get what is wanted from what is at hand: workflows, the best first, and what is missing.
+        """Return workflows that get what is wanted from what is at hand, best first, and what is missing.
 
-        `want` is a tool or a field, `goal` what should be done, in words; `have` has the values at hand, by their
-        names, and None for those that are only known to exist. With `nets` each workflow is there as a net, too.
+        `want` is a tool or a field, `goal` what should be done, in words; `have` has the values at hand by name, None
+        for those only known to exist. With `nets`, each workflow comes as a net, too.
         """
         goal, want = (goal or "").strip(), (want or "").strip()
         if not goal and not want:
@@ -81,7 +116,7 @@ class Composing(Knowing):
         if not 1 <= limit <= MOST_SUGGESTED:
             raise UsageError(f"`limit` must be from 1 to {MOST_SUGGESTED}, not {limit}.")
         graph = await self.graph(behind=behind)
-        from halflap.gateway.goals import best, plans_for, told  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.goals import best, plans_for, told  # noqa: PLC0415 -- see the top of `build`
         from halflap.gateway.nearest import nearest  # noqa: PLC0415 -- as above
         from halflap.gateway.wanted import plan_for_want  # noqa: PLC0415 -- as above
         from halflap.graph.clauses import read_goal  # noqa: PLC0415 -- as above
@@ -115,57 +150,57 @@ class Composing(Knowing):
         )
 
     async def metrics(self) -> dict[str, Any]:
-        """Count the tools by what is known of their results, the edges by coverage and evidence, what learning took.
+        """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning.
 
-        The last is added up over all gateways on the store; `meanings` says what each of its numbers is.
+        The last is summed over all gateways that use the store; `meanings` explains each of its numbers.
         """
-        await self._caught_up(behind=True)
-        return await self.counted()
+        await self._catch_up(behind=True)
+        return await self.counts()
 
-    async def counted(self, tools: Collection[str] | None = None) -> dict[str, Any]:
-        """Count the same without asking any server: of what is known now; edges of all, or from or to some `tools`."""
-        graph = await (await self._weaving()).graph()
+    async def counts(self, tools: Collection[str] | None = None) -> dict[str, Any]:
+        """Count the same without asking any server; with `tools`, only edges from or to one of them."""
+        graph = await self._edges.graph()
         edges = await asyncio.to_thread(
             lambda: _counted(
                 [one for one in graph.edges() if tools is None or {one.source, one.target} & set(tools)]
             )
         )
-        assert self._store is not None
         try:
             meters = await self._store.counters()
         except StoreError:
             meters = {}
-        from halflap.observe import METERS  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.observe import METERS  # noqa: PLC0415 -- see the top of `build`
 
+        snapshot = self._catalog.snapshot
+        outputs = Counter((await self._learned.output_kinds()).values())
         return {
-            "tools": len(self.snapshot.tools),
-            "callable": len(self.snapshot.callable),
-            "servers": {name: len(tools) for name, tools in sorted(self.snapshot.by_server.items())},
-            "outputs": await self.outputs(),
+            "tools": len(snapshot.tools),
+            "callable": len(snapshot.callable),
+            "servers": {name: len(tools) for name, tools in sorted(snapshot.by_server.items())},
+            "outputs": {kind: outputs[kind] for kind in ("declared", "learned", "unknown")},
             "edges": edges,
             "learning": {name: meters.get(f"learning_{name}", 0.0) for name in METERS},
             "meanings": METERS,
         }
 
-    async def _caught_up(self, *, behind: bool) -> None:
-        """Have all tools listed, and all that was answered so far learned from."""
-        await (await self._asker()).ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=behind)
-        if self._learning is not None:
-            await self._learning.flush()
+    async def _catch_up(self, *, behind: bool) -> None:
+        """Wait until all tools are listed, and everything answered so far has been learned from."""
+        await self._listings.ensure_listed(wait_seconds=FIRST_LISTING_SECONDS, refresh_stale=behind)
+        await self._learned.catch_up()
 
     def _target(self, graph: Graph, want: str) -> Any:
-        from halflap.graph.want import target_of  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.graph.want import target_of  # noqa: PLC0415 -- see the top of `build`
 
         target = target_of(graph, want)
         if target.kind == "field" and (
-            want in self.snapshot.tools or want.startswith(("mcp__", *(f"{name}__" for name in OWN)))
+            want in self._catalog.snapshot.tools or want.startswith(("mcp__", *(f"{name}__" for name in OWN)))
         ):
             # It is the name of a tool, and of none that may be called: which of both, the error says.
             self.tool_named(graph, want)
         return target
 
     def tool_named(self, graph: Graph, name: str) -> str:
-        """Give the full name of a tool, or an error that says why it is none, or cannot be called."""
+        """Return the full name of a tool; raises where there is none, or it may not be called."""
         if name in graph.tools:
             return name
         named = [one.tool for one in graph.tools.values() if one.original_name == name]
@@ -175,22 +210,21 @@ class Composing(Knowing):
             raise UsageError(
                 f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Give the whole name of one."
             )
-        assert self._calls is not None
-        servers = [one.name for one in self.config.servers]
-        down = {} if self._listings is None else self._listings.unavailable(self._pool or ())
-        self._calls.policy.admit(self.snapshot.find(name, servers, down), self.snapshot)
+        servers = [one.name for one in self._config.servers]
+        down = self._listings.unavailable(self._pool.made or ())
+        snapshot = self._catalog.snapshot
+        self._policy.admit(snapshot.find(name, servers, down), snapshot)
         raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
 
     async def _meant(
         self, goal: str, said: Said, graph: Graph
     ) -> tuple[list[Meant], dict[str, Asked], list[str]]:
         """Give the tools that a goal may mean, what it says of each, and those that it only seems to mean."""
-        from halflap.gateway.goals import Meant, asked_for  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.gateway.goals import Meant, asked_for  # noqa: PLC0415 -- see the top of `build`
         from halflap.gateway.wording import candidates, named_in, widened  # noqa: PLC0415 -- as above
         from halflap.graph.asking import Asked  # noqa: PLC0415 -- as above
         from halflap.graph.effects import seems_to_change  # noqa: PLC0415 -- as above
 
-        assert self._finder is not None
         hits = await self._finder.search(goal, _MOST_HITS, None)
         if more := widened(goal):
             found = {hit.name for hit in hits}
@@ -217,7 +251,7 @@ class Composing(Knowing):
         self, found: dict[str, Any], flows: _Allowed, otherwise: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
         """Say of what is missing which tools would have it, were they not kept out of programs, and how to let them in."""
-        from halflap.graph.lack import NOBODY, REFUSED  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.graph.lack import NOBODY, REFUSED  # noqa: PLC0415 -- see the top of `build`
 
         if not flows.kept_out or not found["missing"]:
             return found
@@ -234,9 +268,8 @@ class Composing(Knowing):
         return found
 
     def _why_kept_out(self, name: str) -> str:
-        assert self._calls is not None
         rule = "`execution.read_only` keeps it out of programs"
-        if self._calls.policy.changes(self.snapshot.tools[name]):
+        if self._policy.changes(self._catalog.snapshot.tools[name]):
             return f"{rule}, since it changes something"
         return (
             f"{rule}, since nobody who is trusted says that it changes nothing: if that is so, "
@@ -245,11 +278,10 @@ class Composing(Knowing):
 
     def _may_run(self, name: str) -> bool:
         """Say whether programs may call a tool."""
-        tool = self.snapshot.tools.get(name)
-        if tool is None or not self.config.execution.read_only:
+        tool = self._catalog.snapshot.tools.get(name)
+        if tool is None or not self._config.execution.read_only:
             return tool is not None
-        assert self._calls is not None
-        policy = self._calls.policy
+        policy = self._policy
         return policy.is_read_only(tool) or (tool.server in OWN and not policy.is_destructive(tool))
 
 
@@ -277,7 +309,7 @@ class _Allowed:
 def _json(planned: Planned, *, nets: bool) -> dict[str, Any]:
     found = planned.to_json()
     if nets:
-        from halflap.workflows.form import write_net  # noqa: PLC0415 -- see the top of `parts`
+        from halflap.workflows.form import write_net  # noqa: PLC0415 -- see the top of `build`
         from halflap.workflows.suggested import suggested_net  # noqa: PLC0415 -- as above
 
         for told, workflow in zip(found["suggestions"], planned.suggestions, strict=True):
