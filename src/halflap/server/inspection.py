@@ -41,7 +41,7 @@ def inspect_tool(gateway: Gateway) -> FrontTool:
             more = str(error).partition("\n")[2] if near else ""
             return Answer(_not_found(name, more), is_error=True, code=error.code)
         if "blocked" in described:
-            told = _not_found(name, f"{described['blocked']} keeps it from being called.")
+            told = _not_found(name, f"{described['blocked']} blocks it.")
             return Answer(told, is_error=True, code="tool-blocked")
         text = await aside(lambda: json.dumps(described, indent=2, ensure_ascii=False), described)
         return Answer(text, described)
