@@ -216,7 +216,7 @@ class _UserFile:
             try:
                 ConfigFile.model_validate(unknown)
             except ValidationError as error:
-                self.problems.add_errors(error, ConfigFile, (), self.source)
+                self.problems.add_errors(error, ConfigFile, (), self.source.line)
 
     def _validated(self, model: type[Any], path: Location) -> Any:
         """Validate a section; one that is wrong counts as empty once its problems were added."""
@@ -227,7 +227,7 @@ class _UserFile:
         try:
             return model.model_validate(value, context=ReadContext(self.folder, self.scope))
         except ValidationError as error:
-            self.problems.add_errors(error, model, path, self.source)
+            self.problems.add_errors(error, model, path, self.source.line)
             return model.model_construct()
 
     def _exclusive(self, section: str, one: str, other: str) -> None:

@@ -13,10 +13,9 @@ from halflap.core.errors import ConfigProblem
 from halflap.core.text import join, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from halflap.config.source_lines import Source
     from halflap.core.codes import ConfigCode
 
 __all__ = ["MAX_DEPTH", "Location", "Problems", "SyntaxProblem", "location", "problem", "show"]
@@ -100,13 +99,17 @@ class Problems:
         self.found.append(ConfigProblem(self.file, line, message, suggestion, code))
 
     def add_errors(
-        self, error: ValidationError, model: type[BaseModel], path: Location, source: Source
+        self,
+        error: ValidationError,
+        model: type[BaseModel],
+        path: Location,
+        line: Callable[[Location], int | None],
     ) -> None:
-        """Add what pydantic found wrong with the value at a path of the source. No message quotes the value."""
+        """Add what pydantic found wrong with the value at a path of the file. No message quotes the value."""
         for one in error.errors(include_url=False):
             where = (*path, *one["loc"])
             code, message, suggestion = _explain(one, model, location(where))
-            self.add(source.line(where), message, suggestion, code=code)
+            self.add(line(where), message, suggestion, code=code)
 
     def in_order(self) -> list[ConfigProblem]:
         return sorted(self.found, key=lambda one: (one.file != self.file, one.line or 0))

@@ -110,7 +110,7 @@ class ServerConfig:
     @property
     def broken(self) -> str | None:
         """Why this server can't be used, if something is wrong with its entry."""
-        return "\n".join(map(str, self.problems)) or None
+        return " ".join(map(str, self.problems)) or None
 
     @property
     def fingerprint(self) -> str:
@@ -286,7 +286,7 @@ class _EntryReader:
         try:
             return ServerEntry.model_validate(entry, context=self.context)
         except ValidationError as error:
-            self.problems.add_errors(error, ServerEntry, self.path, self.source)
+            self.problems.add_errors(error, ServerEntry, self.path, self.source.line)
             wrong = {one["loc"][0] for one in error.errors(include_input=False)}
             right = {key: value for key, value in entry.items() if key not in wrong}
             return ServerEntry.model_validate(right, context=self.context)

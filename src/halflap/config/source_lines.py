@@ -113,7 +113,12 @@ def read_bytes(path: Path, problems: Problems, *, regular: bool = False) -> byte
         return None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "invalid file name"
-        problems.add(None, f"The file can't be read: {reason}.", code="config-unreadable")
+        problems.add(
+            None,
+            f"The file can't be read: {reason}.",
+            "Name one that you may read.",
+            code="config-unreadable",
+        )
         return None
     if len(data) > MAX_FILE_BYTES:
         problems.add(None, "The file is larger than 1 MiB.", "Check its path.", code="config-too-large")
