@@ -83,7 +83,9 @@ def settings() -> dict[str, list[tuple[str, str, str, str]]]:
     """Return name, type, default and meaning of every setting, by section."""
     sections: dict[str, type[BaseModel]] = {**SECTIONS, "programs.lm": LmConfig}
     tables = {
-        name: [(f"{name}.{key}", *cells) for key, *cells in _settings_of(model)]
+        name: [
+            (f"{name}.{key}", kind, default, meaning) for key, kind, default, meaning in _settings_of(model)
+        ]
         for name, model in sections.items()
     }
     return {**tables, "server entry": _settings_of(ServerEntry), "top level": _settings_of(TopLevel)}

@@ -151,6 +151,7 @@ def test_a_default_section_is_a_valid_one(name: str) -> None:
         ("tools: {block: ['']}", "wrong-value"),
         ("tools: {allow: [mcp__a], block: [mcp__b]}", "exclusive"),
         ("tools: {pin: maybe}", "wrong-value"),
+        ("tools: {allow: }", "wrong-value"),
         ("tools: {pin: false}", "wrong-value"),
         ("store: {path: x, url: 'postgresql://h/d'}", "exclusive"),
         ("store: {url: 'sqlite:///x'}", "wrong-value"),

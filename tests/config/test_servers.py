@@ -98,6 +98,7 @@ def test_a_url_without_a_transport_leaves_it_open() -> None:
         ({"command": "x\0y"}, "wrong-value"),
         ({"command": "x", "inherit_env": "PATH"}, "wrong-value"),
         ({"command": "x", "inherit_env": ["A="]}, "wrong-value"),
+        ({"command": "x", "cwd": None}, "wrong-value"),
         ({"command": "x", "disabled": "yes"}, "wrong-value"),
         ({"command": "x", "disabled": 1}, "wrong-value"),
         ({"command": "x", "call_timeout_seconds": True}, "wrong-value"),
@@ -145,7 +146,8 @@ def test_a_server_can_be_disabled_in_either_spelling(extra: dict[str, Any]) -> N
 
 
 def test_a_disabled_server_is_not_expanded() -> None:
-    assert one({"command": "${UNSET}", "disabled": True}).command == "${UNSET}"
+    server = one({"command": "${UNSET}", "cwd": "./x", "disabled": True})
+    assert (server.command, server.cwd) == ("${UNSET}", "./x")
 
 
 def test_variables_are_expanded_everywhere_in_a_command() -> None:
@@ -336,6 +338,10 @@ def test_json_and_a_mapping_give_the_same_server(desk: Desk) -> None:
 def test_names_of_other_clients_for_an_address_are_understood(key: str, form: str) -> None:
     (server,) = Config.from_mapping({form: {"x": {key: "https://x.example/mcp"}}}).servers
     assert server.url == "https://x.example/mcp"
+
+
+def test_a_mistake_under_another_clients_name_has_its_line(desk: Desk) -> None:
+    assert desk.problem("servers:\n  a:\n    disabled: false\n    serverUrl: ftp://h\n").line == 4
 
 
 @pytest.mark.parametrize("key", ["timeout", "oauth", "auth", "headersHelper"])

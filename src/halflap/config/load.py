@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from halflap.config.expand import Scope
 from halflap.config.models import (
     SECTIONS,
@@ -31,7 +29,7 @@ from halflap.config.models import (
     WorkflowsConfig,
 )
 from halflap.config.paths import path_from, user_config_dir, user_data_dir, working_folder
-from halflap.config.problems import Location, Problems, show
+from halflap.config.problems import M, Problems, show, suggest_key
 from halflap.config.project import ProjectFile, find_files, read_project_servers
 from halflap.config.servers import ServerConfig, ServerReader, is_halflap
 from halflap.config.source_lines import Source, parse, read_bytes, source_of
@@ -190,12 +188,16 @@ class _UserFile:
     scope: Scope
 
     def read(self) -> Config:
+        given = self.source.value
+        roots = given.get("roots")
         self._unknown_keys()
         for section, one, other in (("tools", "allow", "block"), ("store", "path", "url")):
             self._exclusive(section, one, other)
-        sections = {name: self._validated(model, (name,)) for name, model in SECTIONS.items()}
-        roots = self._validated(TopLevel, ()).roots
-        config = Config(**sections, roots=roots)
+        sections: dict[str, Any] = {
+            name: self._validated(model, given.get(name), name) for name, model in SECTIONS.items()
+        }
+        top_level = self._validated(TopLevel, None if roots is None else {"roots": roots})
+        config = Config(**sections, roots=top_level.roots)
         if config.upstream.call_timeout_seconds > config.upstream.max_call_timeout_seconds:
             self.problems.add(
                 self.source.line(("upstream",)),
@@ -210,25 +212,21 @@ class _UserFile:
         )
 
     def _unknown_keys(self) -> None:
-        known = [key for key in self.source.value if key in ConfigFile.model_fields or key in _IGNORED_KEYS]
-        unknown = {key: None for key in self.source.value if key not in known}
-        if unknown:
-            try:
-                ConfigFile.model_validate(unknown)
-            except ValidationError as error:
-                self.problems.add_errors(error, ConfigFile, (), self.source.line)
+        for key in self.source.value:
+            if key not in ConfigFile.model_fields and key not in _IGNORED_KEYS:
+                self.problems.add(
+                    self.source.line((key,)),
+                    f"Unknown key `{show(key)}`.",
+                    suggest_key(key, ConfigFile),
+                    code="config-unknown-key",
+                )
 
-    def _validated(self, model: type[Any], path: Location) -> Any:
-        """Validate a section; one that is wrong counts as empty once its problems were added."""
-        value = self.source.value.get(path[0]) if path else {"roots": self.source.value.get("roots")}
-        value = value if path or value["roots"] is not None else None
+    def _validated(self, model: type[M], value: Any, *path: str) -> M:
+        # Building a validator takes milliseconds, so a section that is not there gets its defaults without one.
         if value is None:
             return model.model_construct()
-        try:
-            return model.model_validate(value, context=ReadContext(self.folder, self.scope))
-        except ValidationError as error:
-            self.problems.add_errors(error, model, path, self.source.line)
-            return model.model_construct()
+        context = ReadContext(self.folder, self.scope)
+        return self.problems.validated(model, value, path, self.source.line, context)
 
     def _exclusive(self, section: str, one: str, other: str) -> None:
         members = self.source.value.get(section)

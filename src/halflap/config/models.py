@@ -23,9 +23,10 @@ from halflap.config.values import (
     Headers,
     InheritedEnvironment,
     LintRule,
-    LintRules,
+    LintRulePattern,
     MaybeEmpty,
     ModelName,
+    PathText,
     Pattern,
     Root,
     Seconds,
@@ -229,7 +230,7 @@ class GraphConfig(Section):
 class LintIgnore(Section):
     """Findings to ignore, and why."""
 
-    rule: LintRules = Field(description="A rule, or a glob such as `date-*`.")
+    rule: LintRulePattern = Field(description="A rule, or a glob such as `date-*`.")
     reason: Text = Field(description="Why these findings are ignored.")
     tools: Pattern = Field(default="*", description="The name of a tool, or a glob.")
 
@@ -354,7 +355,7 @@ class ServerEntry(Section):
     command: Command | None = Field(default=None, description="The program to start.")
     args: tuple[MaybeEmpty, ...] = Field(default=(), description="Its arguments.")
     env: Environment = Field(default={}, description="Its environment variables.")
-    env_file: ExpandedPath | None = Field(
+    env_file: PathText | None = Field(
         default=None,
         alias="envFile",
         description="A file of `NAME=value` lines; `env` takes precedence over it.",
@@ -363,7 +364,7 @@ class ServerEntry(Section):
         default=False,
         description="Variables of Halflap's own environment that it also gets: `true` for all, or a list of names.",
     )
-    cwd: ExpandedPath | None = Field(default=None, description="The folder it runs in.")
+    cwd: PathText | None = Field(default=None, description="The folder it runs in.")
     url: ServerUrl | None = Field(
         default=None, description="The address of a server that is already running."
     )

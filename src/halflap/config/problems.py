@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
 
     from halflap.core.codes import ConfigCode
 
-__all__ = ["MAX_DEPTH", "Location", "Problems", "SyntaxProblem", "location", "problem", "show"]
+__all__ = [
+    "MAX_DEPTH",
+    "Location",
+    "M",
+    "Problems",
+    "SyntaxProblem",
+    "location",
+    "problem",
+    "show",
+    "suggest_key",
+]
 
 MAX_DEPTH = 100
 """Lists and mappings inside each other; more would exhaust Python's stack."""
@@ -43,6 +54,7 @@ _SUGGESTIONS = {
     "int_type": "Write it as digits, without quotes.",
 }
 Location = tuple[str | int, ...]
+M = TypeVar("M", bound=BaseModel)
 
 
 class SyntaxProblem(Exception):  # noqa: N818 -- becomes a ConfigProblem
@@ -98,33 +110,49 @@ class Problems:
     ) -> None:
         self.found.append(ConfigProblem(self.file, line, message, suggestion, code))
 
-    def add_errors(
-        self,
-        error: ValidationError,
-        model: type[BaseModel],
-        path: Location,
-        line: Callable[[Location], int | None],
-    ) -> None:
-        """Add what pydantic found wrong with the value at a path of the file. No message quotes the value."""
-        for one in error.errors(include_url=False):
+    def validated(
+        self, model: type[M], value: Any, path: Location, line: Callable[[Location], int | None], context: Any
+    ) -> M:
+        """Validate the value at a path of the file. Keys that are wrong are reported, and left out of the result.
+
+        No message quotes the value.
+        """
+        if isinstance(value, Mapping):
+            known = {info.alias or name for name, info in model.model_fields.items()}
+            for key in [key for key, member in value.items() if member is None and key in known]:
+                where = (*path, key)
+                self.add(
+                    line(where), f"`{location(where)}` has no value.", "Leave the key out to get the default."
+                )
+                value = {name: member for name, member in value.items() if name != key}
+        try:
+            return model.model_validate(value, context=context)
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+        for one in found:
             where = (*path, *one["loc"])
             code, message, suggestion = _explain(one, model, location(where))
             self.add(line(where), message, suggestion, code=code)
+        wrong = {one["loc"][0] for one in found if one["loc"]}
+        right = {key: member for key, member in value.items() if key not in wrong} if wrong else {}
+        return model.model_validate(right, context=context)
 
     def in_order(self) -> list[ConfigProblem]:
         return sorted(self.found, key=lambda one: (one.file != self.file, one.line or 0))
 
 
 def _explain(error: Any, model: type[BaseModel], where: str) -> tuple[ConfigCode, str, str | None]:
-    kind, context, value = error["type"], error.get("ctx", {}), error["input"]
+    kind, path, context, value = error["type"], error["loc"], error.get("ctx", {}), error["input"]
     if kind.startswith(_CODE_PREFIX):
         return kind, f"{where}: {context['message']}", context["suggestion"]
     if kind == "extra_forbidden":
-        return "config-unknown-key", f"Unknown key `{where}`.", _known_keys(error["loc"], model)
+        return (
+            "config-unknown-key",
+            f"Unknown key `{where}`.",
+            suggest_key(str(path[-1]), _model_at(path[:-1], model)),
+        )
     if kind == "missing":
         return "config-wrong-value", f"`{where}` is missing.", None
-    if value is None:
-        return "config-wrong-value", f"`{where}` has no value.", "Leave the key out to get the default."
     if kind == "literal_error":
         choices = [one[1:-1] for one in re.findall(r"'[^']*'", context["expected"])]
         named = join(choices, "or") if len(choices) <= _MAX_CHOICES_SHOWN else "one of the known names"
@@ -141,13 +169,16 @@ def _nearest(value: object, choices: Sequence[str], otherwise: str = "") -> str 
     return did_you_mean(str(value), choices, otherwise=otherwise) or None
 
 
-def _known_keys(path: Sequence[str | int], model: type[BaseModel]) -> str | None:
-    *parents, key = (part for part in path if isinstance(part, str))
-    for parent in parents:
-        field_info = model.model_fields.get(parent)
-        model = next(_models_in(field_info.annotation), model) if field_info else model
+def suggest_key(key: str, model: type[BaseModel]) -> str | None:
     known = [info.alias or name for name, info in model.model_fields.items()]
     return _nearest(key, known, f"Known keys: {', '.join(known)}.")
+
+
+def _model_at(path: Sequence[str | int], model: type[BaseModel]) -> type[BaseModel]:
+    for part in path:
+        info = model.model_fields.get(str(part))
+        model = next(_models_in(info.annotation), model) if info else model
+    return model
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -8,21 +8,18 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
 from halflap.config.expand import Scope, empty_variables, read_env_file
 from halflap.config.models import Protocol, ServerEntry, UpstreamDefaults
 from halflap.config.problems import Location, Problems, location, show
-from halflap.config.values import ReadContext
+from halflap.config.values import ReadContext, transport_name
 from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from halflap.config.source_lines import Source
     from halflap.core.errors import ConfigProblem
 
@@ -230,12 +227,10 @@ class _EntryReader:
         self.name = name
         self.path = path
         self.where = location(path)
-        self.entry: dict[str, Any] = {}
-        if isinstance(entry, Mapping):
-            self.entry = {
-                ALIASES[key] if key in ALIASES and ALIASES[key] not in entry else key: value
-                for key, value in entry.items()
-            }
+        entry = entry if isinstance(entry, Mapping) else {}
+        self.spelled = {ours: key for key, ours in ALIASES.items() if key in entry and ours not in entry}
+        ours = {key: name for name, key in self.spelled.items()}
+        self.entry: dict[str, Any] = {ours.get(key, key): value for key, value in entry.items()}
         is_disabled = self.entry.get("disabled") is True or self.entry.get("enabled") is False
         scope = None if is_disabled else reader.scope
         self.context = None if scope is None else ReadContext(reader.folder, scope)
@@ -248,10 +243,12 @@ class _EntryReader:
         limits = {
             key: getattr(values, key) or getattr(self.defaults, key) for key in UpstreamDefaults.model_fields
         }
-        if limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
-            key = "call_timeout_seconds" if values.call_timeout_seconds else "max_call_timeout_seconds"
+        own = [key for key in ("call_timeout_seconds", "max_call_timeout_seconds") if getattr(values, key)]
+        if own and limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
             self._add(
-                key, "call_timeout_seconds is greater than max_call_timeout_seconds.", code="config-timeouts"
+                own[0],
+                "call_timeout_seconds is greater than max_call_timeout_seconds.",
+                code="config-timeouts",
             )
         if values.name not in (None, self.name):
             self._add(
@@ -265,7 +262,7 @@ class _EntryReader:
             args=values.args,
             env=env,
             inherit_env=values.inherit_env,
-            cwd=None if values.cwd is None else str(values.cwd),
+            cwd=values.cwd,
             url=values.url,
             headers=values.headers,
             env_file=self.entry.get("envFile") if values.env_file is not None else None,
@@ -279,24 +276,21 @@ class _EntryReader:
         )
 
     def _validated(self, entry: dict[str, Any]) -> ServerEntry:
-        """Validate the entry; settings that are wrong are left out after their problems were added."""
         for key in [key for key in entry if key in _INSTEAD]:
             del entry[key]
             self._add(key, f"Unknown key `{self.where}.{key}`.", _INSTEAD[key], code="config-unknown-key")
-        try:
-            return ServerEntry.model_validate(entry, context=self.context)
-        except ValidationError as error:
-            self.problems.add_errors(error, ServerEntry, self.path, self.source.line)
-            wrong = {one["loc"][0] for one in error.errors(include_input=False)}
-            right = {key: value for key, value in entry.items() if key not in wrong}
-            return ServerEntry.model_validate(right, context=self.context)
+        return self.problems.validated(ServerEntry, entry, self.path, self._line, self.context)
+
+    def _line(self, path: Location) -> int | None:
+        """Return the line of a path, which may have our name for a key that the file spells differently."""
+        at = len(self.path)
+        original = tuple(self.spelled.get(str(part), part) for part in path[at : at + 1])
+        return self.source.line((*self.path, *original, *path[at + 1 :]))
 
     def _transport(self) -> Transport:
         """Return how the server is reached, and check that the entry is consistent about it."""
-        named = [self.entry[key] for key in ("transport", "type") if key in self.entry]
-        said: Any = (
-            "http" if named and str(named[0]).startswith("streamable") else named[0] if named else None
-        )
+        named = [transport_name(self.entry[key]) for key in ("transport", "type") if key in self.entry]
+        said = named[0] if named else None
         has_command, has_url = "command" in self.entry, "url" in self.entry
         if len(named) > 1 and named[0] != named[1]:
             self._add("type", "`transport` and `type` differ.", "Keep one.", code="config-exclusive")
@@ -365,7 +359,7 @@ class _EntryReader:
     def _env_file(self, values: ServerEntry) -> dict[str, str]:
         if values.env_file is None or self.context is None:
             return {}
-        variables, problems = read_env_file(values.env_file)
+        variables, problems = read_env_file(Path(values.env_file))
         for one in problems.found:
             if one.line is None:
                 self._add("envFile", f"envFile: {one.message}", one.suggestion, code="config-env-file")
@@ -375,7 +369,7 @@ class _EntryReader:
 
     def _add(self, key: str, message: str, suggestion: str | None = None, **code: Any) -> None:
         path = (*self.path, key) if key else self.path
-        self.problems.add(self.source.line(path), f"{self.where}: {message}", suggestion, **code)
+        self.problems.add(self._line(path), f"{self.where}: {message}", suggestion, **code)
 
     def _warn(self, key: str, why: str) -> None:
         file = self.problems.file or "configuration"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -35,7 +35,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _MODEL_NAME = re.compile(r"[^\s/]+/\S+")
 _POSTGRES = re.compile(r"postgresql(\+[a-z0-9_]+)?://")
 
-LintRule = Literal[
+LINT_RULES = (
     "no-output-schema",
     "empty-output-schema",
     "results-break-schema",
@@ -65,8 +65,7 @@ LintRule = Literal[
     "destructive-not-annotated",
     "annotation-contradicts-name",
     "ignore-without-reason",
-]
-LINT_RULES: tuple[str, ...] = get_args(LintRule)
+)
 """The ids of all lint rules, in their order; `halflap.lint` has the rules themselves."""
 
 
@@ -98,6 +97,8 @@ def _expand(text: str, info: ValidationInfo) -> str:
 
 
 def _expand_to_something(text: str, info: ValidationInfo) -> str:
+    if not text.strip():
+        raise problem("config-wrong-value", "it must not be empty.", "Leave it out instead.")
     expanded = _expand(text, info)
     if not expanded.strip():
         raise problem(
@@ -113,6 +114,11 @@ def _expand_path(value: Any, info: ValidationInfo) -> Any:
     if context is None or not isinstance(value, str):
         return value
     return context.path(_expand_to_something(value, info))
+
+
+def _expand_path_text(text: str, info: ValidationInfo) -> str:
+    context = _context(info)
+    return text if context is None else str(context.path(text))
 
 
 def _expand_command(text: str, info: ValidationInfo) -> str:
@@ -210,13 +216,23 @@ def _tool_pattern(pattern: str) -> str:
     return pattern if "[" in pattern else re.sub(r"[^0-9A-Za-z_*?]", "_", pattern)
 
 
-def _known_rules(pattern: str) -> str:
-    if not any(fnmatchcase(rule, pattern) for rule in LINT_RULES):
-        from halflap.core.suggest import did_you_mean  # noqa: PLC0415
+def _lint_rule(name: str) -> str:
+    if name not in LINT_RULES:
+        raise _unknown_rule(name)
+    return name
 
-        advice = did_you_mean(pattern, LINT_RULES, otherwise="docs/lint.md lists the rules.")
-        raise problem("config-wrong-value", "there is no such lint rule.", advice)
+
+def _lint_rule_pattern(pattern: str) -> str:
+    if not any(fnmatchcase(rule, pattern) for rule in LINT_RULES):
+        raise _unknown_rule(pattern)
     return pattern
+
+
+def _unknown_rule(name: str) -> PydanticCustomError:
+    from halflap.core.suggest import did_you_mean  # noqa: PLC0415 -- rapidfuzz is slow to import
+
+    advice = did_you_mean(name, LINT_RULES, otherwise="docs/lint.md lists the rules.")
+    return problem("config-wrong-value", "there is no such lint rule.", advice)
 
 
 def _root(text: str, info: ValidationInfo) -> str:
@@ -244,7 +260,8 @@ def _or_else(message: str) -> WrapValidator:
     return WrapValidator(validate)
 
 
-def _spelling(value: Any) -> Any:
+def transport_name(value: Any) -> Any:
+    """Return our name of a transport that other clients spell differently."""
     return "http" if value in ("streamable-http", "streamable_http", "streamableHttp") else value
 
 
@@ -258,7 +275,8 @@ Count = Annotated[int, Field(strict=True, gt=0, le=_LARGEST)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=_LARGEST, allow_inf_nan=False)]
 Freshness = Annotated[float, Field(strict=True, ge=0, le=_LARGEST, allow_inf_nan=False)]
 Text = Annotated[str, _NOT_BLANK]
-Expanded = Annotated[str, _NOT_BLANK, AfterValidator(_expand_to_something)]
+Expanded = Annotated[str, AfterValidator(_expand_to_something)]
+PathText = Annotated[Expanded, AfterValidator(_expand_path_text), Field(json_schema_extra={"format": "path"})]
 MaybeEmpty = Annotated[str, AfterValidator(_expand)]
 ExpandedPath = Annotated[Path, BeforeValidator(_expand_path)]
 Pattern = Annotated[str, _NOT_BLANK, AfterValidator(_tool_pattern)]
@@ -266,7 +284,7 @@ _SCALARS = WithJsonSchema(
     {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 )
 
-TransportName = Annotated[Literal["stdio", "http", "sse"], BeforeValidator(_spelling)]
+TransportName = Annotated[Literal["stdio", "http", "sse"], BeforeValidator(transport_name)]
 Command = Annotated[Expanded, AfterValidator(_expand_command)]
 ServerUrl = Annotated[Expanded, AfterValidator(_server_url)]
 VariableName = Annotated[str, AfterValidator(_variable_name)]
@@ -286,4 +304,5 @@ CacheFolder = Annotated[
     Literal["off"] | ExpandedPath | None, BeforeValidator(_off), _or_else("the path of a folder, or off")
 ]
 Root = Annotated[Expanded, AfterValidator(_root)]
-LintRules = Annotated[str, _NOT_BLANK, AfterValidator(_known_rules)]
+LintRule = Annotated[str, AfterValidator(_lint_rule), Field(json_schema_extra={"enum": list(LINT_RULES)})]
+LintRulePattern = Annotated[str, _NOT_BLANK, AfterValidator(_lint_rule_pattern)]
