@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import PydanticUndefined
 from typer._click import Command, Context, Parameter
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -26,20 +27,24 @@ from typer.main import get_command
 import halflap
 from halflap.cli.app import app
 from halflap.config import Config
-from halflap.config.table import SECTIONS, SERVER_SETTINGS, SETTINGS, Setting
+from halflap.config.models import SECTIONS, ConfigFile, LmConfig, ServerEntry, TopLevel
 from halflap.core import errors
 from halflap.core.errors import HalflapError
+from halflap.core.text import join
 from halflap.gateway import Gateway
 from halflap.server.app import Front
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from pydantic import BaseModel
+
     from halflap.server.family import FrontTool
 
 DOCS = Path(__file__).parent
 _MADE = "<!-- Made by docs/generate.py: `make docs` writes it anew. -->\n\n"
 _SETTINGS_HEAD = "| key | type | default | meaning |\n|---|---|---|---|\n"
+_MOST_CHOICES = 10
 _OF_EVERY_TOOL = ("invalid-arguments", "internal")
 _ANYWHERE = frozenset({"--help", "--install-completion", "--show-completion"})
 
@@ -58,6 +63,7 @@ def pages() -> dict[Path, str]:
         "reference/dspy-manifest.schema.json": files("halflap")
         .joinpath("programs/manifest.schema.json")
         .read_text(encoding="utf-8"),
+        "reference/config.schema.json": config_schema(),
         "configuration.md": with_tables((DOCS / "configuration.md").read_text(encoding="utf-8")),
     }
     return {DOCS / name: text.rstrip("\n") + "\n" for name, text in made.items()}
@@ -73,37 +79,78 @@ def with_findings(page: str) -> str:
     return re.sub(re.escape(head) + r"\n(?:\|[^\n]*\n)*", lambda _: table, page)
 
 
+def settings() -> dict[str, list[tuple[str, str, str, str]]]:
+    """Return name, type, default and meaning of every setting, by section."""
+    sections: dict[str, type[BaseModel]] = {**SECTIONS, "programs.lm": LmConfig}
+    tables = {
+        name: [
+            (f"{name}.{key}", kind, default, meaning) for key, kind, default, meaning in _settings_of(model)
+        ]
+        for name, model in sections.items()
+    }
+    return {**tables, "server entry": _settings_of(ServerEntry), "top level": _settings_of(TopLevel)}
+
+
 def with_tables(page: str) -> str:
-    """Put each table of settings in its place: it is that of the section whose setting is in its first row."""
+    """Put each table of settings in its place: the one that has the setting of the first row."""
 
     def table(found: re.Match[str]) -> str:
-        first = found["first"]
-        if "." in first:
-            settings = SECTIONS[first.partition(".")[0]]
-        else:
-            settings = next(
-                some for some in (SERVER_SETTINGS, SETTINGS) if first in {one.name for one in some}
-            )
-            settings = (
-                settings
-                if settings is SERVER_SETTINGS
-                else tuple(one for one in settings if one.name == first)
-            )
-        return _SETTINGS_HEAD + "".join(map(setting_row, settings))
+        rows = next(rows for rows in settings().values() if found["first"] in {row[0] for row in rows})
+        return _SETTINGS_HEAD + "".join(f"| `{name}` | {' | '.join(cells)} |\n" for name, *cells in rows)
 
     pattern = re.escape(_SETTINGS_HEAD) + r"\| `(?P<first>[\w.]+)` \|[^\n]*\n(?:\|[^\n]*\n)*"
     return re.sub(pattern, table, page)
 
 
-def setting_row(setting: Setting) -> str:
-    """Give the row of a setting."""
-    return (
-        f"| `{setting.name}` | {setting.kind.expected} | {_default(setting.default)} | {setting.meaning} |\n"
+def _settings_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
+    schema = model.model_json_schema()
+    return [
+        (
+            info.alias or name,
+            _kind(schema["properties"][info.alias or name]),
+            _default(info.get_default(call_default_factory=True)),
+            info.description or "",
+        )
+        for name, info in model.model_fields.items()
+    ]
+
+
+_PLAIN_KINDS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a string",
+}
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """Return what a setting takes, in words."""
+    if "anyOf" in schema:
+        return " or ".join(_kind(one) for one in schema["anyOf"] if one.get("type") != "null")
+    choices = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    if 0 < len(choices) <= _MOST_CHOICES:
+        return join(choices, "or")
+    if schema.get("type") == "array":
+        kind = _kind(schema["items"])
+        return (
+            "a list of mappings"
+            if kind == "a mapping"
+            else "a list of strings"
+            if kind == "a string"
+            else f"a list of {kind}"
+        )
+    if schema.get("type") == "object" or "$ref" in schema:
+        return "a mapping"
+    if schema.get("format") == "path":
+        return "a path"
+    limit = (
+        " greater than 0" if "exclusiveMinimum" in schema else " of at least 0" if "minimum" in schema else ""
     )
+    return _PLAIN_KINDS[schema["type"]] + limit
 
 
 def _default(value: Any) -> str:
-    if value is None:
+    if value is None or value is PydanticUndefined:
         return "none"
     if value in ((), {}):
         return "empty"
@@ -112,6 +159,13 @@ def _default(value: Any) -> str:
     if isinstance(value, str):
         return f"`{value}`"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def config_schema() -> str:
+    """Return the JSON Schema of the configuration file."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **ConfigFile.model_json_schema()}
+    schema["properties"]["$schema"] = {"type": "string"}
+    return json.dumps(schema, indent=2, ensure_ascii=False)
 
 
 # Commands ---------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halflap.clients import Addition, Additions, with_additions
-from halflap.config.document import document
-from halflap.config.nodes import Problems, plain
+from halflap.config.problems import Problems
+from halflap.config.source_lines import parse
 from halflap.core.errors import ClientFileError
 
 FILE = Path("/home/me/config.yaml")
@@ -21,9 +21,9 @@ ONE = Additions((Addition("new-one", {"command": "x", "args": ["${A}", "- b: #c"
 
 def value_of(text: str, path: Path = FILE) -> Any:
     problems = Problems(path)
-    root = document(text.encode(), path, problems)
-    assert root is not None, problems.found
-    return plain(root)
+    source = parse(text.encode(), path, problems)
+    assert source is not None, problems.found
+    return source.value
 
 
 FORMS = {
@@ -57,7 +57,7 @@ def test_servers_are_added_to_a_file_whose_other_lines_stay(form: str) -> None:
 )
 def test_a_form_that_cannot_be_edited_is_refused_with_what_to_add(form: str) -> None:
     wanted = Additions(ONE.servers, ("core",), ("mcp__a__b",))
-    with pytest.raises(Exception, match=r"Nothing was written|more than one document") as caught:
+    with pytest.raises(Exception, match=r"Nothing was written|another document") as caught:
         with_additions(FILE, form, wanted)
     if isinstance(caught.value, ClientFileError):
         assert "  new-one:\n    command: x\n" in str(caught.value)

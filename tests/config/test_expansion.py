@@ -8,8 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halflap.config.envfile import read_env_file
-from halflap.config.expand import Scope, expand
+from halflap.config.expand import Scope, expand, read_env_file
 
 SCOPE = Scope(
     {"NAME": "value", "EMPTY": "", "NESTED": "${NAME}", "workspaceFolder": "no"},

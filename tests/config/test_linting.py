@@ -32,7 +32,10 @@ def test_a_section_is_read() -> None:
     )
     assert read.off == ("enum-in-prose",)
     assert dict(read.severity) == {"no-output-schema": "error"}
-    assert read.ignore == (LintIgnore("date-*", "Old."), LintIgnore("unit-differs", "So.", "mcp__a__*"))
+    assert read.ignore == (
+        LintIgnore(rule="date-*", reason="Old."),
+        LintIgnore(rule="unit-differs", reason="So.", tools="mcp__a__*"),
+    )
     assert (read.fail_on, read.max_name_length) == ("warning", 40)
 
 
@@ -54,7 +57,7 @@ def test_a_section_is_read() -> None:
         ({"ignore": [{"rule": "dat-*", "reason": "So."}]}, "wrong-value"),
         ({"ignore": [{"reason": "So."}]}, "wrong-value"),
         ({"ignore": [{"rule": "unit-difers", "reason": "So."}]}, "wrong-value"),
-        ({"ignore": [{"rule": "unit-differs", "reason": "So.", "tool": "x"}]}, "wrong-value"),
+        ({"ignore": [{"rule": "unit-differs", "reason": "So.", "tool": "x"}]}, "unknown-key"),
         ({"fail_on": "fatal"}, "wrong-value"),
         ({"max_name_length": 0}, "wrong-value"),
         ({"offf": []}, "unknown-key"),

@@ -42,7 +42,15 @@ def test_a_section_is_read() -> None:
     read = programs(environ, root="~/dspy", watch=True, timeout_seconds=1.5, cache="kept", lm=lm)
     assert (read.root, read.cache) == (Path("/home/ann/dspy"), Path("/there/kept"))
     assert (read.watch, read.timeout_seconds) == (True, 1.5)
-    assert read.lm == LmConfig(MODEL, "http://localhost:8080/v1", "s3cret", 5.0, 0.0, 200, "json")
+    assert read.lm == LmConfig(
+        model=MODEL,
+        api_base="http://localhost:8080/v1",
+        api_key="s3cret",
+        timeout=5.0,
+        temperature=0.0,
+        max_tokens=200,
+        adapter="json",
+    )
 
 
 @pytest.mark.parametrize("off", ["off", False])
@@ -51,7 +59,7 @@ def test_the_cache_can_be_off(off: object) -> None:
 
 
 def test_only_the_name_of_a_model_is_required() -> None:
-    assert programs(lm={"model": MODEL}).lm == LmConfig(MODEL)
+    assert programs(lm={"model": MODEL}).lm == LmConfig(model=MODEL)
 
 
 @pytest.mark.parametrize(

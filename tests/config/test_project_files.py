@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.config import (
+    Scope,
+    UpstreamDefaults,
     find_project_files,
     forget_project_file,
     load_config,
     preview,
     trust_project_file,
 )
-from halflap.config.expand import Scope
-from halflap.config.nodes import Problems
-from halflap.config.project import look_around, read_project_servers
+from halflap.config.problems import Problems
+from halflap.config.project import find_files, read_project_servers
 from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -147,10 +148,10 @@ def test_trust_does_not_extend_to_another_folder_that_links_to_the_file(desk: De
 def test_the_content_read_is_the_content_of_the_digest(desk: Desk) -> None:
     path = desk.project(ADDS_ONE)
     trust(desk, path)
-    (found,), _ = look_around(desk.work, desk.home / "data")
+    (found,), _ = find_files(desk.work, desk.home / "data")
     desk.project("servers: {local: {command: evil}}")
     servers, _ = read_project_servers(
-        found, Problems(path), scope=Scope.of(desk.environ, desk.work), home=desk.home
+        found, Problems(path), scope=Scope.of(desk.environ, desk.work), defaults=UpstreamDefaults()
     )
     assert [server.command for server in servers] == ["tool"]
 
@@ -167,7 +168,7 @@ def test_trust_is_refused_when_the_file_changed_since_it_was_shown(desk: Desk) -
 def test_a_preview_is_refused_when_the_file_is_not_the_one_meant(desk: Desk) -> None:
     path = desk.project(ADDS_ONE)
     with pytest.raises(ConfigError, match="changed"):
-        preview(path, desk.environ, digest="0" * 64)
+        preview(path, digest="0" * 64)
 
 
 def test_a_preview_leaves_variables_as_they_are_written(desk: Desk) -> None:

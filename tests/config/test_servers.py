@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import FrozenInstanceError, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.config import Config, ServerConfig
-from halflap.config.servers import FOREIGN_KEYS
+from halflap.config import Config, ServerConfig, is_halflap
+from halflap.config.servers import IGNORED_KEYS
 from halflap.core.errors import ConfigError, ConfigProblem
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ def one(entry: dict[str, Any], **environ: str) -> ServerConfig:
 
 
 def problems_of(entry: dict[str, Any], **environ: str) -> tuple[ConfigProblem, ...]:
-    with pytest.raises(ConfigError) as caught:
-        one(entry, **environ)
-    return caught.value.problems
+    return one(entry, **environ).problems
 
 
 CLAUDE = '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}}}}'
@@ -97,6 +96,8 @@ def test_a_url_without_a_transport_leaves_it_open() -> None:
         ({"command": "x", "env": {"A": None}}, "wrong-value"),
         ({"command": "x", "env": {"A=B": "1"}}, "wrong-value"),
         ({"command": "x\0y"}, "wrong-value"),
+        ({"command": "x", "inherit_env": "PATH"}, "wrong-value"),
+        ({"command": "x", "inherit_env": ["A="]}, "wrong-value"),
         ({"command": "x", "cwd": None}, "wrong-value"),
         ({"command": "x", "disabled": "yes"}, "wrong-value"),
         ({"command": "x", "disabled": 1}, "wrong-value"),
@@ -118,7 +119,7 @@ def test_a_url_without_a_transport_leaves_it_open() -> None:
         ({"url": "http://h", "headers": {"A B": "x"}}, "header"),
     ],
 )
-def test_an_invalid_server_is_refused_with_its_code(entry: dict[str, Any], code: str) -> None:
+def test_an_invalid_entry_makes_that_server_unusable_with_its_code(entry: dict[str, Any], code: str) -> None:
     (problem,) = problems_of(entry, E="")
     assert problem.code == f"config-{code}"
 
@@ -134,7 +135,7 @@ def test_a_server_of_a_list_needs_a_name(desk: Desk) -> None:
     assert (problem.line, problem.code) == (4, "config-server-name")
 
 
-@pytest.mark.parametrize("key", sorted(FOREIGN_KEYS))
+@pytest.mark.parametrize("key", sorted(IGNORED_KEYS))
 def test_keys_of_other_clients_are_accepted(key: str) -> None:
     assert one({"command": "x", key: ["anything"]}) == ServerConfig("it", "stdio", command="x")
 
@@ -145,7 +146,8 @@ def test_a_server_can_be_disabled_in_either_spelling(extra: dict[str, Any]) -> N
 
 
 def test_a_disabled_server_is_not_expanded() -> None:
-    assert one({"command": "${UNSET}", "disabled": True}).command == "${UNSET}"
+    server = one({"command": "${UNSET}", "cwd": "./x", "disabled": True})
+    assert (server.command, server.cwd) == ("${UNSET}", "./x")
 
 
 def test_variables_are_expanded_everywhere_in_a_command() -> None:
@@ -156,6 +158,21 @@ def test_variables_are_expanded_everywhere_in_a_command() -> None:
 def test_variables_are_expanded_everywhere_in_a_url() -> None:
     server = one({"url": "https://${V}/", "headers": {"Authorization": "Bearer ${V}"}}, V="v")
     assert (server.url, dict(server.headers)) == ("https://v/", {"Authorization": "Bearer v"})
+
+
+def test_a_broken_entry_breaks_that_server_alone(desk: Desk) -> None:
+    desk.user("mcpServers:\n  a: {comand: x}\n  b: {command: z}\n")
+    broken, other = desk.load().servers
+    assert [(one.line, one.code) for one in broken.problems] == [
+        (2, "config-server-incomplete"),
+        (2, "config-unknown-key"),
+    ]
+    assert other.problems == ()
+
+
+@pytest.mark.parametrize(("given", "read"), [(True, True), (False, False), (["A", "B"], ("A", "B"))])
+def test_a_server_can_inherit_variables(given: object, read: object) -> None:
+    assert one({"command": "x", "inherit_env": given}).inherit_env == read
 
 
 def test_an_unset_variable_breaks_that_server_alone_and_is_named_with_file_and_line(desk: Desk) -> None:
@@ -276,6 +293,7 @@ def test_repr_names_variables_and_headers() -> None:
         replace(COMMAND, url="http://h"),
         replace(COMMAND, headers={"A": "1"}),
         replace(COMMAND, transport="sse"),
+        replace(COMMAND, inherit_env=True),
     ],
 )
 def test_the_fingerprint_depends_on_everything_the_server_is(changed: ServerConfig) -> None:
@@ -322,6 +340,10 @@ def test_names_of_other_clients_for_an_address_are_understood(key: str, form: st
     assert server.url == "https://x.example/mcp"
 
 
+def test_a_mistake_under_another_clients_name_has_its_line(desk: Desk) -> None:
+    assert desk.problem("servers:\n  a:\n    disabled: false\n    serverUrl: ftp://h\n").line == 4
+
+
 @pytest.mark.parametrize("key", ["timeout", "oauth", "auth", "headersHelper"])
 def test_keys_without_effect_are_a_warning(key: str) -> None:
     config = Config.from_mapping({"mcpServers": {"x": {"url": "https://x.example", key: {}}}})
@@ -339,3 +361,42 @@ def test_a_server_cannot_have_a_name_of_our_own_tools(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_mapping({"servers": [{"name": name, "command": "true"}]})
     assert [one.code for one in caught.value.problems] == ["config-server-name"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "halflap serve",
+        "/opt/halflap/bin/halflap serve --config /x.yaml",
+        r"'C:\tools\halflap.exe' serve",
+        "python3 -m halflap serve",
+        "uvx halflap@latest serve",
+        "uvx --from halflap[all]==0.1 halflap serve",
+        "uv --directory /src/halflap run halflap serve",
+        "env -u A B=1 halflap serve",
+        "bash -lc 'cd / && exec halflap serve'",
+        "/bin/sh -c 'A=1 \"$HOME/.local/bin/halflap\" serve 2>>/x.log'",
+        "'halflap serve'",
+    ],
+)
+def test_halflap_itself_is_recognised(words: str) -> None:
+    command, *args = shlex.split(words)
+    assert is_halflap(command, args)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "npx halflap-tools serve",
+        "node /home/me/halflap/index.js",
+        "halflap",
+        "halflap demo-server",
+        "uvx --with halflap other-server serve",
+        "docker exec -i halflap other serve",
+        "python3 -m halflap.demo.sales serve",
+        "serve halflap",
+    ],
+)
+def test_other_commands_are_not_taken_for_halflap(words: str) -> None:
+    command, *args = shlex.split(words)
+    assert not is_halflap(command, args)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.config.settings import ExecutionConfig
+from halflap.config import ExecutionConfig
 from halflap.execution.bare import to_its_end
 from halflap.execution.jail import jail as module
 from halflap.execution.jail.jail import Jail

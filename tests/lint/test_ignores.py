@@ -60,7 +60,7 @@ def test_without_a_reason_nothing_is_ignored(reason: Any) -> None:
     ],
 )
 def test_the_configuration_ignores_by_rule_and_tool(rule: str, tools: str, left: int) -> None:
-    config = LintConfig(ignore=(LintIgnore(rule, "It is old.", tools),))
+    config = LintConfig(ignore=(LintIgnore(rule=rule, reason="It is old.", tools=tools),))
     report = report_of(tool("get_order"), tool("list_orders"), config=config)
     assert sum(one.rule == "no-output-schema" for one in report.findings) == left
     assert {(one.ignored_by, one.reason) for one in report.ignored} <= {("configuration", "It is old.")}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from halflap.config.linting import LINT_RULES
+from halflap.config import LINT_RULES
 from halflap.lint import RULES, Breach, Rule, Seen, lint, server_of
 from halflap.lint.sample import TEXT, field, listed, record, tool
 from halflap.schema.types import read_type

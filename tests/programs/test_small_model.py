@@ -89,7 +89,7 @@ def test_a_bundled_program_returns_typed_outputs_with_a_real_model(
     program = Library(None).read().find("worklet_selector")
 
     async def story(url: str) -> None:
-        model = LmConfig("openai/smollm2", url, adapter="json", max_tokens=600)
+        model = LmConfig(model="openai/smollm2", api_base=url, adapter="json", max_tokens=600)
         config = ProgramsConfig(timeout_seconds=280, lm=model)
         async with runtime(config, tmp_path) as programs:
             case, outcome = await first_that_fits(programs, program)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.config.settings import ExecutionConfig
+from halflap.config import ExecutionConfig
 from halflap.execution.jail.jail import Jail
 from halflap.execution.sandbox import Ending, Entry, Program
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.config import Config, FrontConfig, table
+from halflap.config import FAMILIES, Config, FrontConfig
 from halflap.core.errors import ConfigError
 from halflap.gateway import Gateway
 from halflap.server import app
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_the_configuration_knows_every_family_and_no_other() -> None:
-    assert set(table.FAMILIES) == set(app.FAMILIES)
+    assert set(FAMILIES) == set(app.FAMILIES)
 
 
 def test_clients_see_the_families_that_are_configured(
@@ -25,7 +25,8 @@ def test_clients_see_the_families_that_are_configured(
         return list(app.Front(Gateway(config))._tools)
 
     every, core, dspy, gepa = (
-        run(names(Config(server=FrontConfig(families)))) for families in ((), ("core",), ("dspy",), ("gepa",))
+        run(names(Config(server=FrontConfig(families=families))))
+        for families in ((), ("core",), ("dspy",), ("gepa",))
     )
     assert "search_tools" in core
     assert all(name.startswith("dspy_") for name in dspy)
@@ -35,7 +36,6 @@ def test_clients_see_the_families_that_are_configured(
 
 def test_a_family_that_there_is_not_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(
-        ConfigError,
-        match=r"server.families\[0\] must be core, dspy or gepa, not \"cor\"\. Did you mean `core`",
+        ConfigError, match=r"server.families\[0\]` must be core, dspy or gepa\. Did you mean 'core'"
     ):
         Config.from_mapping({"server": {"families": ["cor"]}})

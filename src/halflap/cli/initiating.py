@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,11 +31,15 @@ from halflap.clients import (
     replace_file,
     with_additions,
 )
-from halflap.config import Config, user_config_dir, user_data_dir
-from halflap.config.expand import Scope
-from halflap.config.load import user_file
-from halflap.config.places import working_folder
-from halflap.config.table import FAMILIES
+from halflap.config import (
+    FAMILIES,
+    Config,
+    Scope,
+    user_config_dir,
+    user_data_dir,
+    user_file,
+    working_folder,
+)
 from halflap.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +95,7 @@ def init(
     """
     scope = Scope.of(os.environ, working_folder())
     target = user_file(config, scope)[0] or user_config_dir() / "config.yaml"
-    there = read_written(target, scope.home)
+    there = read_written(target)
     asked = _families(families, there)
     with_project = project if project is not None else not yes
     gathered = _gathered(target, scope, with_project=with_project)
@@ -135,8 +140,8 @@ def _families(asked: list[str] | None, written: Written) -> tuple[str, ...] | No
         return None
     if not written.has("server"):
         return wanted
-    there = written.root.mapping["server"].mapping.get("families")
-    if there is None or tuple(item.value for item in there.items) != wanted:
+    server = written.root["server"]
+    if not isinstance(server, Mapping) or tuple(server.get("families") or ()) != wanted:
         raise UsageError(
             "The configuration has a section `server` already, which is yours: write its `families` there. "
             "Nothing was written."

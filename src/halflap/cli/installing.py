@@ -42,10 +42,7 @@ from halflap.clients import (
     value_of,
 )
 from halflap.clients import install as put_in
-from halflap.config import load_config, user_data_dir
-from halflap.config.expand import Scope
-from halflap.config.load import user_file
-from halflap.config.places import working_folder
+from halflap.config import Scope, load_config, user_data_dir, user_file, working_folder
 from halflap.core.errors import ClientFileError, UsageError
 
 if TYPE_CHECKING:
@@ -224,7 +221,7 @@ class _Install:
         """Read Halflap's servers as they are written; a configuration that does not work is to be mended first."""
         config = load_config(self.config, project=False)
         file = user_file(self.config, self.scope)[0]
-        written = {} if file is None else read_written(file, self.scope.home).servers
+        written = {} if file is None else read_written(file).servers
         return replace(config, servers=tuple(written.values()))
 
     def change(self, before: FileText) -> Change:

@@ -25,8 +25,13 @@ from halflap.cli.output import (
     visible,
 )
 from halflap.cli.setting import opened, read_config
-from halflap.config import find_project_files, forget_project_file, preview, trust_project_file
-from halflap.config.project import PROJECT_FILES
+from halflap.config import (
+    PROJECT_FILES,
+    find_project_files,
+    forget_project_file,
+    preview,
+    trust_project_file,
+)
 from halflap.core.errors import ConfirmationNeededError, UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halflap.config.places import home_dir, path_from, user_config_dir, user_data_dir, working_folder
+from halflap.config import home_dir, path_from, user_config_dir, user_data_dir, working_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

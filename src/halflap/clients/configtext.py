@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from halflap.clients import jsontext
-from halflap.config.document import document
-from halflap.config.nodes import Problems, plain
+from halflap.config.problems import Problems
+from halflap.config.source_lines import parse
 from halflap.core.errors import ClientFileError, ConfigError
 
 if TYPE_CHECKING:
@@ -90,11 +90,10 @@ def added(path: Path, text: str | None, additions: Additions) -> str:
 
 def _read(path: Path, text: str) -> Mapping[str, Any]:
     problems = Problems(path)
-    root = document(text.encode(), path, problems)
-    if root is None or problems.found:
+    source = parse(text.encode(), path, problems)
+    if source is None or problems.found:
         raise ConfigError(problems.found)
-    value = plain(root)
-    assert isinstance(value, Mapping)
+    value: Mapping[str, Any] = source.value
     return value
 
 

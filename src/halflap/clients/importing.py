@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from halflap.clients.blocking import held_still, name_of, still_on
 from halflap.clients.configtext import Addition, Additions
 from halflap.clients.translate import read_entry
-from halflap.config import ToolsConfig
-from halflap.config.expand import expand
-from halflap.config.nodes import shown
+from halflap.config import ToolsConfig, expand
+from halflap.config.problems import show
 from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halflap.clients.translate import Found
-    from halflap.config import ServerConfig
-    from halflap.config.expand import Scope
+    from halflap.config import Scope, ServerConfig
 
 __all__ = ["Import", "Taken", "arrange", "digest_of", "digests_of", "same_server"]
 
@@ -287,7 +285,7 @@ def _not_allowed(names: str) -> str:
 
 
 def _list(tools: Sequence[str]) -> str:
-    return ", ".join(map(shown, tools))
+    return ", ".join(map(show, tools))
 
 
 def _are(tools: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from halflap.clients.jsonblocks import (
     without_null,
 )
 from halflap.clients.translate import is_itself
-from halflap.config.itself import is_within_another
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Installed", "Moved", "entry_for", "install", "object_at", "own_entries"]
 
 _NAME = "halflap"
+_RUNS_ANOTHER = frozenset(
+    ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "cmd", "powershell", "pwsh", "env"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ def _as_it_was_started(entry: Mapping[str, Any], there: Mapping[str, Any]) -> di
     """Keep the options that the person starts Halflap with; a configuration that is named now takes its place."""
     args = there.get("args")
     words = [there["command"], *(args if isinstance(args, list) else [])]
-    is_plain = all(isinstance(word, str) for word in words) and not is_within_another(words[0])
+    is_plain = all(isinstance(word, str) for word in words) and not _runs_another(words[0])
     if "serve" not in words or not is_plain:
         # A command line within an argument, as of `bash -c`: there is no telling how it should be.
         return {key: value for key, value in entry.items() if key not in {"command", "args"}}
@@ -212,6 +215,12 @@ def _as_it_was_started(entry: Mapping[str, Any], there: Mapping[str, Any]) -> di
     if len(new) > at:
         kept = _without_config(kept)
     return {**entry, "args": [*new[:at], *kept, *new[at:]]}
+
+
+def _runs_another(command: str) -> bool:
+    """Return whether a command is a shell, `env`, or a whole command line."""
+    name = re.split(r"[/\\]", command)[-1].lower().removesuffix(".exe")
+    return bool(re.search(r"\s", command)) or name in _RUNS_ANOTHER
 
 
 def _without_config(words: Sequence[str]) -> list[str]:

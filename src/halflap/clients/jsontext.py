@@ -16,8 +16,8 @@ from halflap.clients.jsonblocks import (
     same_line,
     trivia,
 )
-from halflap.config.jsonc import read_jsonc
-from halflap.config.nodes import Problems, broken_text, plain, with_repeated
+from halflap.config.problems import SyntaxProblem
+from halflap.config.source_lines import parse_json
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "Block",
     "Layout",
     "Member",
+    "broken_text",
     "find",
     "insert",
     "insert_into",
@@ -43,23 +44,17 @@ _BLANK = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 
 
 def parse(text: str) -> Any:
-    """Give the value of a text, `{}` for one with none; a mistake is told with line and column."""
-    stripped = text.removeprefix("\ufeff")
+    """Return the value of a text, `{}` for an empty one; of a key that occurs twice the later one, as clients do."""
     try:
-        return json.loads(stripped, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        problems = Problems()
-        node = read_jsonc(stripped, problems)
-    if node is None:
-        problem = problems.found[-1]
+        return parse_json(text.removeprefix("\ufeff"))[0]
+    except SyntaxProblem as problem:
         then = f" {problem.suggestion}" if problem.suggestion else ""
-        raise ClientFileError(f"line {problem.line}: {problem.message}{then}")
-    # As the clients do: of a key that occurs twice, the later counts.
-    return plain(with_repeated(node) or node)
+        raise ClientFileError(f"line {problem.line}: {problem.message}{then}") from problem
 
 
-def _no_constant(word: str) -> Any:
-    raise ValueError(word)
+def broken_text(text: str) -> bool:
+    """Return whether a text contains half a surrogate pair, which can't be encoded."""
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def find(text: str, path: Sequence[str]) -> Block | None:

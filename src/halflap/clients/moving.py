@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from halflap.clients.translate import Found
-    from halflap.config import ServerConfig, ToolsConfig
-    from halflap.config.expand import Scope
+    from halflap.config import Scope, ServerConfig, ToolsConfig
 
 __all__ = ["Choice", "choose"]
 

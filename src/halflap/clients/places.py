@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
-from halflap.config.places import home_dir
+from halflap.config import home_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,14 +13,14 @@ from halflap.clients.blocking import names_in
 from halflap.clients.files import read_file
 from halflap.clients.jsonblocks import Document, two_places
 from halflap.clients.translate import Found, starts_itself, translate
-from halflap.config.nodes import shown
+from halflap.config.problems import show
 from halflap.core.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halflap.clients.places import Place
-    from halflap.config.expand import Scope
+    from halflap.config import Scope
 
 __all__ = ["Gathered", "gather", "servers_in", "value_of"]
 
@@ -81,7 +81,7 @@ def _off_in_projects(place: Place, value: Mapping[str, Any]) -> list[str]:
     """Say which servers of Claude Code are switched off in some project, which Halflap has nothing like."""
     own, off = _mapping(value.get("mcpServers")), _OffInProjects.of(place, value)
     said = [
-        f"`{shown(name)}` is switched off in {_projects(folders)} alone; in Halflap it is on everywhere."
+        f"`{show(name)}` is switched off in {_projects(folders)} alone; in Halflap it is on everywhere."
         for name, folders in off.folders.items()
         if name in own
     ]
@@ -150,7 +150,7 @@ def _repeated_in(place: Place, document: Document) -> list[str]:
         if member.key in first:
             here, there = two_places(text, first[member.key], member.start)
             found.append(
-                f"{place.file}{place.detail}: {here}: the server `{shown(member.key)}` stands here twice; the first is "
+                f"{place.file}{place.detail}: {here}: the server `{show(member.key)}` stands here twice; the first is "
                 f"{there}. Only the last counts, as in the client: give one another name."
             )
         first[member.key] = member.start

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.clients.blocking import ALLOWING, BLOCKING, kind_of, names_in, odd_switches
-from halflap.config.document import document_of
-from halflap.config.expand import expand
-from halflap.config.itself import is_halflap
-from halflap.config.nodes import Problems, broken_text, shown
-from halflap.config.servers import ALIASES, FOREIGN_KEYS, WITHOUT_EFFECT, ServerReader
+from halflap.clients.jsontext import broken_text
+from halflap.config import UpstreamDefaults, expand, is_halflap
+from halflap.config.problems import Problems, show
+from halflap.config.servers import ALIASES, IGNORED_KEYS, WITHOUT_EFFECT, ServerReader
+from halflap.config.source_lines import source_of
 
 if TYPE_CHECKING:
     from halflap.clients.places import Place
-    from halflap.config import ServerConfig
-    from halflap.config.expand import Scope
+    from halflap.config import Scope, ServerConfig
 
 __all__ = ["Found", "has_its_name", "is_itself", "may_be_itself", "read_entry", "starts_itself", "translate"]
 
@@ -73,7 +72,7 @@ class Found:
     @property
     def label(self) -> str:
         """What it is called where it is told of."""
-        return f"`{shown(self.name)}`" if self.name.strip() else "a server without a name"
+        return f"`{show(self.name)}`" if self.name.strip() else "a server without a name"
 
     @property
     def disabled(self) -> bool:
@@ -162,13 +161,11 @@ def translate(
 def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[ServerConfig | None, str]:
     """Read an entry as the configuration would, or say what is wrong; without a scope `${…}` stays as written."""
     problems = Problems()
-    root = document_of({"mcpServers": {"server": dict(entry)}}, problems)
-    home = Path("/") if scope is None else scope.home
-    servers = ServerReader(Path("/"), problems, scope, home).read(root)
+    source = source_of({"mcpServers": {"server": dict(entry)}}, problems)
+    servers = ServerReader(source, Path("/"), problems, scope, UpstreamDefaults()).read()
     if servers and not problems.found and servers[0].broken is None:
         return servers[0], ""
-    broken = [server.broken for server in servers if server.broken is not None]
-    said = " ".join([*map(str, problems.found), *broken])
+    said = " ".join([*map(str, problems.found), *(server.broken or "" for server in servers)])
     return None, said.replace("mcpServers.server.", "").replace("mcpServers.server", "it")
 
 
@@ -263,7 +260,7 @@ class _Translation:
         if isinstance(value, list) and not within:
             return [self._translated(key, item, f"item {at}") for at, item in enumerate(value, 1)]
         if isinstance(value, Mapping) and not within:
-            return {name: self._translated(key, one, f"`{shown(name)}`") for name, one in value.items()}
+            return {name: self._translated(key, one, f"`{show(name)}`") for name, one in value.items()}
         if isinstance(value, bool | int | float) and key in {"args", "env", "headers"}:
             return str(value).lower() if isinstance(value, bool) else str(value)
         where = f"`{key}`, {within[0]}," if within else f"`{key}`"
@@ -306,7 +303,7 @@ class _Translation:
         known = _OF_HALFLAP.match(body)
         # Both are left as they are, for the person to see what has to be replaced.
         if _OF_EDITORS.fullmatch(body) or (known is None and ":" in body):
-            self.lacking.append(f"Halflap has nothing like `${{{shown(body)}}}`: put a value in its place")
+            self.lacking.append(f"Halflap has nothing like `${{{show(body)}}}`: put a value in its place")
         elif known is not None and body.startswith("env:"):
             self.lacking.append(
                 f"{self.place.client.label} knows no defaults, as in {_without_default(known)}: put a value in its place"
@@ -338,13 +335,13 @@ class _Translation:
         default = asked.get("default")
         if isinstance(default, str) and default and "}" not in default and asked.get("password") is not True:
             self.remarks.append(
-                f"`${{input:{shown(name)}}}` is now the variable {variable}, with the input's default"
+                f"`${{input:{show(name)}}}` is now the variable {variable}, with the input's default"
             )
             return f"${{{variable}:-{default}}}"
         why = asked.get("description")
-        what = f" ({shown(why)})" if isinstance(why, str) and why else ""
+        what = f" ({show(why)})" if isinstance(why, str) and why else ""
         self.lacking.append(
-            f"Halflap cannot ask for `${{input:{shown(name)}}}`{what}: set the variable {variable}, then take "
+            f"Halflap cannot ask for `${{input:{show(name)}}}`{what}: set the variable {variable}, then take "
             "`disabled` out"
         )
         # Set or not: who starts Halflap later may not have it.
@@ -374,10 +371,10 @@ class _Translation:
                 )
         elif key in WITHOUT_EFFECT:
             self.remarks.append(f"`{key}` is left out. {WITHOUT_EFFECT[key]}")
-        elif key in FOREIGN_KEYS or key == "name":
+        elif key in IGNORED_KEYS or key == "name":
             self.about_client.append(key)
         else:
-            self.remarks.append(f"`{shown(key)}` is left out: Halflap knows no such key")
+            self.remarks.append(f"`{show(key)}` is left out: Halflap knows no such key")
 
 
 def _without_default(variable: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from halflap.clients import jsontext
 from halflap.clients.installing import Moved, object_at
 from halflap.clients.jsonblocks import Block, Document, block_at, comments_in, without_null
 from halflap.clients.translate import is_itself, starts_itself
-from halflap.config.nodes import shown
+from halflap.config.problems import show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def uninstall(text: str, done: Installed) -> tuple[str, list[str]]:
     if done.name in there and name != done.name:
         notes.append(f"`{done.name}` is something else by now, and stays.")
     if name is not None and name != done.name:
-        notes.append(f"`{shown(name)}` starts Halflap, where `{done.name}` is gone: it is taken out.")
+        notes.append(f"`{show(name)}` starts Halflap, where `{done.name}` is gone: it is taken out.")
     if name is not None and done.was is not None:
         text = jsontext.replace_value(text, done.keys, name, None, verbatim=done.was)
     elif name is not None:
@@ -72,7 +72,7 @@ def _beyond(entry: Mapping[str, Any], *known: Mapping[str, Any]) -> list[str]:
         if isinstance(value, dict) and key == "env":
             has = [other for other in others if isinstance(other, dict)]
             parts += [
-                f"`env.{shown(name)}`"
+                f"`env.{show(name)}`"
                 for name, one in value.items()
                 if not any(other.get(name) == one for other in has)
             ]
@@ -80,10 +80,10 @@ def _beyond(entry: Mapping[str, Any], *known: Mapping[str, Any]) -> list[str]:
             every = [word for other in others if isinstance(other, list) for word in other]
             beyond = [str(word) for word in value if word not in every]
             # Of options the names alone: what stands behind them may be a secret.
-            words = [f"`{shown(word.split('=')[0])}`" for word in beyond if word.startswith("-")]
+            words = [f"`{show(word.split('=')[0])}`" for word in beyond if word.startswith("-")]
             parts += ["`args`"] if beyond and not words else []
         else:
-            parts.append(f"`{shown(key)}`")
+            parts.append(f"`{show(key)}`")
     return [*parts, f"{', '.join(words)} of `args`"] if words else parts
 
 

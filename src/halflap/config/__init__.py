@@ -1,24 +1,25 @@
-"""Files, environment and flags become one frozen Config."""
+"""Configuration: files, environment variables and trusted project files become one frozen `Config`.
 
-from halflap.config.linting import LintConfig, LintIgnore
-from halflap.config.load import Config, load_config
-from halflap.config.places import user_config_dir, user_data_dir
-from halflap.config.programs import LmConfig, ProgramsConfig
-from halflap.config.project import (
-    ProjectFile,
-    find_project_files,
-    forget_project_file,
-    preview,
-    trust_project_file,
-)
-from halflap.config.settings import (
+Read `models` first: every setting with its default and documentation, from which the docs and the JSON Schema are
+generated. `load` reads the files, `servers` the entries of upstream servers, `project` knows which files of a working
+folder are trusted. A wrong setting raises `ConfigError` with file, line and code; a wrong server entry only makes that
+server unusable (`ServerConfig.problems`). Nothing here starts or contacts a server.
+"""
+
+from halflap.config.expand import Scope, expand
+from halflap.config.load import Config, load_config, user_file
+from halflap.config.models import (
+    FAMILIES,
     ExecutionConfig,
     FrontConfig,
     GraphConfig,
     HttpConfig,
     LearningConfig,
+    LintConfig,
+    LintIgnore,
+    LmConfig,
+    ProgramsConfig,
     Record,
-    ServerConfig,
     StoreConfig,
     ToolsConfig,
     TracesConfig,
@@ -26,8 +27,22 @@ from halflap.config.settings import (
     UpstreamDefaults,
     WorkflowsConfig,
 )
+from halflap.config.paths import home_dir, path_from, user_config_dir, user_data_dir, working_folder
+from halflap.config.project import (
+    PROJECT_FILES,
+    ProjectFile,
+    find_project_files,
+    forget_project_file,
+    preview,
+    trust_project_file,
+)
+from halflap.config.servers import ServerConfig, is_halflap
+from halflap.config.values import LINT_RULES
 
 __all__ = [
+    "FAMILIES",
+    "LINT_RULES",
+    "PROJECT_FILES",
     "Config",
     "ExecutionConfig",
     "FrontConfig",
@@ -40,6 +55,7 @@ __all__ = [
     "ProgramsConfig",
     "ProjectFile",
     "Record",
+    "Scope",
     "ServerConfig",
     "StoreConfig",
     "ToolsConfig",
@@ -47,11 +63,17 @@ __all__ = [
     "TtlConfig",
     "UpstreamDefaults",
     "WorkflowsConfig",
+    "expand",
     "find_project_files",
     "forget_project_file",
+    "home_dir",
+    "is_halflap",
     "load_config",
+    "path_from",
     "preview",
     "trust_project_file",
     "user_config_dir",
     "user_data_dir",
+    "user_file",
+    "working_folder",
 ]

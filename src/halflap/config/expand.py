@@ -1,4 +1,4 @@
-"""Puts the values of environment variables in the place of `${VAR}`."""
+"""Replace `${VAR}` by the value of an environment variable, and read env files."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halflap.config.places import home_dir, working_folder
+from halflap.config.paths import home_dir, working_folder
+from halflap.config.problems import Problems
+from halflap.config.source_lines import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Flaw", "Scope", "empty_variables", "expand"]
+__all__ = ["Flaw", "Scope", "empty_variables", "expand", "read_env_file"]
 
 _PIECE = re.compile(r"(?P<literal>\$\$\{)|\$\{(?P<body>[^}]*)\}|(?P<open>\$\{)")
 _VARIABLE = re.compile(r"(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?\Z", re.DOTALL)
+_ENV_LINE = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(?P<value>.*?)\s*\Z")
+_ENV_VALUE = re.compile(
+    r"""'(?P<single>[^']*)'\s*(?:\#.*)?|"(?P<double>[^"]*)"\s*(?:\#.*)?|(?P<plain>[^'"].*|)"""
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What `${…}` may refer to."""
+    """What `${…}` can refer to."""
 
     environ: Mapping[str, str] = field(repr=False)
     workspace: Path
@@ -36,14 +42,14 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why a piece of text cannot be expanded; it never holds the text."""
+    """Why a text can't be expanded. Never quotes the text."""
 
     message: str
     suggestion: str
 
 
 def expand(text: str, scope: Scope) -> tuple[str, list[Flaw]]:
-    """Replace each `${…}` once; what was put in is not looked at again."""
+    """Replace each `${…}` once; inserted values are not expanded again."""
     flaws: list[Flaw] = []
 
     def replacement(match: re.Match[str]) -> str:
@@ -59,7 +65,7 @@ def expand(text: str, scope: Scope) -> tuple[str, list[Flaw]]:
 
 
 def empty_variables(text: str, scope: Scope) -> list[str]:
-    """Give the variables that a text names and that put nothing in their place, though that is no mistake."""
+    """Return the variables in a text that are set, or default, to nothing."""
     named = (_VARIABLE.match(match["body"]) for match in _PIECE.finditer(text) if match["body"])
     return [
         one["name"] for one in named if one is not None and not _variable(one["name"], one["default"], scope)
@@ -68,7 +74,7 @@ def empty_variables(text: str, scope: Scope) -> list[str]:
 
 def _value(body: str | None, scope: Scope) -> str | Flaw:
     if body is None:
-        return Flaw("a `${` is never closed by `}`.", "Write `$${` for a literal `${`.")
+        return Flaw("a `${` is never closed.", "Close it with `}`, or write `$${` for a literal `${`.")
     named = {
         "workspaceFolder": str(scope.workspace),
         "workspaceFolderBasename": scope.workspace.name,
@@ -80,7 +86,7 @@ def _value(body: str | None, scope: Scope) -> str | Flaw:
         return named
     if body.startswith("input:"):
         return Flaw(
-            "Halflap cannot ask for the inputs of VS Code (`${input:…}`).",
+            "Halflap can't ask for the inputs of VS Code (`${input:…}`).",
             "Put the value in an environment variable and write `${NAME}`.",
         )
     variable = _VARIABLE.match(body)
@@ -95,7 +101,7 @@ def _value(body: str | None, scope: Scope) -> str | Flaw:
 def _variable(name: str, default: str | None, scope: Scope) -> str | Flaw:
     value = scope.environ.get(name)
     if default is not None:
-        # As in a shell, `:-` counts a variable that is set to nothing as not set.
+        # As in a shell, `:-` treats an empty variable as unset.
         return value or default
     if value is None:
         return Flaw(
@@ -103,3 +109,30 @@ def _variable(name: str, default: str | None, scope: Scope) -> str | Flaw:
             f"Set it, or give a default: `${{{name}:-default}}`.",
         )
     return value
+
+
+def read_env_file(path: Path) -> tuple[dict[str, str], Problems]:
+    """Return the variables of a file of `NAME=value` lines, and its problems. Nothing in it is expanded."""
+    problems = Problems(path)
+    variables: dict[str, str] = {}
+    data = read_bytes(path, problems)
+    try:
+        text = "" if data is None else data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        problems.add(None, "The file is not UTF-8.", "Save it as UTF-8.", code="config-env-file")
+        return variables, problems
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        match = None if "\0" in line else _ENV_LINE.match(line)
+        value = match and _ENV_VALUE.fullmatch(match["value"])
+        if match is None or not value:
+            problems.add(
+                number, "The line is not NAME=value.", "Start a comment with `#`.", code="config-env-file"
+            )
+            continue
+        plain = re.split(r"(?:\A|\s)#", value["plain"] or "", maxsplit=1)[0].rstrip()
+        variables[match["name"]] = next(
+            (text for text in value.group("single", "double") if text is not None), plain
+        )
+    return variables, problems

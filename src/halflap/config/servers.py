@@ -1,305 +1,394 @@
-"""Reads upstream servers in each of the forms that people have them in."""
+"""Upstream servers: how each is started or reached, read from the forms that MCP clients use."""
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
-from halflap.config.nodes import Node, Problems, shown
-from halflap.config.settings import Protocol, ServerConfig, Transport, UpstreamDefaults
-from halflap.config.table import SERVER_SETTINGS, read_keys
-from halflap.config.texts import Entry, Texts
-from halflap.core.values import DSPY, OWN
+from halflap.config.expand import Scope, empty_variables, read_env_file
+from halflap.config.models import Protocol, ServerEntry, UpstreamDefaults
+from halflap.config.problems import Location, Problems, location, show
+from halflap.config.values import ReadContext, transport_name
+from halflap.core.values import OWN, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from halflap.config.source_lines import Source
+    from halflap.core.errors import ConfigProblem
 
-    from halflap.config.expand import Scope
+__all__ = ["ALIASES", "IGNORED_KEYS", "WITHOUT_EFFECT", "ServerConfig", "ServerReader", "is_halflap"]
 
-__all__ = ["ALIASES", "FOREIGN_KEYS", "WITHOUT_EFFECT", "ServerReader"]
-
-FOREIGN_KEYS = frozenset(
+IGNORED_KEYS = frozenset(
     {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "version"}
 )
-"""Keys that other clients write for themselves and that change nothing about the server."""
-
+"""Keys of other clients that say nothing about the server itself."""
 WITHOUT_EFFECT = {
-    "timeout": "Its unit differs between clients; `call_timeout_seconds` is ours.",
-    "oauth": "Halflap does not sign in by itself; give credentials as `headers`.",
-    "auth": "Halflap does not sign in by itself; give credentials as `headers`.",
-    "headersHelper": "Halflap runs no helper for headers; give them as `headers`.",
+    "timeout": "Its unit differs between clients; use `call_timeout_seconds`.",
+    "oauth": "Halflap does not sign in by itself; put credentials into `headers`.",
+    "auth": "Halflap does not sign in by itself; put credentials into `headers`.",
+    "headersHelper": "Halflap runs no helper for headers; write them into `headers`.",
 }
-"""Keys of other clients that Halflap has no such thing for, and what there is instead."""
+"""Keys of other clients for features that Halflap lacks, and what to use instead."""
 ALIASES = {"serverUrl": "url", "httpUrl": "url", "environment": "env"}
+"""Other clients' names for our keys."""
 
 _INSTEAD = {
-    "disabledTools": "Write them in `tools.block`.",
-    "excludeTools": "Write them in `tools.block`.",
-    "enabledTools": "Write them in `tools.allow`.",
-    "includeTools": "Write them in `tools.allow`.",
-    "tools": "Write them in `tools.allow` at the top of the file.",
-    "sandbox": "Halflap does not confine servers. Leave it out if that is all right with you.",
-    "sandboxEnabled": "Halflap does not confine servers. Leave it out if that is all right with you.",
+    **dict.fromkeys(("disabledTools", "excludeTools"), "List them in `tools.block`."),
+    **dict.fromkeys(("enabledTools", "includeTools", "tools"), "List them in `tools.allow`."),
+    **dict.fromkeys(
+        ("sandbox", "sandboxEnabled"), "Halflap does not confine servers; remove it if you accept that."
+    ),
 }
-_LONGEST_NAME = 64
-_FOR_COMMANDS = ("args", "env", "envFile", "cwd")
-_LIMITS = (
-    "start_timeout_seconds",
-    "call_timeout_seconds",
-    "max_call_timeout_seconds",
-    "max_concurrent_calls",
-)
+_MAX_NAME = 64
+_FOR_COMMANDS = ("args", "env", "envFile", "cwd", "inherit_env")
+_FOR_URLS = ("headers",)
+
+Transport = Literal["stdio", "http", "sse", "auto", "memory"]
+"""`memory` is a server object in this process, passed to `Gateway.open`; no file can name it."""
+
+
+def _no_texts() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+def _origin(url: str) -> str:
+    """Return a URL without the parts that may be secret: user, path and query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "…"
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}/…" if host and "${" not in url else "…"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ServerConfig:
+    """One upstream server: how to start or reach it, and how far to trust it."""
+
+    name: str
+    transport: Transport
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=_no_texts, hash=False)
+    """Its own variables, without the basic environment that every server gets."""
+    inherit_env: bool | tuple[str, ...] = False
+    """Which of Halflap's own variables it gets besides the basic ones: all, or these."""
+    cwd: str | None = None
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=_no_texts, hash=False)
+    env_file: str | None = None
+    """The file that some of `env` came from, as written."""
+    unfilled: tuple[tuple[str, str], ...] = ()
+    """Headers and variables that refer to an empty variable, each with that variable."""
+    trust_annotations: bool = False
+    disabled: bool = False
+    problems: tuple[ConfigProblem, ...] = ()
+    """What is wrong with its entry. Such a server can't be used; the others can."""
+    protocol: Protocol = "auto"
+    start_timeout_seconds: float = 30.0
+    call_timeout_seconds: float = 60.0
+    max_call_timeout_seconds: float = 600.0
+    max_concurrent_calls: int = 16
+    source: Path | None = None
+    """The file it came from."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", tuple(self.args))
+        object.__setattr__(self, "env", MappingProxyType(dict(self.env)))
+        object.__setattr__(self, "headers", MappingProxyType(dict(self.headers)))
+
+    @property
+    def broken(self) -> str | None:
+        """Why this server can't be used, if something is wrong with its entry."""
+        return " ".join(map(str, self.problems)) or None
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies a server by what it is, not by its name; reveals nothing of what went in."""
+        headers = sorted((name.lower(), value) for name, value in self.headers.items())
+        parts: list[Any] = [
+            self.transport,
+            self.command,
+            self.args,
+            self.cwd,
+            self.url,
+            sorted(self.env.items()),
+            headers,
+        ]
+        if self.inherit_env:
+            parts.append(self.inherit_env)
+        return sha256(canonical(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def __repr__(self) -> str:
+        """Show no argument, no value of a variable or header, and only the origin of the URL."""
+        parts = [f"name={self.name!r}", f"transport={self.transport!r}"]
+        if self.command is not None:
+            parts += [f"command={self.command!r}", f"args=<{len(self.args)}>", f"cwd={self.cwd!r}"]
+        if self.url is not None:
+            parts.append(f"url={_origin(self.url)!r}")
+        parts += [f"{key}={sorted(getattr(self, key))}" for key in ("env", "headers") if getattr(self, key)]
+        parts += [f"{key}=True" for key in ("trust_annotations", "disabled") if getattr(self, key)]
+        return f"ServerConfig({', '.join(parts)})"
 
 
 @dataclass(slots=True)
 class ServerReader:
-    """Reads the servers of one file; without a scope, every `${…}` stays as it is written."""
+    """Reads the servers of one file.
 
+    A problem within a server's entry stays with that server. `problems` gets those that leave no server to blame, such
+    as a missing or repeated name.
+    """
+
+    source: Source
     folder: Path
     problems: Problems
     scope: Scope | None
-    home: Path
-    defaults: UpstreamDefaults = field(default_factory=UpstreamDefaults)
+    """None leaves every `${…}` as written."""
+    defaults: UpstreamDefaults
     warnings: list[str] = field(default_factory=list)
 
-    def read(self, root: Node) -> list[ServerConfig]:
-        """Give the servers of the file that are in order, and note what is wrong with the others."""
-        first_seen: dict[str, str] = {}
+    def read(self) -> list[ServerConfig]:
+        first: dict[str, Location] = {}
         servers = []
-        for entry in self._entries(root):
-            server = self._server(entry)
-            if entry.name in first_seen:
-                self.problems.add(
-                    entry.node.line,
-                    f"there are two servers named `{shown(entry.name)}`: {first_seen[entry.name]} and {entry.where}.",
+        for name, path, entry in self._entries():
+            if not self._is_valid_name(name, path):
+                continue
+            if name in first:
+                self._add(
+                    path,
+                    f"There are two servers named `{show(name)}`: {location(first[name])} and {location(path)}.",
                     "Rename one of them.",
                     code="config-duplicate-server",
                 )
                 continue
-            first_seen[entry.name] = entry.where
-            if server is not None:
-                servers.append(server)
+            first[name] = path
+            servers.append(_EntryReader(self, name, path, entry).read())
         return servers
 
-    def _entries(self, root: Node) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[tuple[str, Location, Any]]:
         for form in ("mcpServers", "servers"):
-            node = root.mapping.get(form)
-            if node is None or node.value is None:
-                continue
-            if isinstance(node.value, Mapping):
-                for name, member in node.value.items():
-                    if self._valid_name(name, form, member.line):
-                        yield Entry(name, member, f"{form}.{shown(name)}")
-            elif isinstance(node.value, tuple) and form == "servers":
-                yield from self._listed(node.value)
-            elif isinstance(node.value, tuple):
-                self.problems.add(
-                    node.line, "mcpServers must be a mapping, not a list.", "A list goes under `servers`."
-                )
+            value = self.source.value.get(form)
+            if isinstance(value, Mapping):
+                yield from ((name, (form, name), entry) for name, entry in value.items())
+            elif isinstance(value, list) and form == "servers":
+                yield from self._listed(value)
+            elif value is not None:
+                self._add((form,), f"`{form}` must be a mapping of names to servers.")
+
+    def _listed(self, items: list[Any]) -> Iterator[tuple[str, Location, Any]]:
+        for index, entry in enumerate(items):
+            path = ("servers", index)
+            name = entry.get("name") if isinstance(entry, Mapping) else None
+            if isinstance(name, str):
+                yield name, path, entry
             else:
-                self.problems.add(
-                    node.line,
-                    f"{form} must be a mapping of names to servers, not {node.kind}.",
-                    "Write the name of each server as a key.",
-                )
-
-    def _listed(self, items: tuple[Node, ...]) -> Iterator[Entry]:
-        for index, item in enumerate(items):
-            where = f"servers[{index}]"
-            if not isinstance(item.value, Mapping):
-                self.problems.add(
-                    item.line, f"{where} must be a mapping, not {item.kind}.", "Start it with `name:`."
-                )
-                continue
-            name = item.value.get("name")
-            if name is None:
-                self.problems.add(
-                    item.line,
-                    f"{where} has no `name`.",
-                    "Each server of a list needs one.",
+                self._add(
+                    (*path, "name"),
+                    f"{location(path)} has no `name` that is a string.",
+                    "Every server in a list needs one.",
                     code="config-server-name",
                 )
-            elif not isinstance(name.value, str):
-                self.problems.add(
-                    name.line,
-                    f"{where}.name must be a string, not {name.kind}.",
-                    "Put it in quotes.",
-                    code="config-server-name",
-                )
-            elif self._valid_name(name.value, where, name.line):
-                yield Entry(name.value, item, where)
 
-    def _valid_name(self, name: str, where: str, line: int | None) -> bool:
+    def _is_valid_name(self, name: str, path: Location) -> bool:
         if not name.strip():
-            self.problems.add(
-                line,
-                f"the name of a server in {where} is empty.",
-                "Give it one: its tools are named by it.",
-                code="config-server-name",
-            )
-        elif len(name) > _LONGEST_NAME:
-            self.problems.add(
-                line,
-                f"the server name `{shown(name)}` in {where} is longer than {_LONGEST_NAME} characters.",
-                "Give it a shorter one.",
-                code="config-server-name",
-            )
-        elif any(unicodedata.category(character) in {"Cc", "Zl", "Zp"} for character in name):
-            self.problems.add(
-                line,
-                f"the server name `{shown(name)}` in {where} holds a control character.",
-                "Take it out.",
-                code="config-server-name",
-            )
+            wrong = "is empty"
+        elif len(name) > _MAX_NAME:
+            wrong = f"is longer than {_MAX_NAME} characters"
+        elif any(unicodedata.category(letter) in {"Cc", "Cs", "Zl", "Zp"} for letter in name):
+            wrong = "contains a control character"
         elif name in OWN:
-            self.problems.add(
-                line,
-                f"the server name `{name}` in {where} belongs to saved {'DSPy programs' if name == DSPY else 'scripts'}.",
-                "Give it another.",
-                code="config-server-name",
-            )
+            wrong = "is reserved for saved scripts and DSPy programs"
         else:
             return True
+        self._add(
+            path, f"The server name `{show(name)}` {wrong}.", "Choose another.", code="config-server-name"
+        )
         return False
 
-    def _server(self, entry: Entry) -> ServerConfig | None:
-        if not isinstance(entry.node.value, Mapping):
-            self.problems.add(
-                entry.node.line,
-                f"{entry.where} must be a mapping with `command` or `url`, not {entry.node.kind}.",
-                code="config-server-incomplete",
+    def _add(self, path: Location, message: str, suggestion: str | None = None, **code: Any) -> None:
+        self.problems.add(self.source.line(path), message, suggestion, **code)
+
+
+class _EntryReader:
+    """Reads one server's entry; everything wrong with it ends up in the `problems` of the server."""
+
+    def __init__(self, reader: ServerReader, name: str, path: Location, entry: Any) -> None:
+        self.source = reader.source
+        self.problems = Problems(reader.problems.file)
+        self.warnings = reader.warnings
+        self.defaults = reader.defaults
+        self.name = name
+        self.path = path
+        self.where = location(path)
+        entry = entry if isinstance(entry, Mapping) else {}
+        self.spelled = {ours: key for key, ours in ALIASES.items() if key in entry and ours not in entry}
+        ours = {key: name for name, key in self.spelled.items()}
+        self.entry: dict[str, Any] = {ours.get(key, key): value for key, value in entry.items()}
+        is_disabled = self.entry.get("disabled") is True or self.entry.get("enabled") is False
+        scope = None if is_disabled else reader.scope
+        self.context = None if scope is None else ReadContext(reader.folder, scope)
+
+    def read(self) -> ServerConfig:
+        transport = self._transport()
+        self._drop_unused_keys()
+        written = {key: self._texts(key) for key in ("env", "headers")}
+        values = self._validated({**self.entry, **{key: texts for key, texts in written.items() if texts}})
+        limits = {
+            key: getattr(values, key) or getattr(self.defaults, key) for key in UpstreamDefaults.model_fields
+        }
+        own = [key for key in ("call_timeout_seconds", "max_call_timeout_seconds") if getattr(values, key)]
+        if own and limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
+            self._add(
+                own[0],
+                "call_timeout_seconds is greater than max_call_timeout_seconds.",
+                code="config-timeouts",
             )
-            return None
-        before = len(self.problems.found)
-        entry = self._in_our_words(entry)
-        ignored = FOREIGN_KEYS | WITHOUT_EFFECT.keys()
-        values = read_keys(
-            entry.node, entry.where, SERVER_SETTINGS, self.problems, ignored=ignored, instead=_INSTEAD
-        )
-        disabled = values.get("disabled", False) or not values.get("enabled", True)
-        transport = self._transport(entry, values)
-        limits = self._limits(entry, values)
-        if values.get("name", entry.name) != entry.name:
-            self.problems.add(
-                self._line(entry, "name"),
-                f"{entry.where}.name is not the key of the server.",
-                "Leave it out: the key is the name.",
-                code="config-server-name",
+        if values.name not in (None, self.name):
+            self._add(
+                "name", "`name` differs from the server's key.", "Remove it.", code="config-server-name"
             )
-        self._drop_idle_keys(entry, values, transport)
-        settled = Texts(
-            entry, values, self.problems, None if disabled else self.scope, self.folder, self.home
-        )
-        server = ServerConfig(
-            name=entry.name,
+        env = {**self._env_file(values), **values.env}
+        return ServerConfig(
+            name=self.name,
             transport=transport,
-            command=settled.command(),
-            args=settled.args(),
-            env=settled.env(),
-            cwd=settled.cwd(),
-            url=settled.url(),
-            headers=settled.headers(),
-            env_file=values.get("envFile"),
-            unfilled=settled.unfilled(),
-            trust_annotations=values.get("trust_annotations", False),
-            disabled=disabled,
-            broken=self._unset_variables(before),
-            protocol=cast("Protocol", values.get("protocol", "auto")),
+            command=values.command,
+            args=values.args,
+            env=env,
+            inherit_env=values.inherit_env,
+            cwd=values.cwd,
+            url=values.url,
+            headers=values.headers,
+            env_file=self.entry.get("envFile") if values.env_file is not None else None,
+            unfilled=self._unfilled(written),
+            trust_annotations=values.trust_annotations,
+            disabled=values.disabled or not values.enabled,
+            problems=tuple(self.problems.in_order()),
+            protocol=values.protocol,
             source=self.problems.file,
             **limits,
         )
-        return server if len(self.problems.found) == before else None
 
-    def _unset_variables(self, before: int) -> str | None:
-        """Return why one server cannot be used, if variables are all that is wrong with its entry."""
-        found = self.problems.found[before:]
-        if not found or any(problem.code != "config-variable" for problem in found):
-            return None
-        del self.problems.found[before:]
-        return "\n".join(map(str, found))
+    def _validated(self, entry: dict[str, Any]) -> ServerEntry:
+        for key in [key for key in entry if key in _INSTEAD]:
+            del entry[key]
+            self._add(key, f"Unknown key `{self.where}.{key}`.", _INSTEAD[key], code="config-unknown-key")
+        return self.problems.validated(ServerEntry, entry, self.path, self._line, self.context)
 
-    def _in_our_words(self, entry: Entry) -> Entry:
-        """Read the names that other clients have for the same thing; warn of what has no effect here."""
-        members = entry.node.mapping
-        for key in members.keys() & WITHOUT_EFFECT.keys():
-            self.warnings.append(
-                f"{self.problems.file or 'configuration'}: {entry.where}.{key} has no effect. {WITHOUT_EFFECT[key]}"
-            )
-        if not members.keys() & ALIASES.keys():
-            return entry
-        renamed = {
-            key if ALIASES.get(key, key) in members else ALIASES[key]: member
-            for key, member in members.items()
-        }
-        return replace(entry, node=replace(entry.node, value=renamed))
+    def _line(self, path: Location) -> int | None:
+        """Return the line of a path, which may have our name for a key that the file spells differently."""
+        at = len(self.path)
+        original = tuple(self.spelled.get(str(part), part) for part in path[at : at + 1])
+        return self.source.line((*self.path, *original, *path[at + 1 :]))
 
-    def _line(self, entry: Entry, key: str) -> int | None:
-        return entry.node.mapping.get(key, entry.node).line
-
-    def _transport(self, entry: Entry, values: Mapping[str, Any]) -> Transport:
-        """Find out how the server is reached, and check that it says just that."""
-        present = entry.node.mapping.keys()
-        said = values.get("transport", values.get("type"))
-        if "transport" in values and "type" in values and values["type"] != said:
-            self.problems.add(
-                self._line(entry, "type"),
-                f"{entry.where} has a `transport` and another `type`.",
-                "Keep one.",
-                code="config-exclusive",
-            )
-        has_command, has_url = "command" in present, "url" in present
+    def _transport(self) -> Transport:
+        """Return how the server is reached, and check that the entry is consistent about it."""
+        named = [transport_name(self.entry[key]) for key in ("transport", "type") if key in self.entry]
+        said = named[0] if named else None
+        has_command, has_url = "command" in self.entry, "url" in self.entry
+        if len(named) > 1 and named[0] != named[1]:
+            self._add("type", "`transport` and `type` differ.", "Keep one.", code="config-exclusive")
         if has_command and has_url:
-            self.problems.add(
-                self._line(entry, "url"),
-                f"{entry.where} has both `command` and `url`.",
-                "Keep `command` to start a program, or `url` to reach one that runs.",
+            self._add(
+                "url",
+                "there are both `command` and `url`.",
+                "Keep `command` to start a program, or `url` for one that is running.",
                 code="config-exclusive",
             )
         elif not has_command and not has_url:
-            wanted = "`command` or `url`" if said is None else "`command`" if said == "stdio" else "`url`"
-            self.problems.add(
-                entry.node.line,
-                f"{entry.where} has no {wanted}.",
-                "Write `command` to start a program, or `url` to reach one that runs.",
+            self._add(
+                "",
+                "there is neither `command` nor `url`.",
+                "Write `command` to start a program, or `url` for one that is running.",
                 code="config-server-incomplete",
             )
         elif has_url and said == "stdio":
-            self.problems.add(
-                self._line(entry, "url"),
-                f"{entry.where} has a `url`, but its transport is stdio.",
-                "Write `http`.",
-                code="config-transport",
+            self._add(
+                "url", "a `url` can't have the transport stdio.", "Write `http`.", code="config-transport"
             )
-        elif has_command and said in {"http", "sse"}:
-            self.problems.add(
-                self._line(entry, "command"),
-                f"{entry.where} has a `command`, but its transport is {said}.",
-                "Write `url`, or the transport `stdio`.",
-                code="config-transport",
-            )
-        return cast("Transport", said or ("stdio" if has_command else "auto"))
+        elif has_command and said in ("http", "sse"):
+            self._add("command", f"a `command` can't have the transport {said}.", code="config-transport")
+        transport: Transport = (
+            said if said in ("stdio", "http", "sse") else "stdio" if has_command else "auto"
+        )
+        return transport
 
-    def _limits(self, entry: Entry, values: Mapping[str, Any]) -> dict[str, Any]:
-        limits = {key: values.get(key, getattr(self.defaults, key)) for key in _LIMITS}
-        own = [key for key in _LIMITS[1:3] if key in values]
-        if own and limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
-            self.problems.add(
-                self._line(entry, own[0]),
-                f"{entry.where}: call_timeout_seconds is greater than max_call_timeout_seconds.",
-                "Raise `max_call_timeout_seconds` too.",
-                code="config-timeouts",
-            )
-        return limits
+    def _drop_unused_keys(self) -> None:
+        for key, advice in WITHOUT_EFFECT.items():
+            if key in self.entry:
+                self._warn(key, advice)
+        unused, how = (
+            (_FOR_URLS, "started by a command")
+            if "command" in self.entry
+            else (_FOR_COMMANDS, "reached by a URL")
+        )
+        for key in unused if "command" in self.entry or "url" in self.entry else ():
+            if self.entry.get(key):
+                self._warn(key, f"The server is {how}.")
+                del self.entry[key]
+        for key in IGNORED_KEYS | WITHOUT_EFFECT.keys():
+            self.entry.pop(key, None)
 
-    def _drop_idle_keys(self, entry: Entry, values: dict[str, Any], transport: Transport) -> None:
-        """Warn of keys that mean nothing for this transport; clients' own examples have them."""
-        idle = ("headers",) if transport == "stdio" else _FOR_COMMANDS
-        reached = "is started by a command" if transport == "stdio" else "is reached by a URL"
-        for key in idle:
-            if values.pop(key, None):
-                self.warnings.append(
-                    f"{self.problems.file or 'configuration'}: {entry.where}.{key} has no effect: the server {reached}."
-                )
+    def _texts(self, key: str) -> dict[str, Any]:
+        """Return `env` or `headers` with numbers and booleans as the file spells them."""
+        given = self.entry.get(key)
+        return {
+            name: self.source.written((*self.path, key, name)) or json.dumps(value)
+            if isinstance(value, bool | int | float)
+            else value
+            for name, value in (given.items() if isinstance(given, Mapping) else ())
+        }
+
+    def _unfilled(self, written: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+        if self.context is None:
+            return ()
+        return tuple(
+            (f"{key}.{name}", variable)
+            for key in ("headers", "env")
+            for name, text in written[key].items()
+            if isinstance(text, str)
+            for variable in empty_variables(text, self.context.scope)
+        )
+
+    def _env_file(self, values: ServerEntry) -> dict[str, str]:
+        if values.env_file is None or self.context is None:
+            return {}
+        variables, problems = read_env_file(Path(values.env_file))
+        for one in problems.found:
+            if one.line is None:
+                self._add("envFile", f"envFile: {one.message}", one.suggestion, code="config-env-file")
+            else:
+                self.problems.found.append(one)
+        return variables
+
+    def _add(self, key: str, message: str, suggestion: str | None = None, **code: Any) -> None:
+        path = (*self.path, key) if key else self.path
+        self.problems.add(self._line(path), f"{self.where}: {message}", suggestion, **code)
+
+    def _warn(self, key: str, why: str) -> None:
+        file = self.problems.file or "configuration"
+        self.warnings.append(f"{file}: {self.where}.{key} has no effect. {why}")
+
+
+_HALFLAP = re.compile(r"halflap(?:\.exe|\.git)?(?:\[[\w,-]*\])?(?:(?:@|[=<>~!]=?).*)?", re.IGNORECASE)
+_SHELL_WORD = re.compile(r"[^\s;|&()\"']+")
+
+
+def is_halflap(command: str | None, args: Sequence[str]) -> bool:
+    """Return whether a command runs Halflap's own server, which must not be put behind itself.
+
+    True for the word `halflap` followed by `serve`, with only options between them, also within a shell's command line.
+    """
+    words = [word for text in (command or "", *args) for word in _SHELL_WORD.findall(text)]
+    for at, word in enumerate(words):
+        if _HALFLAP.fullmatch(re.split(r"[/\\]", word)[-1]):
+            after = next((one for one in words[at + 1 :] if not one.startswith("-")), None)
+            if after == "serve":
+                return True
+    return False

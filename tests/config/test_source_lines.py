@@ -12,11 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.config import Config, load_config, preview
-from halflap.config.document import document, document_of, file_bytes
-from halflap.config.jsonc import read_jsonc
-from halflap.config.nodes import Node, Problems, plain
-from halflap.config.yaml12 import _Loader, read_yaml
+from halflap.config import Config
+from halflap.config.problems import Problems
+from halflap.config.source_lines import Source, parse, parse_json, read_bytes, source_of
+from halflap.config.yaml_reader import Loader, compose, value_of
 from halflap.core.errors import ConfigError
 from support import little_work
 
@@ -37,19 +36,19 @@ VALUES = st.recursive(
 class Yaml12Dumper(yaml.SafeDumper):
     """Dumps with the scalar rules that we read by, so that it quotes what we would not take for a text."""
 
-    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+    yaml_implicit_resolvers = Loader.yaml_implicit_resolvers
 
 
 def read(text: str | bytes, name: str = "config.yaml") -> tuple[Any, list[str]]:
     problems = Problems(Path(name))
-    root = document(text if isinstance(text, bytes) else text.encode(), Path(name), problems)
-    return (None if root is None else plain(root)), [str(problem) for problem in problems.found]
+    source = parse(text if isinstance(text, bytes) else text.encode(), Path(name), problems)
+    return (None if source is None else source.value), [str(problem) for problem in problems.found]
 
 
-def root_of(text: str, name: str = "config.yaml") -> Node:
-    root = document(text.encode(), Path(name), Problems())
-    assert root is not None
-    return root
+def source(text: str, name: str = "config.yaml") -> Source:
+    found = parse(text.encode(), Path(name), Problems())
+    assert found is not None
+    return found
 
 
 def only_problem(text: str | bytes, name: str = "config.yaml") -> str:
@@ -59,37 +58,35 @@ def only_problem(text: str | bytes, name: str = "config.yaml") -> str:
 
 
 @given(VALUES, st.sampled_from([None, 0, 1, 2, "\t"]), st.booleans())
-def test_the_json_reader_agrees_with_the_standard_library(
+def test_json_is_read_as_the_standard_library_does(
     value: Any, indent: int | str | None, ascii_only: bool
 ) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    problems = Problems()
-    node = read_jsonc(text, problems)
-    assert node is not None
-    assert plain(node) == json.loads(text)
+    assert parse_json(text)[0] == json.loads(text)
 
 
 @given(VALUES, st.booleans())
-def test_the_yaml_reader_gives_back_what_was_dumped(value: Any, flow: bool) -> None:
-    text = yaml.dump(value, Dumper=Yaml12Dumper, default_flow_style=flow)
-    problems = Problems()
-    node = read_yaml(text, problems)
-    assert node is not None
-    assert not problems.found
-    assert plain(node) == value
+def test_yaml_gives_back_what_was_dumped(value: Any, flow: bool) -> None:
+    assert value_of(compose(yaml.dump(value, Dumper=Yaml12Dumper, default_flow_style=flow))) == value
 
 
-@given(st.text(max_size=60))
-def test_no_text_makes_the_yaml_reader_crash(text: str) -> None:
-    problems = Problems()
-    assert (read_yaml(text, problems) is None) == bool(problems.found) or problems.found
+@given(st.text(max_size=60) | st.text(st.sampled_from("{}[],:\"'\\/*# \n\tanu1-.e"), max_size=40))
+def test_no_text_makes_a_reader_crash(text: str) -> None:
+    for name in ("x.yaml", "x.json"):
+        value, problems = read(text.encode("utf-8", "replace"), name)
+        assert value is not None or problems
 
 
-@given(st.text(st.sampled_from("{}[],:\"'\\/*# \n\tanu1-.e"), max_size=40))
-def test_no_text_makes_the_json_reader_crash(text: str) -> None:
-    problems = Problems()
-    node = read_jsonc(text, problems)
-    assert node is not None or problems.found
+@given(st.dictionaries(st.text(min_size=1, max_size=5), VALUES, min_size=1))
+def test_every_key_of_a_json_file_has_its_line(value: dict[str, Any]) -> None:
+    text = (
+        "{\n"
+        + ",\n".join(f"{json.dumps(key)}: {json.dumps(member)}" for key, member in value.items())
+        + "\n}"
+    )
+    if all(character.isprintable() and character <= "\uffff" for key in value for character in key):
+        lines = [source(text, "x.json").line((key,)) for key in value]
+        assert lines == list(range(2, len(value) + 2))
 
 
 @pytest.mark.parametrize(
@@ -128,15 +125,21 @@ def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
 
 
 def test_a_member_has_the_line_of_its_key_in_yaml() -> None:
-    assert root_of("a: 1\n\nb:\n  c: 2\n").mapping["b"].line == 3
+    assert source("a: 1\n\nb:\n  c: 2\n").line(("b",)) == 3
 
 
 def test_a_member_has_the_line_of_its_key_in_json() -> None:
-    assert root_of('{\n"a": 1,\n\n"b":\n{}}').mapping["b"].line == 4
+    assert source('{\n"a": 1, // c\n\n\t"b": [\n1, 2\n]}').line(("b",)) == 4
 
 
 def test_an_item_has_its_own_line() -> None:
-    assert [item.line for item in root_of("a:\n  - x\n  - y\n").mapping["a"].items] == [2, 3]
+    found = source("a:\n  - x\n  - y\n")
+    assert [found.line(("a", index)) for index in (0, 1)] == [2, 3]
+
+
+def test_a_place_that_is_not_there_has_the_line_of_the_one_above() -> None:
+    assert source("a:\n  b: 1\n").line(("a", "b", "[key]")) == 2
+    assert source("a:\n  b: 1\n").line(("a", "c")) == 1
 
 
 @pytest.mark.parametrize(
@@ -151,11 +154,8 @@ def test_an_item_has_its_own_line() -> None:
         ('{\n"a": [1', 2),
         ('{"a": 1}\n}', 2),
         ('{"a": 01}', 1),
-        ('{"a": NaN}', 1),
         ('{"a": 1,,}', 1),
-        ('{"a": /* x', 1),
         ('{"a": 1 # x\n}', 1),
-        ('{"a": "\\ud800"}', 1),
     ],
 )
 def test_a_mistake_in_json_has_its_line(text: str, line: int) -> None:
@@ -171,8 +171,6 @@ def test_a_mistake_in_json_has_its_line(text: str, line: int) -> None:
         ("a: 1\n---\nb: 1", 2),
         ("a: 'x\nb: 1\n", 1),
         ("a: \x01", 1),
-        ('a: "\\ud800"', 1),
-        ('a: "\\U00110000"', 1),
         ("? [a]\n: b", 1),
         ("a: !!python/object/apply:os.system ['true']", 1),
         ("a: !!int x", 1),
@@ -196,28 +194,6 @@ def test_a_key_that_occurs_twice_is_reported_with_both_lines(text: str, name: st
     problem = only_problem(text, name)
     assert problem.startswith(f"{name}:3: ")
     assert "line 1" in problem
-
-
-REPEATED = {
-    "x.json": '{"mcpServers": {"a": {"command": "x"},\n "a": {"comand": "y"}},\n "tools": {"blok": []}, "tools": {}}',
-    "x.yaml": "mcpServers:\n  a: {command: x, b: 1}\n  a: {comand: y}\ntools: {blok: []}\ntools: {}\n",
-}
-
-
-@pytest.mark.parametrize("name", REPEATED)
-def test_a_repeated_key_hides_no_other_mistake(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text(REPEATED[name])
-    with pytest.raises(ConfigError) as caught:
-        load_config(tmp_path / name, environ={}, cwd=tmp_path)
-    codes = [problem.code for problem in caught.value.problems]
-    assert codes.count("config-duplicate-key") == 2
-    assert codes.count("config-unknown-key") >= 2
-
-
-def test_a_repeated_key_in_a_project_file_hides_no_other_mistake(tmp_path: Path) -> None:
-    (tmp_path / ".mcp.json").write_text(REPEATED["x.json"])
-    with pytest.raises(ConfigError, match="`comand`"):
-        preview(tmp_path / ".mcp.json")
 
 
 def test_a_file_that_is_not_utf8_is_refused_with_the_line() -> None:
@@ -261,24 +237,26 @@ def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
     os.mkfifo(tmp_path / "pipe")
     problems = Problems()
-    assert file_bytes(tmp_path / "pipe", problems, regular=True) is None
+    assert read_bytes(tmp_path / "pipe", problems, regular=True) is None
+
+
+@pytest.mark.parametrize("value", [{"a": b"x"}, {1: 2}, {"b": object()}])
+def test_a_python_value_that_no_file_can_hold_is_refused(value: Any) -> None:
+    problems = Problems()
+    source_of(value, problems)
+    assert len(problems.found) == 1
 
 
 def test_a_python_value_that_contains_itself_is_refused() -> None:
     loop: list[Any] = []
     loop.append(loop)
     problems = Problems()
-    document_of({"a": loop}, problems)
-    assert len(problems.found) == 1
+    source_of({"a": loop}, problems)
+    assert [one.code for one in problems.found] == ["config-too-large"]
 
 
-def test_a_python_value_without_a_text_form_is_refused() -> None:
-    problems = Problems()
-    document_of({"a": b"x", 1: 2, "b": object()}, problems)
-    assert len(problems.found) == 3
-
-
-def test_half_a_surrogate_pair_in_a_python_value_is_one_problem() -> None:
-    with pytest.raises(ConfigError) as caught:
-        Config.from_mapping({"roots": ["\ud800"]})
-    assert len(caught.value.problems) == 1
+def test_half_a_surrogate_pair_is_one_problem() -> None:
+    for value in ({"roots": ["\ud800"]}, {"\ud800": 1}, {"tools": {"\ud800": 1}}):
+        with pytest.raises(ConfigError) as caught:
+            Config.from_mapping(value)
+        assert len(caught.value.problems) == 1
