@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import genson
 import orjson
 
-from halflap.learn import NOTHING, infer, merge, observer
+from halflap.learn import NOTHING, Observer, infer, merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -124,7 +124,7 @@ def reading(texts: list[bytes]) -> float:
 
 
 def learning(texts: list[bytes]) -> float:
-    inference = observer()
+    inference = Observer()
     chance = random.Random(3)
     digests = [chance.getrandbits(64) for _ in texts]
     total = 0.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import Answered
 from halflap.core.errors import StoreError
 from halflap.core.values import Tool
-from halflap.learn import Learned, digest_of, observer
+from halflap.learn import Learned, Observer, digest_of
 from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
 from halflap.store import open_store
@@ -104,7 +104,7 @@ def test_part_by_part_the_same_is_learned_as_at_once(run: Run) -> None:
     async def scenario() -> None:
         store = await open_store(None)
         learning = Learning(store, Knowledge(store))
-        salt, at_once = await store.salt(), observer()
+        salt, at_once = await store.salt(), Observer()
         for number, result in enumerate(results):
             one = answered(structured(result), number)
             learning.take(one)
