@@ -9,7 +9,6 @@ from halflap.learn.formats import ALL, FORMATS, MATCHERS, format_of
 from halflap.learn.merge import merge_places, merge_records, unnamed
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_tag_value
 from halflap.learn.shape import (
-    KINDS,
     LONGEST_VALUE,
     MOST_VALUES,
     MOST_VARIANTS,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from halflap.learn.shape import Scalar, Tag
 
-__all__ = ["KIND_OF", "SEVERAL", "GrowingPlace", "GrowingRecord", "Layout", "TagLayouts", "joined"]
+__all__ = ["KIND_OF", "SEVERAL", "Count", "GrowingPlace", "GrowingRecord", "Layout", "TagLayouts", "joined"]
 
 NOT_YET = -1
 SEVERAL = -2
@@ -47,7 +46,7 @@ def joined(once: int, digest: int) -> int:
     return digest if once in (NOT_YET, digest) else SEVERAL
 
 
-class _Count:
+class Count:
     """A tally that grows."""
 
     __slots__ = ("once", "times")
@@ -68,17 +67,19 @@ class _Count:
 class Layout:
     """Objects of one record with the same keys in the same order, and the same types under them."""
 
-    __slots__ = ("count", "inner", "left", "once", "record", "types", "visits")
+    __slots__ = ("count", "inner", "left", "once", "record", "texts", "types", "visits")
 
     def __init__(self, record: GrowingRecord, example: Mapping[str, Any]) -> None:
         self.record = record
         self.types = {key: type(value) for key, value in example.items()}
         self.count = 0
         self.once = NOT_YET
+        self.texts: list[tuple[str, GrowingPlace]] = []
+        """The keys with texts that may bring something new."""
         self.inner: list[tuple[str, GrowingPlace, Any, Any]] = []
-        """The keys that must be looked under, each with its place and how to visit one value or many."""
+        """The keys that must be looked under, each with how to visit one value or many."""
         self.left = 0
-        """After so many objects `inner` is made again: less and less has to be looked under."""
+        """After so many objects both are listed again: less and less has to be looked at."""
         self.visits = 1
 
 
@@ -113,7 +114,8 @@ class GrowingPlace:
         """Short strings are kept, here and below."""
         self.nameless = nameless
         """It stands for many keys that are data, under which no values are kept."""
-        self.kinds: dict[str, _Count] = {}
+        self.kinds: dict[type, Count] = {}
+        """By the types of `KIND_OF`; `object` stands for all others."""
         self.check: Callable[[str], Any] | None = _undecided
         """What a string must pass to bring nothing new; None if no string can bring anything new."""
         self.kept = ALL
@@ -121,7 +123,7 @@ class GrowingPlace:
         """Formats lost by one set of arguments alone, with its digest."""
         self.lost_to = NOT_YET
         """The arguments by which all formats were lost: their other strings need not be looked at."""
-        self.values: dict[Scalar, _Count] | None = {}
+        self.values: dict[Scalar, Count] | None = {}
         self.shortest = self.longest = -1
         self.items: GrowingPlace | None = None
         self.records: dict[Tag | None, GrowingRecord] = {}
@@ -132,16 +134,10 @@ class GrowingPlace:
         self.base: Place | None = None
         """What was seen here before and is frozen already."""
 
-    def count(self, kind: str, times: int, once: int) -> None:
+    def count(self, kind: type, times: int, once: int) -> None:
         if kind not in self.kinds:
-            self.kinds[kind] = _Count()
+            self.kinds[kind] = Count()
         self.kinds[kind].add(times, once)
-
-    def may_learn(self, kind: type) -> bool:
-        """Return whether values of a type can bring anything that a layout does not tell."""
-        if kind is str:
-            return self.check is not None
-        return kind is not bool or (self.keeps_words and self.values is not None)
 
     def look(self, text: str, digest: int) -> None:
         """Look closely at a string."""
@@ -161,7 +157,7 @@ class GrowingPlace:
         if value in self.values:
             self.values[value].add(1, digest)
         elif len(self.values) < MOST_VALUES and self._may_keep(value):
-            self.values[value] = _Count(1, digest)
+            self.values[value] = Count(1, digest)
         else:
             self.values = None
 
@@ -245,8 +241,8 @@ class GrowingPlace:
 
     def freeze(self) -> Place:
         place = Place(
-            kinds={kind: self.kinds[kind].freeze() for kind in KINDS if kind in self.kinds},
-            formats=Formats(self.kept, dict(self.lost)) if "string" in self.kinds else None,
+            kinds={KIND_OF.get(kind, "other"): count.freeze() for kind, count in self.kinds.items()},
+            formats=Formats(self.kept, dict(self.lost)) if str in self.kinds else None,
             values=None
             if self.values is None
             else {value: count.freeze() for value, count in self.values.items()},
@@ -270,9 +266,9 @@ class GrowingRecord:
         self.base = base
         """What was seen of its objects before and is frozen already."""
         self.keeps_all = keeps_all
-        self.seen = _Count()
+        self.seen = Count()
         self.keys: dict[str, GrowingPlace] = {}
-        self.missing: dict[str, _Count] = {}
+        self.missing: dict[str, Count] = {}
         self.rest: GrowingPlace | None = None
         self.layouts: dict[Any, Layout] = {}
         self.crowded = base is not None and base.crowded
@@ -285,7 +281,7 @@ class GrowingRecord:
 
     def add_key(self, key: str) -> None:
         self.keys[key] = GrowingPlace(self.level, keeps_words=key in TAG_KEYS, keeps_all=self.keeps_all)
-        self.missing[key] = _Count(self.seen.times, self.seen.once)
+        self.missing[key] = Count(self.seen.times, self.seen.once)
 
     def rest_place(self) -> GrowingPlace:
         if self.rest is None:
@@ -312,7 +308,7 @@ class GrowingRecord:
             if kind is None:
                 self.missing[key].add(times, once)
             else:
-                place.count(KIND_OF.get(kind, "other"), times, once)
+                place.count(kind if kind in KIND_OF else object, times, once)
 
     def fold_all(self) -> None:
         for layout in self.layouts.values():

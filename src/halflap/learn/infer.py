@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from halflap.learn.growing import KIND_OF, SEVERAL, GrowingPlace, Layout, TagLayouts, joined
+from halflap.learn.growing import KIND_OF, SEVERAL, Count, GrowingPlace, Layout, TagLayouts, joined
 from halflap.learn.kept_values import Unkept
 from halflap.learn.merge import bounded, cut_below
 from halflap.learn.names import is_name, tag_of
@@ -56,7 +56,6 @@ class Observer:
         """How many places were made on each level."""
         self._layouts = 0
         self._visits: dict[type, tuple[Callable[..., None], Callable[..., None]]] = {
-            str: (self._text, self._texts),
             dict: (self._object, self._objects),
             list: (self._array, self._arrays),
             bool: (self._boolean, self._booleans),
@@ -75,7 +74,7 @@ class Observer:
         if self._layouts >= MOST_LAYOUTS:
             self._root.forget_layouts()
             self._layouts = 0
-        self._any(self._root, [value])
+        self._value(self._root, value)
 
     def shape(self) -> Shape:
         """Return what was observed so far; more can be observed afterwards."""
@@ -85,40 +84,53 @@ class Observer:
         sample = Sample.of(self._digests)
         return bounded(Shape(root, self._observations, sample, self._first, self._last, self._deepest))
 
-    def _any(self, place: GrowingPlace, values: Sequence[Any]) -> None:
+    def _value(self, place: GrowingPlace, value: Any) -> None:
+        kind = type(value)
+        count = place.kinds.get(kind)
+        if count is None:
+            if kind not in KIND_OF:
+                self._odd(place, value)
+                return
+            count = place.kinds[kind] = Count()
+        count.times += 1
+        if count.once not in (SEVERAL, self._digest):
+            count.once = joined(count.once, self._digest)
+        if kind is str:
+            if place.check is not None and not place.check(value):
+                place.look(value, self._digest)
+        elif kind in self._visits:
+            self._visits[kind][0](place, value)
+
+    def _values(self, place: GrowingPlace, values: Sequence[Any]) -> None:
         """Count values of any types at a place."""
-        kinds = set(map(type, values))
-        for kind in kinds:
-            some = values if len(kinds) == 1 else [value for value in values if type(value) is kind]
-            name = KIND_OF.get(kind)
-            if name is None:
-                self._odd(place, some)
-                continue
-            place.count(name, len(some), self._digest)
-            if kind in self._visits:
-                self._visits[kind][1](place, some)
+        kinds = set(map(type, values)) if len(values) >= _FEW else ()
+        if len(kinds) != 1 or not kinds <= KIND_OF.keys():
+            for value in values:
+                self._value(place, value)
+            return
+        (kind,) = kinds
+        place.count(kind, len(values), self._digest)
+        if kind is str:
+            self._texts(place, values)
+        elif kind in self._visits:
+            self._visits[kind][1](place, values)
 
-    def _odd(self, place: GrowingPlace, values: Sequence[Any]) -> None:
-        for value in values:
-            plain = as_json(value)
-            if type(plain) in KIND_OF:
-                self._any(place, [plain])
-                if isinstance(value, Unkept):
-                    place.values = None
-            else:
-                place.count("other", 1, self._digest)
-
-    def _text(self, place: GrowingPlace, text: str) -> None:
-        check = place.check
-        if check is not None and not check(text):
-            place.look(text, self._digest)
+    def _odd(self, place: GrowingPlace, value: Any) -> None:
+        plain = as_json(value)
+        if type(plain) in KIND_OF:
+            self._value(place, plain)
+        else:
+            place.count(object, 1, self._digest)
+        if isinstance(value, Unkept):
+            place.values = None
 
     def _texts(self, place: GrowingPlace, texts: Sequence[str]) -> None:
         check = place.check
         if check is None or (place.values is None and all(map(check, texts))):
             return
         for text in texts:
-            self._text(place, text)
+            if place.check is not None and not place.check(text):
+                place.look(text, self._digest)
 
     def _boolean(self, place: GrowingPlace, value: bool) -> None:
         if place.keeps_words and place.values is not None:
@@ -135,7 +147,7 @@ class Observer:
             place.shortest = length
         if array and self._has_items(place):
             assert place.items is not None
-            self._any(place.items, array)
+            self._values(place.items, array)
 
     def _arrays(self, place: GrowingPlace, arrays: Sequence[list[Any]]) -> None:
         lengths = set(map(len, arrays))
@@ -143,7 +155,7 @@ class Observer:
         place.shortest = min(lengths) if place.shortest < 0 else min(place.shortest, *lengths)
         if place.longest and any(arrays) and self._has_items(place):
             assert place.items is not None
-            self._any(place.items, list(chain.from_iterable(arrays)))
+            self._values(place.items, list(chain.from_iterable(arrays)))
 
     def _has_items(self, place: GrowingPlace) -> bool:
         """Return whether there is a place for items; without room for one, the place is cut."""
@@ -191,7 +203,11 @@ class Observer:
             layout.count += len(objects)
             layout.once = joined(layout.once, self._digest)
             layout.left -= len(objects)
-            for key, place, _, visit_all in layout.inner if layout.left > 0 else self._inner(layout):
+            if layout.left <= 0:
+                self._refresh(layout)
+            for key, place in layout.texts:
+                self._texts(place, [one[key] for one in objects])
+            for key, place, _, visit_all in layout.inner:
                 visit_all(place, [one[key] for one in objects])
 
     def _object(self, place: GrowingPlace, value: dict[Any, Any]) -> None:
@@ -212,19 +228,30 @@ class Observer:
         if layout.once not in (SEVERAL, digest):
             layout.once = joined(layout.once, digest)
         layout.left -= 1
-        for key, place, visit, _ in layout.inner if layout.left > 0 else self._inner(layout):
+        if layout.left <= 0:
+            self._refresh(layout)
+        for key, place in layout.texts:
+            check = place.check
+            if check is not None and not check(value[key]):
+                place.look(value[key], digest)
+        for key, place, visit, _ in layout.inner:
             visit(place, value[key])
 
-    def _inner(self, layout: Layout) -> Sequence[tuple[str, GrowingPlace, Any, Any]]:
+    def _refresh(self, layout: Layout) -> None:
         """List the keys to look under; texts that can bring nothing new are left out, once that is known."""
         places = layout.record.keys
+        layout.texts = [
+            (key, places[key])
+            for key, kind in layout.types.items()
+            if kind is str and places[key].check is not None
+        ]
         layout.inner = [
             (key, places[key], *self._visits[kind])
             for key, kind in layout.types.items()
-            if kind in self._visits and places[key].may_learn(kind)
+            if kind in self._visits and (kind is not bool or places[key].keeps_words)
         ]
-        layout.left = layout.visits = 2 * layout.visits
-        return layout.inner
+        layout.visits *= 2
+        layout.left = layout.visits
 
     def _learn(self, place: GrowingPlace, value: dict[Any, Any]) -> None:
         """Count an object whose layout is not known, and remember the layout if all its keys are names."""
@@ -232,6 +259,11 @@ class Observer:
         record = place.record_of(tag)
         if not record.crowded and not self._make_keys(place, record, value):
             place.cut = True
+            return
+        if not record.keys:
+            record.seen.add(1, self._digest)
+            if value and self._has_rest(place, record):
+                self._values(record.rest_place(), list(value.values()))
             return
         keys = record.keys
         named = {key: as_json(inner) for key, inner in value.items() if key in keys}
@@ -253,7 +285,7 @@ class Observer:
             if isinstance(value[key], Unkept):
                 keys[key].values = None
         if len(named) < len(value) and self._has_rest(place, record):
-            self._any(record.rest_place(), [inner for key, inner in value.items() if key not in keys])
+            self._values(record.rest_place(), [inner for key, inner in value.items() if key not in keys])
 
     def _make_keys(self, place: GrowingPlace, record: GrowingRecord, value: dict[Any, Any]) -> bool:
         """Make places for the names that are new in a record; return whether there is room for them."""

@@ -39,6 +39,8 @@ _PLAIN = re.compile(
     r"(?!eyJ|[srp]k_(?:live|test)_|[a-f]{8,}\Z)[$_]{0,2}[a-z]+(?:_[a-z]+)*(?:[A-Z][a-z]{2,})*_?"
 ).fullmatch
 """Most keys; nothing in them needs a closer look."""
+_OBVIOUS = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}|[a-z_-]*[0-9]{6,}|[0-9]+").fullmatch
+"""The most frequent data; no closer look is needed either."""
 _STANDARD = re.compile(
     r"@(?:odata\.\w+|xmlns(?::\w+)?|xsi:\w+|attributes|base|context|graph|id|index|language|list|set|timestamp|type|value|version)"
     r"|\#(?:text|cdata-section|comment)|[+-]\d"
@@ -71,7 +73,7 @@ def is_name(key: Any) -> bool:
     """Return whether a key is a name and not an identifier, an address, a number or other data."""
     if type(key) is not str or len(key) > LONGEST_KEY:
         return False
-    return _PLAIN(key) is not None or _is_name(key)
+    return _PLAIN(key) is not None or (_OBVIOUS(key) is None and _is_name(key))
 
 
 @lru_cache(maxsize=8192)
