@@ -70,7 +70,9 @@ def learn_calls(calls: Sequence[CallRecord], rules: Rules, trails: Trails | None
     flows: list[tuple[str, Lineage]] = []
     left_out = 0
     for call in calls:
-        key = ToolKey(call.server, call.tool, call.definition_hash)
+        key = ToolKey(
+            call.server, call.tool, rules.schema_hashes.get(call.definition_hash, call.definition_hash)
+        )
         result = None if call.result is None or call.result_cut else _read(call.result)
         if type(result) is not dict:
             left_out += 1

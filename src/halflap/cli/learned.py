@@ -225,5 +225,5 @@ def _told(one: DriftEvent | Breach, names: dict[tuple[str, str], Tool]) -> dict[
         "tool": f"{one.server}.{one.tool}" if tool is None else tool.name,
         **told,
         # Of a definition that is no more, it is history.
-        "current": tool is not None and one.definition_hash in {tool.hash, ""},
+        "current": tool is not None and one.definition_hash in {tool.schema_hash, ""},
     }

@@ -117,7 +117,7 @@ def versions(tool: Tool, rows: Sequence[StoredShape]) -> list[dict[str, Any]]:
         found.append(
             {
                 "definition": digest or None,
-                "current": digest == tool.hash,
+                "current": digest == tool.schema_hash,
                 "origins": [row.origin for row in own],
                 "observations": shape.observations,
                 "errors": learned.error.observations,

@@ -196,8 +196,8 @@ class Knowing(Parts):
             logger.warning("%s What drifted is not told.", error)
             events, breaches = (), ()
         drift = drift_told(
-            [one for one in events if one.definition_hash in {tool.hash, ""}],
-            [one for one in breaches if one.definition_hash == tool.hash],
+            [one for one in events if one.definition_hash in {tool.schema_hash, ""}],
+            [one for one in breaches if one.definition_hash == tool.schema_hash],
         )
         if drift:
             told["drift"] = drift

@@ -182,7 +182,7 @@ class Observer:
         alike: dict[Layout, list[dict[Any, Any]]] = {}
         for one in objects:
             layout = place.layouts.get((*one, *map(type, one.values())))
-            if type(layout) is TagLayouts:
+            if isinstance(layout, TagLayouts):
                 layout = layout.get(one[layout.key])
             if layout is None:
                 # Room for new keys may be made by merging what those before it are counted in.
@@ -215,7 +215,7 @@ class Observer:
             place.cut = place.cut or bool(value)
             return
         layout = place.layouts.get((*value, *map(type, value.values())))
-        if type(layout) is TagLayouts:
+        if isinstance(layout, TagLayouts):
             layout = layout.get(value[layout.key])
         if layout is None:
             self._learn(place, value)

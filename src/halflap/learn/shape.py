@@ -62,6 +62,7 @@ Scalar = str | bool
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str, skipkeys=True)
 _DIGEST_BITS = 64
+_DIGESTS = 1 << _DIGEST_BITS
 
 
 class Tally(NamedTuple):
@@ -101,7 +102,7 @@ class Sample:
         if len(self.digests) < MOST_DIGESTS:
             return len(self.digests)
         # The k-th smallest of evenly spread digests shows how dense they are.
-        return max(MOST_DIGESTS, (MOST_DIGESTS - 1) * 2**_DIGEST_BITS / (self.digests[-1] + 1))
+        return max(MOST_DIGESTS, (MOST_DIGESTS - 1) * _DIGESTS / (self.digests[-1] + 1))
 
 
 def digest_of(arguments: Mapping[str, Any], salt: bytes = b"") -> int:
