@@ -17,6 +17,7 @@ import string
 import sys
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,10 +177,10 @@ def main() -> int:
     holds = True
     gc.freeze()
     for label, make, bound, genson_part in (
-        ("small", lambda: made(small, SMALL), 5, 10),
-        ("large", lambda: made(large, LARGE), 3, 10),
-        ("heterogeneous", lambda: made(odd, ODD), 10, 1),
-        ("webhooks", lambda: webhooks(WEBHOOK_TIMES), 12, WEBHOOK_TIMES),
+        ("small", partial(made, small, SMALL), 5, 10),
+        ("large", partial(made, large, LARGE), 3, 10),
+        ("heterogeneous", partial(made, odd, ODD), 10, 1),
+        ("webhooks", partial(webhooks, WEBHOOK_TIMES), 12, WEBHOOK_TIMES),
     ):
         texts = make()
         count = len(texts)
