@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from halflap.learn import observer
+from halflap.learn import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,7 +114,7 @@ def measure(case: str) -> None:
     Path("/proc/self/clear_refs").write_text("5")
     before = peak_kib()
     began = time.process_time()
-    watching = observer(values=case == "short texts")
+    watching = Observer(values=case == "short texts")
     watching.observe(value)
     shape = watching.shape()
     took = time.process_time() - began

@@ -133,8 +133,12 @@ def test_a_violation_is_counted_once_per_result(run: Run, tmp_path: Path, togeth
         await backfill(store, tmp_path, rules=RULES)
         assert (await backfill(store, tmp_path, rules=RULES)).breaches == ()
         [breach] = await store.breaches()
-        assert breach == Breach("shop", "get_order", "h1", "id", "integer", 1.7e9, 1.7e9 + 19, 20, "backfill")
-        await store.add_breaches([Breach("shop", "get_order", "h1", "id", "integer", 1.8e9, 1.8e9, 1)])
+        assert breach == Breach(
+            "shop", "get_order", ORDER.schema_hash, "id", "integer", 1.7e9, 1.7e9 + 19, 20, "backfill"
+        )
+        await store.add_breaches(
+            [Breach("shop", "get_order", ORDER.schema_hash, "id", "integer", 1.8e9, 1.8e9, 1)]
+        )
         [breach] = await store.breaches()
         assert (breach.first_at, breach.last_at, breach.times, breach.origin) == (1.7e9, 1.8e9, 21, "live")
         await store.close()

@@ -10,7 +10,7 @@ import pytest
 from backfill.logs import KEY, SHOP, found_in, lines, trace
 from halflap.backfill import Rules
 from halflap.backfill.value import value_of
-from halflap.learn import render
+from halflap.learn import schema_of
 from halflap.schema import Reading
 from halflap.store import ToolKey
 
@@ -92,7 +92,7 @@ def test_requests_of_a_server_are_not_taken_for_results() -> None:
 
 def test_a_number_and_a_text_are_different_identifiers() -> None:
     found = found_in(lines(asked(1, "a"), asked("1", "b"), replied("1", {"b": 1}), replied(1, {"a": 1})))
-    shown = {key.tool: render(one.structured)["required"] for key, one in found.shapes.items()}
+    shown = {key.tool: schema_of(one.structured)["required"] for key, one in found.shapes.items()}
     assert shown == {"a": ["a"], "b": ["b"]}
 
 

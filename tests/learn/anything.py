@@ -56,8 +56,17 @@ def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.builds(lambda one, other: {**one, **other}, plain, tags)
 
 
+def _rows(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Make arrays of many objects of few layouts."""
+    return st.lists(_objects(inner), min_size=1, max_size=3).flatmap(
+        lambda some: st.lists(st.sampled_from(some), min_size=4, max_size=8)
+    )
+
+
 ANYTHING: st.SearchStrategy[Any] = st.recursive(
-    SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), _objects(inner)), max_leaves=12
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), _objects(inner), _rows(inner)),
+    max_leaves=12,
 )
 DIGESTS = st.integers(0, 4)
 OBSERVED = st.lists(st.tuples(ANYTHING, DIGESTS), max_size=8)

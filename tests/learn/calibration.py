@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jsonschema_rs
 
-from halflap.learn import changes, confidence, digest_of, infer, outcome_of, render
+from halflap.learn import changes, confidence, digest_of, infer, outcome_of, schema_of
 
 if TYPE_CHECKING:
     import random
@@ -95,6 +95,6 @@ def trials(count: int, tools: dict[str, Results], chance: random.Random) -> Iter
 
 def trial(source: str, prefix: Results, value: Any, digest: int) -> Trial:
     shape = infer(*zip(*prefix, strict=True))
-    schema = jsonschema_rs.validator_for(render(shape), validate_formats=True)
+    schema = jsonschema_rs.validator_for(schema_of(shape), validate_formats=True)
     holds = schema.is_valid(value) and not changes(shape, infer([value], [digest]))
     return Trial(source, len(prefix), confidence(shape), holds)

@@ -7,7 +7,6 @@ import sys
 import pytest
 
 import halflap.learn  # noqa: F401 -- so that its modules are there
-from halflap.learn.pruning import Room
 
 SMALL = {
     "MOST_KEYS": 3,
@@ -15,6 +14,7 @@ SMALL = {
     "MOST_VALUES": 2,
     "MOST_PLACES": 30,
     "MOST_DIGESTS": 3,
+    "MOST_LAYOUTS": 3,
 }
 
 
@@ -40,12 +40,7 @@ def crowds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have it looked after every single place whether there are too many, and not only when there may be."""
-    monkeypatch.setattr(Room, "take", lambda room, _places, root: room._look(root))
-
-
-@pytest.fixture
 def few_places(monkeypatch: pytest.MonkeyPatch) -> int:
     set_everywhere(monkeypatch, "MOST_PLACES", 1_000)
+    set_everywhere(monkeypatch, "MOST_LAYOUTS", 200)
     return 1_000

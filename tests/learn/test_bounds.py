@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halflap.learn import Shape, infer, merge, observer
-from halflap.learn.limits import MOST_PLACES
+from halflap.learn import Observer, Shape, infer, merge
+from halflap.learn.shape import MOST_PLACES
 from learn.test_infer import places
 from support import examples
 
@@ -132,7 +132,7 @@ def test_cutting_does_not_depend_on_order(observed: list[tuple[Any, int]], chanc
     assert_order_and_grouping_do_not_matter(observed, chance)
 
 
-@pytest.mark.usefixtures("small_bounds", "always_looking")
+@pytest.mark.usefixtures("small_bounds")
 @LAWS
 @given(OBSERVED, st.randoms(use_true_random=False))
 def test_cutting_does_not_depend_on_when_it_happens(
@@ -141,7 +141,7 @@ def test_cutting_does_not_depend_on_when_it_happens(
     assert_order_and_grouping_do_not_matter(observed, chance)
 
 
-@pytest.mark.usefixtures("small_bounds", "always_looking")
+@pytest.mark.usefixtures("small_bounds")
 def test_merged_variants_are_not_counted_twice() -> None:
     values: list[Any] = [
         {"type": "x", "a": {"q": 1}},
@@ -154,7 +154,7 @@ def test_merged_variants_are_not_counted_twice() -> None:
     assert shape.depth == 32
 
 
-@pytest.mark.usefixtures("small_bounds", "always_looking")
+@pytest.mark.usefixtures("small_bounds")
 def test_places_of_another_kind_are_not_counted() -> None:
     values: list[Any] = [
         [{}, {"id_12345": 1, "aa": 1, "ab": 1, "ac": 1, "type": "x"}],
@@ -167,7 +167,7 @@ def test_places_of_another_kind_are_not_counted() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.usefixtures("small_bounds", "always_looking")
+@pytest.mark.usefixtures("small_bounds")
 @settings(LAWS, max_examples=examples(4_000))
 @given(OBSERVED, st.randoms(use_true_random=False))
 def test_cutting_in_thousands_of_cases(observed: list[tuple[Any, int]], chance: random.Random) -> None:
@@ -193,7 +193,7 @@ def test_cutting_large_results_does_not_depend_on_order(seed: int, few_places: i
 
 
 def test_more_can_be_observed_after_a_cut(few_places: int) -> None:
-    watching = observer()
+    watching = Observer()
     watching.observe(nested(36, 3), 1)
     before = watching.shape()
     watching.observe({"aa": {"zz": {"new": 1}}, "new": "x"}, 2)

@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from halflap.learn import infer, merge, render
-from halflap.learn.unvalued import has_values
+from halflap.learn import infer, merge, schema_of
+from halflap.learn.kept_values import has_values
 from support import little_work
 
 
@@ -21,7 +21,7 @@ def test_crowded_variants_fit_their_schema() -> None:
     ]
     rows += [{"type": "c", "other": [1], "more": "x"} for _ in range(10)]
     rows += [{"type": "d", "else": 1, "thing": None} for _ in range(10)]
-    schema = render(infer([rows]))
+    schema = schema_of(infer([rows]))
     jsonschema_rs.validator_for(schema).validate(rows)
 
 
@@ -30,7 +30,7 @@ def test_a_shape_of_very_many_results_is_rendered_quickly() -> None:
     for _ in range(40):
         shape = merge(shape, shape)
     with little_work(2):
-        render(shape)
+        schema_of(shape)
 
 
 def test_of_keys_that_turn_out_to_be_data_no_values_are_kept() -> None:

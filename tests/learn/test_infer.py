@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.learn import infer, observer, render
-from halflap.learn.limits import MOST_PLACES
+from halflap.learn import Observer, infer, schema_of
+from halflap.learn.shape import MOST_PLACES
 from learn.anything import ODD
 
 
@@ -25,7 +25,7 @@ from learn.anything import ODD
     )
 )
 def test_any_value_can_be_observed(value: Any) -> None:
-    assert render(infer([value, value], [1, 2]))["x-halflap"]["observations"] == 2
+    assert schema_of(infer([value, value], [1, 2]))["x-halflap"]["observations"] == 2
 
 
 def test_very_deep_values_are_observed() -> None:
@@ -94,7 +94,7 @@ def test_ever_changing_results_take_bounded_memory() -> None:
             return 1
         return {"".join(chance.choices(letters, k=2)): anything(depth - 1) for _ in range(9)}
 
-    inference = observer()
+    inference = Observer()
     for number in range(8):
         inference.observe(anything(4), number)
     shape = inference.shape()

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halflap.learn import NOTHING, Shape, infer, merge, observer
+from halflap.learn import NOTHING, Observer, Shape, infer, merge
 from learn.anything import OBSERVED
+from learn.plain import plain_shape
 from support import examples
 
 Observed = list[tuple[Any, int]]
@@ -22,14 +23,14 @@ LAWS = settings(
 
 
 def seen(observed: Observed, *, values: bool = False) -> Shape:
-    inference = observer(values=values)
+    inference = Observer(values=values)
     for number, (value, digest) in enumerate(observed):
         inference.observe(value, digest, at=float(number))
     return inference.shape()
 
 
 def single(number: int, value: Any, digest: int, *, values: bool = False) -> Shape:
-    inference = observer(values=values)
+    inference = Observer(values=values)
     inference.observe(value, digest, at=float(number))
     return inference.shape()
 
@@ -71,6 +72,16 @@ def test_merging_in_any_order_in_thousands_of_cases(
     assert in_any_order_and_grouping(observed, chance, values=values) == seen(observed, values=values)
 
 
+@LAWS
+@given(OBSERVED, st.booleans())
+def test_observing_equals_the_definition(observed: Observed, values: bool) -> None:
+    defined = [plain_shape(value, digest, values=values) for value, digest in observed]
+    observer = Observer(values=values)
+    for value, digest in observed:
+        observer.observe(value, digest)
+    assert observer.shape() == merge(*defined)
+
+
 @pytest.mark.usefixtures("small_bounds")
 @LAWS
 @given(OBSERVED, OBSERVED)
@@ -94,7 +105,7 @@ def test_the_empty_shape_is_the_unit(observed: Observed) -> None:
 
 
 def test_a_shape_does_not_change_when_more_is_observed() -> None:
-    inference = observer()
+    inference = Observer()
     inference.observe({"a": 1})
     shape = inference.shape()
     inference.observe({"b": "x"})

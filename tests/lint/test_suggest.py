@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.learn import infer, render
+from halflap.learn import infer, schema_of
 from halflap.lint import Seen, drafts_of, server_of
 from halflap.lint.sample import record, tool
 from halflap.schema import compile_or_say
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def draft(*values: Any, name: str = "get_order", **seen_else: Any) -> Draft:
     shape = infer(values, list(range(len(values))))
-    schema = render(shape, notes=False)
+    schema = schema_of(shape, notes=False)
     seen = Seen(observations=len(values), confidence=0.5, type=read_type(schema), schema=schema, **seen_else)
     (one,) = drafts_of(server_of("shop", [tool(name)], {name: seen}))
     return one

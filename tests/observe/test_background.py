@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import Answered
 from halflap.core.errors import StoreError
-from halflap.core.values import Tool
-from halflap.learn import Learned, digest_of, observer
+from halflap.core.values import Tool, definition_hash
+from halflap.learn import Learned, Observer, digest_of, infer
 from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
-from halflap.store import open_store
+from halflap.store import ToolKey, open_store
 from observe.answers import TOOL, answered, structured, text
 from support import PATIENCE
 
@@ -29,14 +29,39 @@ def test_history_of_an_unknown_definition_counts_for_the_present_one(run: Run) -
     async def scenario() -> None:
         store = await open_store(None)
         learning = Learning(store, Knowledge(store))
-        old = Tool(TOOL.name, "x", "t", "", {}, hash="")
-        learning.take(answered(structured({"a": 1}), 1, old))
+        await store.add_learned("log", {ToolKey("x", "t", ""): Learned(structured=infer([{"a": 1}]))})
         learning.take(answered(structured({"b": 1}), 2, Tool(TOOL.name, "x", "t", "", {}, hash="h0")))
         learning.take(answered(structured({"a": 2}), 3))
         await learning.flush()
         known = await Knowledge(store).of(TOOL)
         assert known is not None
         assert (known.observations, known.schema["required"]) == (2, ["a"])
+        await learning.close()
+        await store.close()
+
+    run(scenario())
+
+
+def test_a_changed_description_does_not_restart_learning_and_a_changed_schema_does(run: Run) -> None:
+    def defined(description: str, properties: dict[str, Any]) -> Tool:
+        schema = {"type": "object", "properties": properties}
+        definition = {"name": "t", "description": description, "inputSchema": schema}
+        return Tool(TOOL.name, "x", "t", description, schema, hash=definition_hash(definition))
+
+    before = defined("Before.", {"id": {"type": "string", "description": "Whose."}})
+    reworded = defined("Now.", {"id": {"type": "string", "description": "Of which."}})
+    other = defined("Now.", {"id": {"type": "string"}, "description": {"type": "string"}})
+
+    async def scenario() -> None:
+        store = await open_store(None)
+        learning = Learning(store, Knowledge(store))
+        for number, tool in enumerate((before, before, reworded)):
+            learning.take(answered(structured({"a": 1}), number, tool))
+        await learning.flush()
+        known = await Knowledge(store).of(reworded)
+        assert known is not None
+        assert known.observations == 3
+        assert await Knowledge(store).of(other) is None
         await learning.close()
         await store.close()
 
@@ -104,7 +129,7 @@ def test_part_by_part_the_same_is_learned_as_at_once(run: Run) -> None:
     async def scenario() -> None:
         store = await open_store(None)
         learning = Learning(store, Knowledge(store))
-        salt, at_once = await store.salt(), observer()
+        salt, at_once = await store.salt(), Observer()
         for number, result in enumerate(results):
             one = answered(structured(result), number)
             learning.take(one)

@@ -12,7 +12,7 @@ from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.observe import Knowledge, Learning
 from halflap.observe import learning as module
 from halflap.store import LIVE, ToolKey, open_store
-from observe.answers import called, structured
+from observe.answers import TOOL, called, structured
 from servers.memory import bundled
 from support import PATIENCE
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-FIND, GET = ToolKey("x", "find", "h1"), ToolKey("x", "get", "h1")
+FIND, GET = (ToolKey("x", name, TOOL.schema_hash) for name in ("find", "get"))
 FLOW = Flow(FIND, "ids[]", GET, "id")
 
 

@@ -9,7 +9,7 @@ from halflap.backfill import Backfill, Rules
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.observe import Knowledge, Learning
 from halflap.store import CallRecord, ToolKey, open_store
-from observe.answers import called
+from observe.answers import TOOL, called
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
-FIND, GET = ToolKey("x", "find", "h1"), ToolKey("x", "get", "h1")
+FIND, GET = (ToolKey("x", name, TOOL.schema_hash) for name in ("find", "get"))
 
 
 def recorded(answered: Answered) -> CallRecord:
@@ -55,7 +55,9 @@ async def learned(
         learning.take(replace(call, arguments={"n": call.at}) if large else call)
     await learning._look(hurry=True)
     await store.record(calls=[recorded(call) for call in taken])
-    await Backfill(store, Rules(salt=await store.salt())).run(["store"])
+    await Backfill(store, Rules(salt=await store.salt(), schema_hashes={TOOL.hash: TOOL.schema_hash})).run(
+        ["store"]
+    )
     await store.record(calls=[recorded(call) for call in calls if call not in taken])
     await learning.close()
     return await told(store)

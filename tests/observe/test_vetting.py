@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from halflap.core.errors import ShapeBrokenError
-from halflap.learn import Learned, digest_of, infer, merge, observer, outcome_of
+from halflap.learn import Learned, Observer, digest_of, infer, merge, outcome_of
 from halflap.observe import exported, read_export
 from halflap.observe.vetting import vetted
 from halflap.store import StoredShape, ToolKey
@@ -37,7 +37,7 @@ VALUES: list[Any] = [
 def learned(values: list[Any], *, keep: bool = False) -> Learned:
     whole = Learned()
     for number, value in enumerate(values):
-        watching = observer(values=keep)
+        watching = Observer(values=keep)
         # As spread as those of real arguments.
         watching.observe(value, digest_of({"n": number}), NOW - 1_000 + number)
         whole = whole.merge(Learned.of(outcome_of(value, is_error=False), watching.shape()))

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.core.errors import StoreAheadError, StoreError
+from halflap.core.values import definition_hash, schema_hash
 from halflap.learn import Learned, infer
-from halflap.store import DriftEvent, ToolKey, WatermarkChange, open_store
+from halflap.store import (
+    DriftEvent,
+    ServerRows,
+    StoredServer,
+    StoredTool,
+    ToolKey,
+    WatermarkChange,
+    open_store,
+)
+from halflap.store.migrations import MIGRATIONS
 from halflap.store.sql import SqlStore
 from store.rows import call
 
@@ -238,6 +248,36 @@ def test_values_are_dropped_where_there_are_any(run: Run, place: str | Path) -> 
         assert await store.drop_values() == 0
         assert not any(one.learned.has_values for one in await store.learned())
         assert sum(one.learned.observations for one in await store.learned()) == 8
+        await store.close()
+
+    run(main())
+
+
+def test_what_was_learned_by_definition_moves_to_the_schemas_of_the_tool(run: Run, tmp_path: Path) -> None:
+    before = {"name": "t", "description": "Before.", "inputSchema": {"type": "object"}}
+    now = {**before, "description": "Now."}
+    file = tmp_path / "halflap.db"
+
+    async def main() -> None:
+        older = SqlStore(file, MIGRATIONS[:6])
+        await older.open()
+        digests = definition_hash(before), definition_hash(now)
+        row = StoredTool("one", "t", "mcp__one__t", now, digests[1], before, digests[0], 1.0, 1.0, 0)
+        rows = ServerRows(StoredServer("one", "f", 1.0), (row,))
+        await older.update_server("one", lambda _: rows)
+        await older.add_learned("live", {ToolKey("one", "t", digests[0]): learned({"a": 1})})
+        await older.add_learned("live", {ToolKey("one", "t", digests[1]): learned({"b": 1})})
+        await older.add_learned("live", {ToolKey("one", "gone", "other"): learned([1])})
+        await older.close()
+        store = SqlStore(file)
+        await store.open()
+        found = {one.key: one.learned for one in await store.learned()}
+        assert found == {
+            ToolKey("one", "t", schema_hash({"type": "object"}, None)): learned({"a": 1}).merge(
+                learned({"b": 1})
+            ),
+            ToolKey("one", "gone", "other"): learned([1]),
+        }
         await store.close()
 
     run(main())

@@ -193,4 +193,4 @@ def test_a_store_from_before_is_upgraded_with_a_backup_and_keeps_what_was_learne
         await store.close()
 
     run(main())
-    assert [path.name.split("-")[0] for path in tmp_path.glob("*.bak")] == ["s.db.v5"]
+    assert sorted(path.name.split("-")[0] for path in tmp_path.glob("*.bak")) == ["s.db.v5", "s.db.v6"]

@@ -17,7 +17,7 @@ from halflap.backfill.rules import is_bare
 from halflap.backfill.value import value_of
 from halflap.calls import Redactor
 from halflap.graph.lineage import NO_LINEAGE
-from halflap.learn import Learned, digest_of, observer, outcome_of, with_unkept
+from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
 from halflap.schema import Reading, parse_json, why_no_json
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from halflap.backfill.pieces import Pieces
     from halflap.backfill.rules import Rules
     from halflap.graph.lineage import Lineage
-    from halflap.learn import Observer
-    from halflap.learn.learned import Outcome
+    from halflap.learn import Outcome
     from halflap.store import ToolKey
 
 __all__ = ["MOST_TOOLS", "Control", "Learner"]
@@ -302,7 +301,7 @@ class Learner:
         outcome = outcome_of(value, is_error=is_error or says_error)
         watching = tool.watching.get(outcome)
         if watching is None:
-            watching = tool.watching[outcome] = observer(values=self._rules.values)
+            watching = tool.watching[outcome] = Observer(values=self._rules.values)
         watching.observe(value, call.digest, at)
         self._observations += 1
         if tool.bare:

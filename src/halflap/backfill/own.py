@@ -11,7 +11,7 @@ from halflap.backfill.value import value_of
 from halflap.core.values import Result
 from halflap.graph.lineage import Lineage
 from halflap.graph.trail import Trails
-from halflap.learn import Learned, digest_of, observer, outcome_of
+from halflap.learn import Learned, Observer, digest_of, outcome_of
 from halflap.schema import Reading
 from halflap.store import ToolKey
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from halflap.backfill.rules import Rules
-    from halflap.learn import Observer
-    from halflap.learn.learned import Outcome
+    from halflap.learn import Outcome
     from halflap.store import CallRecord, Store
 
 __all__ = ["LEARNED_ORIGIN", "Batch", "learn_calls", "own_calls"]
@@ -71,7 +70,9 @@ def learn_calls(calls: Sequence[CallRecord], rules: Rules, trails: Trails | None
     flows: list[tuple[str, Lineage]] = []
     left_out = 0
     for call in calls:
-        key = ToolKey(call.server, call.tool, call.definition_hash)
+        key = ToolKey(
+            call.server, call.tool, rules.schema_hashes.get(call.definition_hash, call.definition_hash)
+        )
         result = None if call.result is None or call.result_cut else _read(call.result)
         if type(result) is not dict:
             left_out += 1
@@ -82,7 +83,7 @@ def learn_calls(calls: Sequence[CallRecord], rules: Rules, trails: Trails | None
         outcome = outcome_of(value, is_error=is_error)
         outcomes = watching.setdefault(key, {})
         if outcome not in outcomes:
-            outcomes[outcome] = observer(values=rules.values)
+            outcomes[outcome] = Observer(values=rules.values)
         digest = digest_of(arguments, rules.salt)
         outcomes[outcome].observe(value, digest, call.started_at)
         seen.append(call)

@@ -35,6 +35,8 @@ class Rules:
     """What is never kept among them, beside what looks like a secret."""
     names: Mapping[str, ToolKey] = field(default_factory=dict)
     """The catalogue's tools by their namespaced names."""
+    schema_hashes: Mapping[str, str] = field(default_factory=dict)
+    """The hash of a tool's schemas, by that of its whole definition, which recorded calls have."""
     readings: Mapping[ToolKey, Reading] = field(default_factory=dict)
     """Of the tools whose declaration says that results are read in a way of their own."""
     declared: Mapping[ToolKey, Mapping[str, Any]] = field(default_factory=dict)
@@ -78,7 +80,7 @@ def rules_for(
     lineage: bool = True,
 ) -> Rules:
     """Make the rules for a catalogue."""
-    names = {tool.name: ToolKey(tool.server, tool.original_name, tool.hash) for tool in tools}
+    names = {tool.name: ToolKey(tool.server, tool.original_name, tool.schema_hash) for tool in tools}
     declaring = [tool for tool in tools if tool.output_schema is not None]
     readings = {names[tool.name]: reading_of(tool) for tool in declaring}
     plain = Reading()
@@ -88,6 +90,7 @@ def rules_for(
         values,
         tuple(secrets),
         names,
+        {tool.hash: tool.schema_hash for tool in tools},
         {key: one for key, one in readings.items() if one != plain},
         {names[tool.name]: tool.output_schema for tool in declaring if isinstance(tool.output_schema, dict)},
         lineage=lineage,

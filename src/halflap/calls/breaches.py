@@ -59,12 +59,12 @@ class Breaches:
 
     def has(self, tool: Tool) -> bool:
         """Say whether a result has broken what this tool declares, as it is declared now."""
-        return (tool.server, tool.hash) in self._paths
+        return (tool.server, tool.schema_hash) in self._paths
 
     def note(self, tool: Tool, problem: ArgumentProblem) -> None:
         """Note a breach."""
         path = self._place(tool, problem)
-        known = self._paths.setdefault((tool.server, tool.hash), set())
+        known = self._paths.setdefault((tool.server, tool.schema_hash), set())
         if path not in known and len(known) >= _MOST_PATHS:
             return
         if path not in known:
@@ -75,7 +75,7 @@ class Breaches:
                 path or "(the whole)",
                 problem.expected,
             )
-        key, now = (tool.server, tool.original_name, tool.hash, path), time.time()
+        key, now = (tool.server, tool.original_name, tool.schema_hash, path), time.time()
         waiting = self._new.get(key)
         self._new[key] = (
             Breach(*key, expected=problem.expected[:_LONGEST_PATH], first_at=now, last_at=now, times=1)
@@ -86,9 +86,9 @@ class Breaches:
             self._writer = asyncio.create_task(self._write(), name="record breaches")
 
     def _place(self, tool: Tool, problem: ArgumentProblem) -> str:
-        names = self._names.get(tool.hash)
+        names = self._names.get(tool.schema_hash)
         if names is None:
-            names = self._names[tool.hash] = declared_names(tool.output_schema)
+            names = self._names[tool.schema_hash] = declared_names(tool.output_schema)
             if len(self._names) > _MOST_KEPT:
                 del self._names[next(iter(self._names))]
         return breached_place(problem, names)

@@ -115,10 +115,10 @@ def _write(text: str) -> None:
 
 
 def _whole_schema(gateway: Gateway, known: Known) -> dict[str, Any]:
-    from halflap.learn import render  # noqa: PLC0415 -- the commands beside this one do without
+    from halflap.learn import schema_of  # noqa: PLC0415 -- the commands beside this one do without
     from halflap.observe import whole  # noqa: PLC0415 -- as above
 
-    return render(whole(known.learned), enums=gateway.config.learning.values)
+    return schema_of(whole(known.learned), enums=gateway.config.learning.values)
 
 
 def _as_json(
@@ -225,5 +225,5 @@ def _told(one: DriftEvent | Breach, names: dict[tuple[str, str], Tool]) -> dict[
         "tool": f"{one.server}.{one.tool}" if tool is None else tool.name,
         **told,
         # Of a definition that is no more, it is history.
-        "current": tool is not None and one.definition_hash in {tool.hash, ""},
+        "current": tool is not None and one.definition_hash in {tool.schema_hash, ""},
     }

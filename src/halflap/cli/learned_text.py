@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import visible
-from halflap.learn import confidence, render
+from halflap.learn import confidence, schema_of
 from halflap.observe import iso, known_of, merged, whole
 from halflap.schema import compact, returned
 
@@ -28,7 +28,7 @@ _LONGEST = 100
 def field_rows(tool: Tool, known: Known | None) -> list[tuple[str, ...]]:
     """Give for each place what is there, how often, and whether that is declared, learned or both."""
     declared = {path: what for path, what, _ in _of_type(returned(tool.output_schema), "", 0)}
-    learned = {} if known is None else dict(_of_schema(render(whole(known.learned)), "", 0, 1.0))
+    learned = {} if known is None else dict(_of_schema(schema_of(whole(known.learned)), "", 0, 1.0))
     rows: list[tuple[str, ...]] = []
     for path in dict.fromkeys([*declared, *learned]):
         kind, presence = learned.get(path, ("", None))
@@ -117,7 +117,7 @@ def versions(tool: Tool, rows: Sequence[StoredShape]) -> list[dict[str, Any]]:
         found.append(
             {
                 "definition": digest or None,
-                "current": digest == tool.hash,
+                "current": digest == tool.schema_hash,
                 "origins": [row.origin for row in own],
                 "observations": shape.observations,
                 "errors": learned.error.observations,

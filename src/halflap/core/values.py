@@ -25,6 +25,7 @@ __all__ = [
     "ToolSource",
     "canonical",
     "definition_hash",
+    "schema_hash",
 ]
 
 SCRIPTS: Final = "script"
@@ -73,6 +74,16 @@ class Tool:
     hash: str = ""
     """Of the whole definition, see `definition_hash`."""
 
+    @property
+    def schema_hash(self) -> str:
+        """What was learned of the tool counts as long as this stays: reworded descriptions do not change it."""
+        known = _SCHEMA_HASHES.get(self.hash)
+        if known is None:
+            known = schema_hash(self.input_schema, self.output_schema)
+            if self.hash and len(_SCHEMA_HASHES) < _MOST_SCHEMA_HASHES:
+                _SCHEMA_HASHES[self.hash] = known
+        return known
+
 
 ToolInfo = Tool
 """Alias: other tool registries use this name."""
@@ -82,6 +93,32 @@ def definition_hash(definition: Mapping[str, Any]) -> str:
     """Hash what an agent relies on: names, texts, schemas, annotations; not icons or `_meta`."""
     kept = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
     return sha256(canonical({key: definition.get(key) for key in kept}).encode()).hexdigest()
+
+
+_SCHEMA_HASHES: dict[str, str] = {}
+"""By definition hash: hashing a large schema takes as long as learning from many results."""
+_MOST_SCHEMA_HASHES = 20_000
+_TEXTS = frozenset({"title", "description", "$comment", "examples"})
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+
+
+def schema_hash(input_schema: Any, output_schema: Any) -> str:
+    """Hash what a tool takes and returns, without the texts that explain it."""
+    bare = [_without_texts(schema) for schema in (input_schema, output_schema)]
+    return sha256(canonical(bare).encode()).hexdigest()
+
+
+def _without_texts(schema: Any, *, is_named: bool = False) -> Any:
+    """Drop the texts of a schema; with `is_named`, the keys are names of properties or definitions."""
+    if isinstance(schema, list):
+        return [_without_texts(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _without_texts(inner, is_named=not is_named and key in _NAMED)
+        for key, inner in schema.items()
+        if is_named or key not in _TEXTS
+    }
 
 
 @dataclass(frozen=True, slots=True)

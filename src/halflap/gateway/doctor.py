@@ -174,14 +174,14 @@ class Doctor:
                     one
                     for one in events
                     if (one.server, one.tool) == key
-                    and one.definition_hash in {tool.hash, ""}
+                    and one.definition_hash in {tool.schema_hash, ""}
                     and one.at >= since
                 ],
                 [
                     one
                     for one in breaches
                     if (one.server, one.tool) == key
-                    and one.definition_hash == tool.hash
+                    and one.definition_hash == tool.schema_hash
                     and one.last_at >= since
                 ],
             )

@@ -198,8 +198,8 @@ class LearnedSchemas:
             logger.warning("%s Drift is not shown.", error)
             events, breaches = (), ()
         drift = drift_told(
-            [one for one in events if one.definition_hash in {tool.hash, ""}],
-            [one for one in breaches if one.definition_hash == tool.hash],
+            [one for one in events if one.definition_hash in {tool.schema_hash, ""}],
+            [one for one in breaches if one.definition_hash == tool.schema_hash],
         )
         if drift:
             shown["drift"] = drift

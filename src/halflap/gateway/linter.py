@@ -150,7 +150,7 @@ def _seen_of(
             confidence=0.0 if learned is None else learned.confidence,
             type=None if learned is None else learned.type,
             schema=learned.schema if learned is not None and is_said else None,
-            breaches=tuple(broken.get(key, ())),
+            breaches=tuple(broken.get((*key[:2], tool.schema_hash), ())),
             calls=len(results),
             failures=failures[:_MOST_FAILURES],
             failed_texts=sum(one.is_text and one.failure is not None for one in results),

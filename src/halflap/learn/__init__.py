@@ -1,25 +1,31 @@
-"""What tools return, learned from what they returned."""
+"""Learn what tools return from what they returned.
 
-from halflap.learn.brief import brief
+A `Shape` counts what was seen at every place of a tool's results and keeps none of their values. Shapes merge
+associatively and commutatively, so live results, a log and another gateway's export add up in any order. Read `shape`
+first, then `merge`; `infer` makes shapes fast; `schema_of` and `type_of` say what a shape means, `confidence` how
+certain it is, `drift` what changed. This package does no I/O and does not know what a tool call is.
+"""
+
 from halflap.learn.codec import from_json, to_json
 from halflap.learn.confidence import confidence
-from halflap.learn.core import Observer, infer, observer
 from halflap.learn.drift import Change, breaches, changes, is_stable
-from halflap.learn.evidence import digest_of
-from halflap.learn.learned import Learned, outcome_of
-from halflap.learn.loss import is_lost
-from halflap.learn.merge import merge
+from halflap.learn.infer import Observer, infer
+from halflap.learn.kept_values import Unkept, with_unkept
+from halflap.learn.learned import OUTCOMES, Learned, Outcome, outcome_of
+from halflap.learn.merge import is_lost, merge
 from halflap.learn.names import is_name
-from halflap.learn.render import render
+from halflap.learn.schema_of import brief, schema_of
 from halflap.learn.schemas import infer_schema_from_value, merge_schemas
-from halflap.learn.shape import NOTHING, Shape
-from halflap.learn.unkept import Unkept, with_unkept
+from halflap.learn.shape import NOTHING, Shape, digest_of
+from halflap.learn.type_of import type_of
 
 __all__ = [
     "NOTHING",
+    "OUTCOMES",
     "Change",
     "Learned",
     "Observer",
+    "Outcome",
     "Shape",
     "Unkept",
     "breaches",
@@ -35,9 +41,9 @@ __all__ = [
     "is_stable",
     "merge",
     "merge_schemas",
-    "observer",
     "outcome_of",
-    "render",
+    "schema_of",
     "to_json",
+    "type_of",
     "with_unkept",
 ]

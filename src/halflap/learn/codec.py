@@ -1,43 +1,44 @@
-"""Shapes as JSON, with a version: the same shape is always written the same."""
+"""Shapes as JSON, with a version. The same shape is always written the same."""
 
 from __future__ import annotations
 
-import json
-import re
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
 
 from halflap.core.errors import ShapeBrokenError, ShapeTooNewError
-from halflap.learn.bound import bounded
-from halflap.learn.evidence import Sample, Tally
 from halflap.learn.formats import FORMATS, bit_of
-from halflap.learn.limits import (
+from halflap.learn.merge import bounded, merge_places, merge_records, unnamed
+from halflap.learn.names import is_name, is_tag_value
+from halflap.learn.shape import (
     DEEPEST,
+    KINDS,
     LONGEST_KEY,
     LONGEST_VALUE,
     MOST_DIGESTS,
     MOST_KEYS,
     MOST_VALUES,
     MOST_VARIANTS,
+    Formats,
+    Key,
+    Lengths,
+    Place,
+    Record,
+    Sample,
+    Shape,
+    Tag,
+    Tally,
 )
-from halflap.learn.merge import merge_places, merge_records, unnamed
-from halflap.learn.names import is_name, is_tag_value
-from halflap.learn.shape import KINDS, Formats, Key, Lengths, Place, Record, Shape, Tag
-
-if TYPE_CHECKING:
-    from halflap.learn.shape import Scalar
 
 __all__ = ["VERSION", "from_json", "to_json"]
 
 VERSION = 1
-MOST_COUNTED = 10**15
-"""Nobody has seen more of anything than this."""
+_MOST_COUNTED = 10**15
 _LATEST = 10**12
-_DIGEST = re.compile("[0-9a-f]{16}").fullmatch
 
 
 def to_json(shape: Shape) -> dict[str, Any]:
-    """Write a shape as what JSON can say."""
     return {
         "version": VERSION,
         "observations": shape.observations,
@@ -50,18 +51,32 @@ def to_json(shape: Shape) -> dict[str, Any]:
 
 
 def from_json(data: Any, where: str = "") -> Shape:
-    """Read a shape; a newer version and damage are errors of their own, which say where, from `where` on."""
-    if type(data) is not dict or type(data.get("version")) is not int or data["version"] < 1:
-        raise ShapeBrokenError(f"{where or 'This'} is no learned shape: it has no version that there is.")
-    if data["version"] > VERSION:
+    """Read a shape and trust nothing in it; `where` begins the paths in errors.
+
+    Raises `ShapeTooNewError` for a newer version, `ShapeBrokenError` for anything that no version wrote.
+    """
+    version = data.get("version") if isinstance(data, dict) else None
+    if type(version) is not int or version < 1:
+        raise ShapeBrokenError(f"{where or 'This'} is not a learned shape: it has no known version.")
+    if version > VERSION:
         raise ShapeTooNewError(
-            f"This learned shape is of version {data['version']}, and this Halflap reads up to {VERSION}. "
+            f"This learned shape is of version {version}, and this Halflap reads up to {VERSION}. "
             "Update Halflap to use it."
         )
     try:
-        return _Reader().shape(data, where)
-    except _DamageError as damage:
-        raise ShapeBrokenError(f"The shape cannot be read: {damage}.") from None
+        shape = _ShapeForm.model_validate(data).shape()
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        path = ".".join(map(str, [*([where] if where else []), *problem["loc"]]))[:_LONGEST_PATH]
+        raise ShapeBrokenError(f"The shape cannot be read: {path or 'it'}: {problem['msg']}.") from None
+    if bounded(shape) != shape:
+        raise ShapeBrokenError(
+            f"The shape cannot be read: {where or 'it'} has more places than are ever kept."
+        )
+    return shape
+
+
+_LONGEST_PATH = 500
 
 
 def _hex(digest: int) -> str:
@@ -113,186 +128,99 @@ def _record(tag: Tag | None, record: Record) -> dict[str, Any]:
     return data
 
 
-class _DamageError(Exception):
-    """What is wrong, with where it is."""
+_Count = Annotated[StrictInt, Field(ge=0, le=_MOST_COUNTED)]
+_Seen = Annotated[StrictInt, Field(ge=1, le=_MOST_COUNTED)]
+_Digest = Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+_Missing = _Count | tuple[_Count, _Digest]
+_Times = _Seen | tuple[_Seen, _Digest]
+_Value = StrictBool | Annotated[str, Field(strict=True, max_length=LONGEST_VALUE)]
+_FormatNames = list[Literal[FORMATS]]  # type: ignore[valid-type]  # the names are those of the matchers
+_Time = Annotated[float, Field(strict=True, ge=-_LATEST, le=_LATEST)] | None
 
 
-def _refuse(where: str, what: str) -> NoReturn:
-    raise _DamageError(f"{where or 'the shape'} {what}")
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
-def _object(data: Any, where: str) -> dict[str, Any]:
-    return data if type(data) is dict else _refuse(where, "is no object")
+class _PlaceForm(_Form):
+    kinds: dict[Literal[KINDS], _Times]  # type: ignore[valid-type]
+    formats: _FormatNames | None = None
+    lost: dict[_Digest, _FormatNames] = {}
+    values: Annotated[list[tuple[_Value, _Times]], Field(max_length=MOST_VALUES)] | None = []
+    lengths: tuple[_Count, _Count] | None = None
+    items: _PlaceForm | None = None
+    records: Annotated[list[_RecordForm], Field(max_length=MOST_VARIANTS)] = []
+    mixed: StrictBool = False
+    cut: StrictBool = False
 
-
-def _list(data: Any, where: str, length: int | None = None) -> list[Any]:
-    if type(data) is not list:
-        _refuse(where, "is no list")
-    if length is not None and len(data) != length:
-        _refuse(where, f"is no list of {length}")
-    return data
-
-
-def _field(data: dict[str, Any], name: str, where: str) -> Any:
-    return data[name] if name in data else _refuse(where, f"has no `{name}`")
-
-
-class _Reader:
-    """Reads what `to_json` wrote, and trusts nothing of it: what cannot be so is told with where it is."""
-
-    def shape(self, data: dict[str, Any], where: str) -> Shape:
-        inner = f"{where}." if where else ""
-        depth = self._count(_field(data, "depth", where), f"{inner}depth")
-        if depth > DEEPEST:
-            _refuse(f"{inner}depth", f"is more than {DEEPEST}")
-        sample = _list(_field(data, "sample", where), f"{inner}sample")
-        digests = tuple(self._digest(text, f"{inner}sample") for text in sample[: MOST_DIGESTS + 1])
-        if len(digests) > MOST_DIGESTS or list(digests) != sorted(set(digests)):
-            _refuse(f"{inner}sample", f"is not in order, or has more than {MOST_DIGESTS}")
-        shape = Shape(
-            self._place(_field(data, "root", where), depth, f"{inner}root"),
-            self._count(_field(data, "observations", where), f"{inner}observations"),
-            Sample(digests),
-            self._time(_field(data, "first", where), f"{inner}first"),
-            self._time(_field(data, "last", where), f"{inner}last"),
-            depth,
-        )
-        return shape if bounded(shape) == shape else _refuse(where, "has more places than are ever kept")
-
-    def _place(self, data: Any, left: int, where: str) -> Place:
+    def place(self, left: int) -> Place:
         if left < 0:
-            _refuse(where, "is deeper than the shape says")
-        _object(data, where)
-        kinds = _object(_field(data, "kinds", where), f"{where}.kinds")
-        if not kinds.keys() <= set(KINDS):
-            _refuse(f"{where}.kinds", "has a kind that there is not")
-        records = _list(data.get("records", []), f"{where}.records")
-        if len(records) > MOST_VARIANTS:
-            _refuse(f"{where}.records", f"are more than {MOST_VARIANTS}")
-        items = data.get("items")
-        lengths = data.get("lengths")
-        read = [self._record(record, left - 1, f"{where}.records[{at}]") for at, record in enumerate(records)]
-        if len({tag for tag, _ in read}) != len(read):
-            _refuse(f"{where}.records", "has a tag twice")
-        return Place(
-            kinds={kind: self._seen(tally, f"{where}.kinds.{kind}") for kind, tally in kinds.items()},
-            formats=self._formats(data, where) if "formats" in data else None,
-            values=self._values(data.get("values", []), f"{where}.values"),
-            lengths=None if lengths is None else self._lengths(lengths, f"{where}.lengths"),
-            items=None if items is None else self._place(items, left - 1, f"{where}.items"),
-            records=self._told_apart(read),
-            mixed=self._flag(data, "mixed", where),
-            cut=self._flag(data, "cut", where),
-        )
-
-    @staticmethod
-    def _told_apart(read: list[tuple[Tag | None, Record]]) -> dict[Tag | None, Record]:
+            raise ShapeBrokenError("The shape cannot be read: it is deeper than it says.")
+        if self.values is not None and len({(type(one), one) for one, _ in self.values}) < len(self.values):
+            raise ShapeBrokenError("The shape cannot be read: it has a value twice.")
+        if len({one.tag for one in self.records}) < len(self.records):
+            raise ShapeBrokenError("The shape cannot be read: it has a tag twice.")
         records: dict[Tag | None, Record] = {}
-        for tag, record in read:
-            # What told objects apart before it was known for data tells nothing now.
-            kept = tag if tag is not None and is_tag_value(tag.value) else None
-            records[kept] = merge_records(records[kept], record) if kept in records else record
-        return records
-
-    def _record(self, data: Any, left: int, where: str) -> tuple[Tag | None, Record]:
-        _object(data, where)
-        named = _object(data.get("keys", {}), f"{where}.keys")
-        if len(named) > MOST_KEYS:
-            _refuse(f"{where}.keys", f"are more than {MOST_KEYS}")
-        keys = {}
-        for name, pair in named.items():
-            inner = f"{where}.keys[{json.dumps(name[:LONGEST_KEY])}]"
-            place, missing = _list(pair, inner, 2)
-            keys[name] = Key(self._place(place, left, inner), self._tally(missing, f"{inner} missing"))
-        rest = data.get("rest")
-        # Keys that passed for names in an earlier version, or for whoever wrote this, are not kept any longer.
-        places = [unnamed(key.place) for name, key in keys.items() if not is_name(name)]
-        places += [] if rest is None else [self._place(rest, left, f"{where}.rest")]
-        return (
-            self._tag(data["tag"], f"{where}.tag") if data.get("tag") is not None else None,
-            Record(
-                self._seen(_field(data, "seen", where), f"{where}.seen"),
-                {name: key for name, key in keys.items() if is_name(name)},
-                reduce(merge_places, places) if places else None,
-                self._flag(data, "crowded", where),
-            ),
+        for form in self.records:
+            # What passed as a tag by earlier rules, or by whoever wrote this, may be data by ours.
+            tag = Tag(*form.tag) if form.tag is not None and is_tag_value(form.tag[1]) else None
+            record = form.record(left - 1)
+            records[tag] = merge_records(records[tag], record) if tag in records else record
+        return Place(
+            kinds={kind: _read_tally(times) for kind, times in self.kinds.items()},
+            formats=None if self.formats is None else self._formats(self.formats),
+            values=None if self.values is None else {one: _read_tally(times) for one, times in self.values},
+            lengths=None if self.lengths is None else Lengths(*self.lengths),
+            items=None if self.items is None else self.items.place(left - 1),
+            records=records,
+            mixed=self.mixed,
+            cut=self.cut,
         )
 
-    def _tag(self, data: Any, where: str) -> Tag:
-        key, value = _list(data, where, 2)
-        if type(key) is not str or len(key) > LONGEST_KEY:
-            _refuse(where, "has no name for a key")
-        return Tag(key, self._scalar(value, where))
+    def _formats(self, names: list[str]) -> Formats:
+        kept = sum(map(bit_of, set(names)))
+        lost = [(bit_of(name), int(digest, 16)) for digest, names in self.lost.items() for name in names]
+        if len(dict(lost)) < len(lost) or any(bit & kept for bit, _ in lost):
+            raise ShapeBrokenError("The shape cannot be read: a format is both kept and lost, or lost twice.")
+        return Formats(kept, dict(lost))
 
-    def _lengths(self, data: Any, where: str) -> Lengths:
-        shortest, longest = _list(data, where, 2)
-        return Lengths(self._count(shortest, where), self._count(longest, where))
 
-    def _formats(self, data: dict[str, Any], where: str) -> Formats:
-        kept = self._bits(data["formats"], f"{where}.formats")
-        once: dict[int, int] = {}
-        for text, names in _object(data.get("lost", {}), f"{where}.lost").items():
-            digest = self._digest(text, f"{where}.lost")
-            for bit in (1 << place for place in range(len(FORMATS))):
-                if self._bits(names, f"{where}.lost") & bit:
-                    if bit in once or kept & bit:
-                        _refuse(f"{where}.lost", "has a format that is kept, or twice")
-                    once[bit] = digest
-        return Formats(kept, once)
+class _RecordForm(_Form):
+    seen: _Times
+    tag: tuple[Annotated[str, Field(strict=True, max_length=LONGEST_KEY)], _Value] | None = None
+    keys: Annotated[dict[str, tuple[_PlaceForm, _Missing]], Field(max_length=MOST_KEYS)] = {}
+    rest: _PlaceForm | None = None
+    crowded: StrictBool = False
 
-    @staticmethod
-    def _bits(names: Any, where: str) -> int:
-        bits = 0
-        for name in _list(names, where):
-            if name not in FORMATS:
-                _refuse(where, "has a format that there is not")
-            bits |= bit_of(name)
-        return bits
+    def record(self, left: int) -> Record:
+        keys = {name: Key(form.place(left), _read_tally(times)) for name, (form, times) in self.keys.items()}
+        # Keys that passed as names by earlier rules, or by those of whoever wrote this, may be data by ours.
+        data = [unnamed(key.place) for name, key in keys.items() if not is_name(name)]
+        data += [] if self.rest is None else [self.rest.place(left)]
+        return Record(
+            _read_tally(self.seen),
+            {name: key for name, key in keys.items() if is_name(name)},
+            reduce(merge_places, data) if data else None,
+            self.crowded,
+        )
 
-    def _values(self, data: Any, where: str) -> dict[Scalar, Tally] | None:
-        if data is None:
-            return None
-        if len(_list(data, where)) > MOST_VALUES:
-            _refuse(where, f"are more than {MOST_VALUES}")
-        pairs = [_list(pair, where, 2) for pair in data]
-        values = {self._scalar(value, where): self._seen(tally, where) for value, tally in pairs}
-        return values if len(values) == len(pairs) else _refuse(where, "has a value twice")
 
-    def _seen(self, data: Any, where: str) -> Tally:
-        tally = self._tally(data, where)
-        return tally if tally.times else _refuse(where, "was never seen")
+class _ShapeForm(_Form):
+    observations: _Count
+    first: _Time
+    last: _Time
+    depth: Annotated[StrictInt, Field(ge=0, le=DEEPEST)]
+    sample: Annotated[list[_Digest], Field(max_length=MOST_DIGESTS)]
+    root: _PlaceForm
 
-    def _tally(self, data: Any, where: str) -> Tally:
-        if type(data) is list:
-            count, once = _list(data, where, 2)
-            return Tally(self._count(count, where), self._digest(once, where))
-        return Tally(self._count(data, where), None)
+    def shape(self) -> Shape:
+        if self.sample != sorted(set(self.sample)):
+            raise ShapeBrokenError("The shape cannot be read: its sample is not in order.")
+        sample = Sample(tuple(int(digest, 16) for digest in self.sample))
+        return Shape(
+            self.root.place(self.depth), self.observations, sample, self.first, self.last, self.depth
+        )
 
-    @staticmethod
-    def _count(data: Any, where: str) -> int:
-        return data if type(data) is int and 0 <= data <= MOST_COUNTED else _refuse(where, "is no count")
 
-    @staticmethod
-    def _digest(data: Any, where: str) -> int:
-        if type(data) is not str or not _DIGEST(data):
-            _refuse(where, "has no digest where one should be")
-        return int(data, 16)
-
-    @staticmethod
-    def _time(data: Any, where: str) -> float | None:
-        if data is None:
-            return None
-        if type(data) in {int, float} and abs(data) <= _LATEST:
-            return float(data)
-        _refuse(where, "is no time")
-
-    @staticmethod
-    def _flag(data: dict[str, Any], name: str, where: str) -> bool:
-        flag = data.get(name, False)
-        return flag if type(flag) is bool else _refuse(f"{where}.{name}", "is neither true nor false")
-
-    @staticmethod
-    def _scalar(data: Any, where: str) -> Scalar:
-        if type(data) is bool or (type(data) is str and len(data) <= LONGEST_VALUE):
-            return data
-        _refuse(where, "has something that is no value to be kept")
+def _read_tally(times: int | tuple[int, str]) -> Tally:
+    return Tally(times, None) if isinstance(times, int) else Tally(times[0], int(times[1], 16))

@@ -1,11 +1,11 @@
-"""How sure a shape is: the chance that the next result brings nothing new."""
+"""How certain a shape is: the chance that the next result brings nothing new."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from halflap.learn.evidence import NEVER, add
+from halflap.learn.shape import NEVER, add
 from halflap.learn.variants import repeated_values, variants_of
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["confidence", "news"]
 
 _DEVIATIONS = 1.645
-"""The bound holds in 95 of 100 cases."""
+"""Standard deviations: the bound holds in 95 of 100 cases."""
 
 
 def confidence(shape: Shape, *, enums: bool = False) -> float:
-    """Give a lower bound of the chance that the next result, of arguments not seen yet, brings nothing new.
+    """Return a lower bound of the chance that the next result, for arguments not seen yet, brings nothing new.
 
     Of n different calls, take those that alone showed something: had they come last, they would have been news.
-    Their share estimates how often news comes (Good and Turing). Wilson's upper bound of that share makes few calls
-    count for little: with no news at all, 52 calls are needed to be 0.95 sure.
+    Their share estimates how often news comes (Good-Turing). Wilson's upper bound of that share makes few calls
+    count for little: with no news at all, it takes 52 calls to reach 0.95.
     """
     calls = shape.sample.size()
     if not calls:
@@ -37,7 +37,7 @@ def confidence(shape: Shape, *, enums: bool = False) -> float:
 
 
 def news(shape: Shape, *, enums: bool = False) -> frozenset[int]:
-    """Give the digests of the arguments whose results alone showed something that is in the shape."""
+    """Return the digests of the arguments whose results alone showed something that is in the shape."""
     return frozenset(_of_place(shape.root, enums=enums))
 
 

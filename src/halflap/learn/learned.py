@@ -1,4 +1,4 @@
-"""What is known of one tool: successful structured results, plain text and errors, each apart."""
+"""What was learned of one tool: shapes of its structured results, its plain texts and its errors."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from halflap.core.errors import ShapeBrokenError
 from halflap.learn.codec import from_json, to_json
+from halflap.learn.kept_values import has_values, without_values
 from halflap.learn.merge import merge
 from halflap.learn.shape import NOTHING, Shape
-from halflap.learn.unvalued import has_values, without_values
 
 __all__ = ["OUTCOMES", "Learned", "Outcome", "outcome_of"]
 
@@ -18,7 +18,7 @@ OUTCOMES: tuple[Outcome, ...] = ("structured", "text", "error")
 
 
 def outcome_of(value: Any, *, is_error: bool) -> Outcome:
-    """Say what kind of outcome a result is, by its value once unwrapped."""
+    """Classify a result by its unwrapped value."""
     if is_error:
         return "error"
     return "text" if isinstance(value, str) else "structured"
@@ -45,16 +45,16 @@ class Learned:
 
     @property
     def observations(self) -> int:
-        """How many results it rests on, of any kind."""
+        """Results of any kind."""
         return self.structured.observations + self.text.observations + self.error.observations
 
     @property
     def has_values(self) -> bool:
-        """Whether there are values in it that are kept with `learning.values` alone."""
+        """Whether it has values that are kept with `learning.values` only."""
         return has_values(self.structured) or has_values(self.text) or has_values(self.error)
 
     def without_values(self) -> Learned:
-        """Give it as it would have been learned without them."""
+        """Return it as it would have been learned without `learning.values`."""
         return Learned(*map(without_values, (self.structured, self.text, self.error)))
 
     def to_json(self) -> dict[str, Any]:
@@ -64,7 +64,9 @@ class Learned:
     @classmethod
     def from_json(cls, data: Any) -> Learned:
         if not isinstance(data, dict):
-            raise ShapeBrokenError("Not what was learned of a tool: it is no object.")
+            raise ShapeBrokenError("This is not what was learned of a tool: it is not an object.")
         if not data.keys() <= set(OUTCOMES):
-            raise ShapeBrokenError(f"There are no outcomes but {', '.join(OUTCOMES)}.")
+            raise ShapeBrokenError(
+                f"What was learned of a tool has no other keys than {', '.join(OUTCOMES)}."
+            )
         return cls(**{outcome: from_json(data[outcome], outcome) for outcome in OUTCOMES if outcome in data})

@@ -1,26 +1,37 @@
-"""Merge shapes: commutative, associative, and the same as observing everything in one pass, counts included."""
+"""Merge shapes: associative, commutative, and equal to observing everything in one pass."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING
 
-from halflap.learn.bound import bounded, cut_below
-from halflap.learn.evidence import NEVER, add
-from halflap.learn.limits import MOST_KEYS, MOST_VALUES, MOST_VARIANTS
-from halflap.learn.shape import NOTHING, Formats, Key, Lengths, Place, Record, Shape
+from halflap.learn.shape import (
+    MOST_KEYS,
+    MOST_PLACES,
+    MOST_VALUES,
+    MOST_VARIANTS,
+    NEVER,
+    NOTHING,
+    Formats,
+    Key,
+    Lengths,
+    Place,
+    Record,
+    Shape,
+    add,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from halflap.learn.evidence import Tally
-    from halflap.learn.shape import Scalar, Tag
+    from halflap.learn.shape import Scalar, Tag, Tally
 
-__all__ = ["merge", "merge_places", "merge_records", "unnamed"]
+__all__ = ["bounded", "cut_below", "is_lost", "merge", "merge_places", "merge_records", "unnamed"]
 
 
 def merge(*shapes: Shape) -> Shape:
-    """Put together what was observed apart."""
     return reduce(_merge_two, shapes, NOTHING)
 
 
@@ -28,10 +39,9 @@ def _merge_two(one: Shape, other: Shape) -> Shape:
     if not one.observations or not other.observations:
         return one if one.observations else other
     depth = min(one.depth, other.depth)
-    root = merge_places(cut_below(one.root, depth), cut_below(other.root, depth))
     return bounded(
         Shape(
-            root,
+            merge_places(cut_below(one.root, depth), cut_below(other.root, depth)),
             one.observations + other.observations,
             one.sample.union(other.sample),
             min((time for time in (one.first, other.first) if time is not None), default=None),
@@ -52,7 +62,7 @@ def merge_places(one: Place, other: Place) -> Place:
         values=_merge_values(one.values, other.values),
         lengths=_merge_lengths(one.lengths, other.lengths),
         items=_merge_optional(one.items, other.items),
-        records=_mixed(one, other) if mixed else _apart(one.records, other.records),
+        records=_as_one(one, other) if mixed else _by_tag(one.records, other.records),
         mixed=mixed,
         cut=one.cut or other.cut,
     )
@@ -69,17 +79,8 @@ def merge_records(one: Record, other: Record) -> Record:
 
 
 def unnamed(place: Place) -> Place:
-    """Give a place without its name: under keys that are data, no values are kept."""
-    return Place(
-        place.kinds,
-        place.formats,
-        None if "string" in place.kinds else {},
-        place.lengths,
-        place.items,
-        place.records,
-        place.mixed,
-        place.cut,
-    )
+    """Return a place as it is under keys that are data, where no values are kept."""
+    return replace(place, values=None if "string" in place.kinds else {})
 
 
 def _merge_keys(name: str, one: Record, other: Record) -> Key:
@@ -92,29 +93,27 @@ def _merge_keys(name: str, one: Record, other: Record) -> Key:
     return Key(merge_places(mine.place, theirs.place), add(mine.missing, theirs.missing))
 
 
-def _apart(one: Mapping[Tag | None, Record], other: Mapping[Tag | None, Record]) -> dict[Tag | None, Record]:
+def _by_tag(one: Mapping[Tag | None, Record], other: Mapping[Tag | None, Record]) -> dict[Tag | None, Record]:
     merged = {**one, **other}
     for tag in one.keys() & other.keys():
         merged[tag] = merge_records(one[tag], other[tag])
     return merged
 
 
-def _mixed(*places: Place) -> dict[Tag | None, Record]:
-    records: Iterable[Record] = (record for place in places for record in place.records.values())
-    return {None: reduce(merge_records, records)}
+def _as_one(*places: Place) -> dict[Tag | None, Record]:
+    return {None: reduce(merge_records, (record for place in places for record in place.records.values()))}
 
 
 def _merge_formats(one: Formats | None, other: Formats | None) -> Formats | None:
     if one is None or other is None:
         return one or other
-    kept = one.kept & other.kept
     once: dict[int, int] = {}
     for bit in one.once.keys() | other.once.keys():
-        # Where the other side kept the format, or lost it by the same arguments, there is still but one set of them.
+        # If the other side kept the format, or lost it by the same arguments, it is still one set of arguments.
         digests = {side.once.get(bit) for side in (one, other) if not side.kept & bit}
         if len(digests) == 1 and None not in digests:
             (once[bit],) = (digest for digest in digests if digest is not None)
-    return Formats(kept, once)
+    return Formats(one.kept & other.kept, once)
 
 
 def _merge_values(
@@ -138,3 +137,78 @@ def _merge_optional(one: Place | None, other: Place | None) -> Place | None:
     if one is None or other is None:
         return one or other
     return merge_places(one, other)
+
+
+def bounded(shape: Shape) -> Shape:
+    """Keep the levels that have at most `MOST_PLACES` places together.
+
+    Places of records or variants that were merged for their number count as often as there could have been, so
+    observing more never lowers the count, and a level that is cut off would be cut off in any order.
+    """
+    kept = sum(1 for total in accumulate(_level_sizes(shape.root)) if total <= MOST_PLACES) - 1
+    if kept >= _height(shape.root):
+        return shape
+    return replace(shape, root=cut_below(shape.root, kept), depth=kept)
+
+
+def cut_below(place: Place, levels: int) -> Place:
+    """Keep this many levels below a place."""
+    return place if _height(place) < levels else _cut(place, levels)
+
+
+def _cut(place: Place, levels: int) -> Place:
+    if levels:
+        return replace(
+            place,
+            items=None if place.items is None else _cut(place.items, levels - 1),
+            records={tag: _cut_record(record, levels - 1) for tag, record in place.records.items()},
+        )
+    is_cut = place.cut or place.items is not None or any(one.places() for one in place.records.values())
+    return replace(place, items=None, records={}, mixed=False, cut=is_cut)
+
+
+def _cut_record(record: Record, levels: int) -> Record:
+    return replace(
+        record,
+        keys={name: Key(_cut(key.place, levels), key.missing) for name, key in record.keys.items()},
+        rest=None if record.rest is None else _cut(record.rest, levels),
+    )
+
+
+def _height(place: Place) -> int:
+    below = place.below()
+    return 1 + max(map(_height, below)) if below else 0
+
+
+def _level_sizes(place: Place) -> list[int]:
+    """Count the places on each level, beginning with this place."""
+    levels = [] if place.items is None else _level_sizes(place.items)
+    for record in place.records.values():
+        times = (MOST_VARIANTS + 1 if place.mixed else 1) * (MOST_KEYS + 1 if record.crowded else 1)
+        for inner in record.places():
+            levels = [a + times * b for a, b in zip_longest(levels, _level_sizes(inner), fillvalue=0)]
+    return [1, *levels]
+
+
+def is_lost(before: Shape, after: Shape) -> bool:
+    """Return whether names, variants or levels of a shape are gone because too much was merged with it."""
+    return bool(before.observations) and _is_place_lost(before.root, after.root)
+
+
+def _is_place_lost(before: Place, after: Place) -> bool:
+    if before.items is not None and (after.items is None or _is_place_lost(before.items, after.items)):
+        return True
+    if after.mixed and not before.mixed:
+        return bool(before.records)
+    return any(
+        tag not in after.records or _is_record_lost(record, after.records[tag])
+        for tag, record in before.records.items()
+    )
+
+
+def _is_record_lost(before: Record, after: Record) -> bool:
+    if before.keys and after.crowded:
+        return True
+    if before.rest is not None and (after.rest is None or _is_place_lost(before.rest, after.rest)):
+        return True
+    return any(_is_place_lost(key.place, after.keys[name].place) for name, key in before.keys.items())

@@ -1,17 +1,23 @@
-"""Tell names, which a server's author wrote, from data: only names are kept."""
+"""Tell names, which a server's author wrote, from data: only names are kept.
+
+The rules look at how a key is built, not at what its words mean. What passes as a name although it is data is found
+by its company: many keys with the same under them are a map, see `variants`.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from halflap.learn.limits import LONGEST_KEY
-from halflap.learn.words import is_word, without_standards
+from halflap.learn.shape import LONGEST_KEY, Tag
 
-__all__ = ["RANKS", "TAG_KEYS", "is_name", "is_tag_value"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-RANKS = {
+__all__ = ["TAG_KEYS", "TAG_RANKS", "is_name", "is_tag_value", "tag_of"]
+
+TAG_RANKS = {
     key: rank
     for rank, key in enumerate(
         (
@@ -21,38 +27,32 @@ RANKS = {
         )
     )
 }
-"""The keys whose values say of what kind an object is; of several in one object, the first here tells."""
-TAG_KEYS = frozenset(RANKS)
+"""The keys whose values tell what kind of object it is; of several in one object, the first here counts."""
+TAG_KEYS = frozenset(TAG_RANKS)
 
+_MOST_WORDS = 5
+_MOST_DIGITS = 3
+_MOST_RUNS = 3
+_MANY_WORDS = 4
+_MOST_SHORT_FORMS = 2
 _PLAIN = re.compile(
     r"(?!eyJ|[srp]k_(?:live|test)_|[a-f]{8,}\Z)[$_]{0,2}[a-z]+(?:_[a-z]+)*(?:[A-Z][a-z]{2,})*_?"
 ).fullmatch
-"""Most keys; there is nothing in them to look at further."""
+"""Most keys; nothing in them needs a closer look."""
 _OBVIOUS = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}|[a-z_-]*[0-9]{6,}|[0-9]+").fullmatch
-"""The most frequent data, found in no time."""
-_WORDS_OF_A_SENTENCE = 6
-_SIGNED = re.compile(
-    r"@(?:odata\.\w+|microsoft\.graph\.\w+|(?:xmlns|xsi)(?::\w+)?"
-    r"|attributes?|base|class|code|container|context|count|date|graph|href|id|included?|index|json|key|lang|language"
-    r"|list|message|metadata|name|nest|none|prefix|propagate|protected|rel|reverse|set|size|src|status|text|timestamp"
-    r"|title|total|type|url|value|version|vocab)|\#(?:text|cdata-section|cdata|comment|value|name|attributes)?"
+"""The most frequent data; no closer look is needed either."""
+_STANDARD = re.compile(
+    r"@(?:odata\.\w+|xmlns(?::\w+)?|xsi:\w+|attributes|base|context|graph|id|index|language|list|set|timestamp|type|value|version)"
+    r"|\#(?:text|cdata-section|comment)|[+-]\d"
 ).fullmatch
-"""Names that begin as a handle or a channel would: those of JSON-LD, OData, and of XML that was made JSON."""
-_FILES = (
-    r"csv|docx?|gif|gz|html?|ini|ipynb|jar|java|jpe?g|jsx?|json[lc]?|lock|log|md|mp[34]|pdf|php|png|pptx?|py|rb|rst|sh|sql"
-    r"|svg|tar|toml|tsv|tsx?|txt|wasm|wav|webp|xlsx?|xml|ya?ml|zip"
-)
-_OWNERS = r"user|customer|client|account|member|order|session|tenant|org|team|channel|room"
-_HAS_SIGN = re.compile(r"[^\w\s-]").search
+"""Keywords of JSON-LD, OData and of XML made JSON, which begin as a handle or a channel would; and `+1`."""
 _SIGNS = re.compile(
-    rf"""
-      [@/\\=<>{{}}`"]                       # an e-mail address, a path, an address on the web, a query, markup
-    | \#\w|\w\#|%[0-9A-Fa-f]{{2}}|\[\d      # order#12, #general, %7B, items[0]
-    | \A[^\W\d_]?\d+(?:[.,][+-]?\d+)+\Z      # 1.5, v1.2.3
-    | [0-9A-Fa-f]::|::[0-9A-Fa-f]|\d+\.\d+\.\d+  # addresses in a network
-    | \A(?:urn|arn|did|mailto|tel|data):|\A(?i:{_OWNERS})[:|]   # user:ada
-    | \A\.\w|\w\.(?:{_FILES})\Z             # hello.py, .env
-    | \w\.(?:com|org|net|edu|gov|mil|io|dev|app|co\.[a-z]{{2}})\Z|\Awww\.  # example.com
+    r"""
+      [@/\\=<>{}`"\#]|%[0-9A-Fa-f]{2}|\[\d                  # addresses, paths, queries, markup
+    | \A[^\W\d_]?\d+(?:[.,][+-]?\d+)+\Z|\d+\.\d+\.\d+       # 1.5, v1.2.3, 10.0.0.1
+    | [0-9A-Fa-f]::|::[0-9A-Fa-f]|\A(?:urn|arn|did|mailto|tel|data):
+    | \A\.\w|\w\.(?:csv|docx?|gif|gz|html?|ini|jpe?g|jsx?|json|lock|log|md|pdf|png|pptx?|py|rb|sh|sql|svg|toml|tsx?|txt|xlsx?|xml|ya?ml|zip)\Z
+    | \w\.(?:com|org|net|edu|gov|io|dev|app|co\.[a-z]{2})\Z|\Awww\.
     """,
     re.VERBOSE,
 ).search
@@ -61,43 +61,66 @@ _SECRET = re.compile(
     r"|(?:gh[opsu]|github_pat|glpat|hf|npm|pypi|whsec|xox[abeoprs])[-_][A-Za-z0-9-]{10}"
 ).match
 _PARTS = re.compile(r"[^\W_]+").findall
-_DIGIT = re.compile(r"\d").search
-_MOST_NUMBERS = 4
-_MOST_PARTS = 12
+_RUNS = re.compile(r"\d+|[^\W\d_]+").findall
+_HEX = re.compile(r"(?=[a-f]*\d)[a-f0-9]{7,}|[a-f]{8,}").fullmatch
+_WORD = re.compile(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]").findall
+_VOWEL = re.compile(r"[aeiouyAEIOUY]|[^\x00-\x7f]").search
+_CONSONANTS = re.compile(r"(?i)(?=\w{6})\w*[bcdfghjklmnpqrstvwxz]{4}|[bcdfghjklmnpqrstvwxz]{6}").match
 _VALUE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,39}").fullmatch
 
 
 def is_name(key: Any) -> bool:
-    """Say whether a key is a name; what is shaped like data is none: identifiers, addresses, dates, numbers."""
+    """Return whether a key is a name and not an identifier, an address, a number or other data."""
     if type(key) is not str or len(key) > LONGEST_KEY:
         return False
-    if _PLAIN(key):
+    return _PLAIN(key) is not None or (_OBVIOUS(key) is None and _is_name(key))
+
+
+@lru_cache(maxsize=8192)
+def _is_name(key: str) -> bool:
+    if _STANDARD(key):
         return True
-    if _OBVIOUS(key):
+    if not key.isprintable() or key.count(" ") >= _MOST_WORDS or _SIGNS(key) or _SECRET(key):
         return False
-    if not key.isprintable() or key.count(" ") >= _WORDS_OF_A_SENTENCE - 1:
-        return False
-    return _SIGNED(key) is not None or not (_SECRET(key) or _is_data(key))
-
-
-@lru_cache(maxsize=4096)
-def _is_data(key: str) -> bool:
     parts = _PARTS(key)
-    numbers = sum(_DIGIT(part) is not None for part in parts)
-    if numbers > _MOST_NUMBERS or len(parts) > _MOST_PARTS:
-        return True
-    rest = without_standards(key) if numbers else key
-    if _HAS_SIGN(rest) and _SIGNS(rest):
-        return True
-    parts = _PARTS(rest)
-    if numbers and all(part.isdecimal() for part in parts):
-        return True
-    return not all(
-        is_word(part, before, is_last=at == len(parts))
-        for at, (before, part) in enumerate(zip(["", *parts], parts, strict=False), start=1)
-    )
+    digits = sum(map(str.isdecimal, key))
+    if digits and all(part.isdecimal() for part in parts):
+        return False
+    # HAT069, JIRA-42 and K7QX are codes; ADDRESS1 is a name.
+    if digits and key.upper() == key and (digits > 1 or not key[-1].isdecimal()):
+        return False
+    return all(map(_is_word, parts))
+
+
+def _is_word(part: str) -> bool:
+    """Return whether letters and digits look chosen, and not counted up or drawn at random."""
+    if _HEX(part):
+        return False
+    runs = _RUNS(part)
+    if len(runs) > _MOST_RUNS or (len(runs) == _MOST_RUNS and runs[0].isdecimal()):
+        return False
+    numbers = [run for run in runs if run.isdecimal()]
+    if any(len(run) > _MOST_DIGITS or (run[0] == "0" and len(run) > 1) for run in numbers):
+        return False
+    return (part.islower() and not numbers) or _is_speakable(_WORD(part))
+
+
+def _is_speakable(words: list[str]) -> bool:
+    """Return whether the words of a camel-case name could be spoken, but for an acronym and a short form."""
+    if any(map(_CONSONANTS, words)) or (len(words) > _MANY_WORDS and len("".join(words)) < 3 * len(words)):
+        return False
+    acronyms = sum(word.isupper() and len(word) > 1 for word in words)
+    return acronyms + sum(not word.isupper() and not _VOWEL(word) for word in words) <= _MOST_SHORT_FORMS
 
 
 def is_tag_value(value: Any) -> bool:
-    """Say whether a value under a tag key may be kept: a boolean, or a word such as a program would use."""
+    """Return whether a value under a tag key may be kept: a boolean, or a word such as a program would use."""
     return type(value) is bool or (type(value) is str and _VALUE(value) is not None and is_name(value))
+
+
+def tag_of(value: Mapping[Any, Any]) -> Tag | None:
+    keys = TAG_KEYS.intersection(value)
+    for key in sorted(keys, key=TAG_RANKS.__getitem__):
+        if is_tag_value(value[key]):
+            return Tag(key, value[key])
+    return None

@@ -1,11 +1,11 @@
-"""A schema from one value, and one schema from two: the small way, for those who keep schemas and not shapes."""
+"""Infer a JSON Schema from a value and merge two schemas, for code that keeps schemas instead of shapes."""
 
 from __future__ import annotations
 
 from functools import reduce
 from typing import Any
 
-from halflap.learn.limits import DEEPEST
+from halflap.learn.shape import DEEPEST
 
 __all__ = ["infer_schema_from_value", "merge_schemas"]
 
@@ -21,18 +21,18 @@ _SIMPLE = frozenset({"type", "properties", "required", "items"})
 
 
 def infer_schema_from_value(value: Any) -> dict[str, Any]:
-    """Say what a value is, in JSON Schema; what JSON has not is `{}`.
+    """Return the JSON Schema of a value, `{}` for what JSON does not have.
 
-    An object says nothing of what is required: that, one value cannot know.
+    It requires no keys: one value cannot tell which are always there.
     """
     return _infer(value, DEEPEST)
 
 
 def merge_schemas(existing: dict[str, Any], observed: dict[str, Any]) -> dict[str, Any]:
-    """Give a schema that allows what either does, and requires what was always there.
+    """Return a schema that accepts what either accepts, and requires the keys that were always there.
 
-    An object schema without `required` is taken as seen: everything that it names was there. Once merged, `required`
-    is always said, also when it is empty, so that what was missing once is never required again.
+    In an object schema without `required`, all properties count as seen. A merged schema always has `required`, even
+    if empty, so that a key that was missing once is never required again.
     """
     if not existing or not observed:
         return {}
@@ -85,7 +85,6 @@ def _types_of(schema: dict[str, Any]) -> list[str]:
 
 
 def _either(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Allow both, where they say things that cannot be put together."""
     choices: list[Any] = []
     for schema in (one, other):
         for choice in schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]:

@@ -1,57 +1,140 @@
-"""What was observed of a tool's results, without the results: one value, that merges with others of its kind."""
+"""The shape of a tool's results: what was seen at every place, counted, and never the results themselves.
+
+Everything here is a frozen value. `infer` makes shapes, `merge` adds them up. The limits are rules about the set of
+everything seen, never about its order, so that merging stays associative and commutative.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-from halflap.learn.evidence import NEVER, Sample, Tally
-from halflap.learn.limits import DEEPEST
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
+    "DEEPEST",
     "KINDS",
+    "LONGEST_KEY",
+    "LONGEST_VALUE",
+    "MOST_DIGESTS",
+    "MOST_KEYS",
+    "MOST_PLACES",
+    "MOST_VALUES",
+    "MOST_VARIANTS",
+    "NEVER",
     "NOTHING",
-    "NOWHERE",
     "Formats",
     "Key",
     "Lengths",
     "Place",
     "Record",
+    "Sample",
     "Scalar",
     "Shape",
     "Tag",
+    "Tally",
+    "add",
+    "digest_of",
 ]
 
+MOST_KEYS = 96
+"""Distinct keys of a record; with more it is a map. The largest records of well-known services have about 80."""
+MOST_VARIANTS = 16
+"""Distinct tags at a place; with more, its objects are one record."""
+MOST_VALUES = 16
+"""Distinct values kept at a place; with more, none is kept."""
+DEEPEST = 32
+"""Levels looked at. The root is level 0."""
+MOST_PLACES = 50_000
+"""Places of a shape; with more, its deepest levels are cut off. Doubling it doubles the memory a hostile tool takes."""
+MOST_DIGESTS = 256
+"""Distinct arguments counted exactly; beyond, their number is estimated with an error of about 6 %."""
+LONGEST_KEY = 64
+LONGEST_VALUE = 64
+
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object", "other")
-"""`other` is what JSON has not; it comes from values made in Python."""
+"""`other` is for Python values that JSON does not have."""
 
 Scalar = str | bool
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str, skipkeys=True)
+_DIGEST_BITS = 64
+_DIGESTS = 1 << _DIGEST_BITS
+
+
+class Tally(NamedTuple):
+    """How often something was seen, and whether with one set of arguments only."""
+
+    times: int
+    once: int | None
+    """The digest of those arguments; None if there were several, or if it was never seen."""
+
+
+NEVER = Tally(0, None)
+
+
+def add(one: Tally, other: Tally) -> Tally:
+    if not one.times:
+        return other
+    if not other.times:
+        return one
+    return Tally(one.times + other.times, one.once if one.once == other.once else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The smallest digests of the arguments seen: exact while they are few, else enough for an estimate."""
+
+    digests: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, digests: Iterable[int]) -> Sample:
+        return cls(tuple(sorted(set(digests))[:MOST_DIGESTS]))
+
+    def union(self, other: Sample) -> Sample:
+        return Sample.of((*self.digests, *other.digests))
+
+    def size(self) -> float:
+        """Return how many different arguments there were."""
+        if len(self.digests) < MOST_DIGESTS:
+            return len(self.digests)
+        # The k-th smallest of evenly spread digests shows how dense they are.
+        return max(MOST_DIGESTS, (MOST_DIGESTS - 1) * _DIGESTS / (self.digests[-1] + 1))
+
+
+def digest_of(arguments: Mapping[str, Any], salt: bytes = b"") -> int:
+    """Hash a call's arguments. With a secret salt, nobody can find out what they were by trying."""
+    text = _ENCODER.encode(arguments)
+    sealed = hashlib.blake2b(
+        text.encode(errors="surrogatepass"), digest_size=_DIGEST_BITS // 8, key=salt[:64]
+    )
+    return int.from_bytes(sealed.digest())
+
 
 class Tag(NamedTuple):
-    """What kind of object it says it is: a tag key, and its value."""
+    """A key whose value tells what kind of object it is, and that value: `("type", "invoice")`."""
 
     key: str
     value: Scalar
 
 
 class Lengths(NamedTuple):
-    """How many items the arrays had."""
+    """Lengths of arrays."""
 
     shortest: int
     longest: int
 
 
 class Formats(NamedTuple):
-    """What formats the strings at a place have, as bits."""
+    """The formats of the strings at a place, as bits."""
 
     kept: int
     """Those that every string had."""
     once: Mapping[int, int]
-    """Those that were lost by what came with one set of arguments alone, each with its digest."""
+    """Those that strings of one set of arguments alone did not have, with its digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +143,13 @@ class Place:
 
     kinds: Mapping[str, Tally] = field(default_factory=dict)
     formats: Formats | None = None
-    """None where there was no string."""
+    """None if there was no string."""
     values: Mapping[Scalar, Tally] | None = field(default_factory=dict)
-    """The distinct values, where they may be kept and are few; None where they are not kept."""
+    """The distinct values, where they may be kept and are few; else None."""
     lengths: Lengths | None = None
     items: Place | None = None
     records: Mapping[Tag | None, Record] = field(default_factory=dict)
-    """The objects, apart by their tags; None is for those without."""
+    """The objects by tag; None is for those without."""
     mixed: bool = False
     """There were too many tags: all objects are one record."""
     cut: bool = False
@@ -76,9 +159,14 @@ class Place:
     def count(self) -> int:
         return sum(tally.times for tally in self.kinds.values())
 
+    def below(self) -> list[Place]:
+        """Return the places one level deeper."""
+        items = [] if self.items is None else [self.items]
+        return items + [place for record in self.records.values() for place in record.places()]
+
 
 class Key(NamedTuple):
-    """What was seen under one key, and how many objects had no such key."""
+    """What was seen under a key, and how many objects of the record did not have it."""
 
     place: Place
     missing: Tally
@@ -86,30 +174,33 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was seen of objects of one kind."""
+    """What was seen of objects with the same tag."""
 
     seen: Tally = NEVER
     keys: Mapping[str, Key] = field(default_factory=dict)
     rest: Place | None = None
-    """What stands under keys that are data."""
+    """What was seen under keys that are data."""
     crowded: bool = False
     """There were too many keys: all of them are data."""
+
+    def places(self) -> list[Place]:
+        below = [key.place for key in self.keys.values()]
+        return below if self.rest is None else [*below, self.rest]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """All that was observed of one tool's results. `NOTHING` is the unit, `merge` the operation."""
+    """What was seen of one tool's results. `merge` adds shapes up; `NOTHING` changes nothing."""
 
     root: Place = field(default_factory=Place)
     observations: int = 0
     sample: Sample = field(default_factory=Sample)
-    """The arguments that there were."""
+    """The arguments seen."""
     first: float | None = None
-    """When the first was seen, and the last, in seconds; None where nobody said."""
+    """When the first result was seen, in seconds; None if nobody said."""
     last: float | None = None
     depth: int = DEEPEST
     """The deepest level that is kept."""
 
 
-NOWHERE = Place()
 NOTHING = Shape()

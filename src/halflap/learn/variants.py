@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import replace
 from functools import reduce
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.learn.merge import merge_places, merge_records, unnamed
-from halflap.learn.names import RANKS
+from halflap.learn.names import TAG_RANKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
     from collections.abc import Set as AbstractSet
 
-    from halflap.learn.evidence import Tally
-    from halflap.learn.shape import Place, Record, Scalar, Tag
+    from halflap.learn.shape import Place, Record, Scalar, Tag, Tally
 
 __all__ = ["Variant", "repeated_values", "variants_of"]
 
 _CHANCE = 20
-"""What would come about by chance once in so many cases is no rule."""
+"""What comes about by chance once in this many cases is no rule. Doubling it needs more results to tell variants apart."""
 _NAMES_OF_A_MAP = 24
+"""Keys without numbers that come and go, at least, for them to be data. Doubling it leaves more maps as records."""
+_NUMBERED_KEYS_OF_A_MAP = 4
+"""The same for keys that differ in their numbers alone."""
 _SHARE_THAT_CAME_ONCE = 0.75
 _KEYS_IN_COMMON = 2
 _REPEATED = 3
+"""How often a value must be seen on average to be one of an enumeration."""
+_NUMBER = re.compile(r"\d+").sub
 
 
 class Variant(NamedTuple):
@@ -32,46 +38,49 @@ class Variant(NamedTuple):
 
     record: Record
     key: str | None = None
-    """The key that tells them from the others, where there are others that it tells."""
+    """The key that tells them from the others, if there are others."""
     values: Mapping[Scalar, Tally] = {}
-    """What stands under that key."""
+    """What was seen under that key."""
 
 
 def variants_of(place: Place) -> list[Variant]:
-    """Give the variants of the objects at a place; of records that do not differ, tags make no variants."""
+    """Return the variants of the objects at a place. Tags of records that do not differ make no variants."""
     by_key: dict[str | None, list[Tag | None]] = {}
     for tag in sorted(place.records, key=lambda tag: _rank(place.records, tag)):
         by_key.setdefault(None if tag is None else tag.key, []).append(tag)
     found = [
-        _variant(place.records, tags) for tags in by_key.values() for tags in _alike(place.records, tags)
+        _variant(place.records, alike)
+        for tags in by_key.values()
+        for alike in _group_alike(place.records, tags)
     ]
     differ = any(
         _differ(one.record, other.record, {one.key, other.key})
         for at, one in enumerate(found)
         for other in found[:at]
     )
-    if len(found) > 1 and not differ:
+    if found and not differ:
         found = [Variant(reduce(merge_records, (variant.record for variant in found)))]
-    if len(found) == 1:
-        found = [Variant(found[0].record)]
     return [variant._replace(record=_with_map(variant.record)) for variant in found]
 
 
 def repeated_values(place: Place) -> list[str]:
-    """Give the strings at a place, if they are known and come again and again."""
+    """Return the strings at a place if they are an enumeration: each came with different arguments, again and again.
+
+    A text with a format, such as an address, is never one of an enumeration.
+    """
     words = {value: tally for value, tally in (place.values or {}).items() if isinstance(value, str)}
-    often = sum(tally.times for tally in words.values()) >= _REPEATED * len(words)
-    return sorted(words) if often else []
+    if place.formats is None or place.formats.kept or any(tally.once is not None for tally in words.values()):
+        return []
+    return sorted(words) if sum(tally.times for tally in words.values()) >= _REPEATED * len(words) else []
 
 
 def _rank(records: Mapping[Tag | None, Record], tag: Tag | None) -> tuple[int, int, str]:
     if tag is None:
-        return len(RANKS) + 1, 0, ""
-    return RANKS.get(tag.key, len(RANKS)), -records[tag].seen.times, repr(tag.value)
+        return len(TAG_RANKS) + 1, 0, ""
+    return TAG_RANKS.get(tag.key, len(TAG_RANKS)), -records[tag].seen.times, repr(tag.value)
 
 
-def _alike(records: Mapping[Tag | None, Record], tags: list[Tag | None]) -> list[list[Tag | None]]:
-    """Put tags together whose records do not differ."""
+def _group_alike(records: Mapping[Tag | None, Record], tags: list[Tag | None]) -> list[list[Tag | None]]:
     groups: list[list[Tag | None]] = []
     for tag in tags:
         for group in groups:
@@ -93,7 +102,7 @@ def _variant(records: Mapping[Tag | None, Record], tags: list[Tag | None]) -> Va
 
 
 def _differ(one: Record, other: Record, tags: AbstractSet[str | None]) -> bool:
-    """Say whether two records are of different kinds, not by their tags, and do not only seem so by chance."""
+    """Return whether two records are of different kinds, beyond their tags and beyond chance."""
     if one.crowded or other.crowded:
         return False
     mine, theirs = _own(one, other) - tags, _own(other, one) - tags
@@ -109,15 +118,13 @@ def _differ(one: Record, other: Record, tags: AbstractSet[str | None]) -> bool:
 
 
 def _is_sure(one: int, other: int) -> bool:
-    """Say whether so many of the one and so many of the other fall apart like this by chance only once in twenty."""
-    if not one or not other:
-        return False
-    # Of many, the number of ways is large beyond reckoning, and at least as large as they are many.
-    return one + other >= _CHANCE or comb(one + other, one) >= _CHANCE
+    """Return whether so many of each fall apart like this by chance in one of twenty cases at most."""
+    # Of many, there are at least as many ways as there are objects; the exact number would be huge.
+    return bool(one and other) and (one + other >= _CHANCE or comb(one + other, one) >= _CHANCE)
 
 
 def _own(one: Record, other: Record) -> set[str]:
-    """Give the keys that one always has and the other never."""
+    """Return the keys that the one always has and the other never."""
     return {name for name, key in one.keys.items() if not key.missing.times and name not in other.keys}
 
 
@@ -125,7 +132,7 @@ def _unlike(one: Place, other: Place, *, sure: bool) -> bool:
     mine, theirs = _families(one), _families(other)
     if mine & theirs:
         return False
-    # A null may just be a value that is not there.
+    # A null may be a value that is not there.
     return sure or ({"null"} not in (mine, theirs) and bool(mine) and bool(theirs))
 
 
@@ -147,33 +154,43 @@ def _with_map(record: Record) -> Record:
 
 
 def _data_among(record: Record) -> set[str]:
-    """Find the names that are not always there, have objects under them, and yet name nothing.
+    """Find names that come and go and have the same under them.
 
-    Beside keys that are data, those are more of them that have the same under them. Else it takes many, all with the
-    same under them, most of which never came again: fields of a record do come again.
+    They are data if they differ in their numbers alone; if they have the same under them as keys that are data; or
+    if there are many, most of which never came again: fields of a record do come again.
     """
-    objects = {
-        name: key.place
-        for name, key in record.keys.items()
-        if key.missing.times and _families(key.place) == {"object"}
+    optional = {name: key.place for name, key in record.keys.items() if key.missing.times}
+    numbered: dict[str, list[str]] = defaultdict(list)
+    for name in optional:
+        numbered[_NUMBER("0", name)].append(name)
+    found = {
+        name
+        for names in numbered.values()
+        if len(names) >= _NUMBERED_KEYS_OF_A_MAP and _are_alike([optional[name] for name in names])
+        for name in names
     }
+    objects = {name: place for name, place in optional.items() if _families(place) == {"object"}}
     if record.rest is not None and _families(record.rest) == {"object"}:
-        return {name for name, place in objects.items() if _are_alike([place, record.rest])}
-    if len(objects) < _NAMES_OF_A_MAP or not _are_alike(objects.values()):
-        return set()
-    alone = sum(_came_once(place, record) for place in objects.values())
-    return set(objects) if alone >= _SHARE_THAT_CAME_ONCE * len(objects) else set()
+        return found | {name for name, place in objects.items() if _are_alike([place, record.rest])}
+    if len(objects) >= _NAMES_OF_A_MAP and _are_alike(objects.values()):
+        alone = sum(_came_once(place, record) for place in objects.values())
+        found |= set(objects) if alone >= _SHARE_THAT_CAME_ONCE * len(objects) else set()
+    return found
 
 
 def _came_once(place: Place, record: Record) -> bool:
-    """Say whether something came with one call alone; of a single call, whether it came once."""
+    """Return whether it came with one call alone; if there was only one call, whether it came once."""
     return place.count == 1 if record.seen.once is not None else place.kinds["object"].once is not None
 
 
-def _are_alike(places: Iterable[Place]) -> bool:
-    """Say whether objects have most of their keys in common, and always."""
+def _are_alike(places: Collection[Place]) -> bool:
+    """Return whether places have the same kinds; objects must also share most of their keys, always."""
+    if len({frozenset(_families(place)) for place in places}) > 1:
+        return False
     records = [record for place in places for record in place.records.values()]
-    if not records or any(record.crowded for record in records):
+    if not records:
+        return not any("object" in place.kinds for place in places)
+    if any(record.crowded for record in records):
         return False
     always = [{name for name, key in record.keys.items() if not key.missing.times} for record in records]
     common = set.intersection(*always)

@@ -335,7 +335,7 @@ def _naming(snapshot: Snapshot) -> Callable[[ToolKey], str | None]:
             known[key.server] = {one.original_name: one for one in snapshot.by_server.get(key.server, ())}
         tool = known[key.server].get(key.tool)
         # History whose definition nobody knows counts for the present one.
-        if tool is None or key.definition_hash not in {tool.hash, ""}:
+        if tool is None or key.definition_hash not in {tool.schema_hash, tool.hash, ""}:
             return None
         return None if tool.name in snapshot.blocked or tool.name in snapshot.held else tool.name
 

@@ -32,8 +32,8 @@ _FRESH_SECONDS = 30.0
 
 
 def key_of(tool: Tool) -> ToolKey:
-    """Say under what a tool's knowledge is kept."""
-    return ToolKey(tool.server, tool.original_name, tool.hash)
+    """Return the key of what is learned of a tool: as long as its schemas stay, it is the same tool."""
+    return ToolKey(tool.server, tool.original_name, tool.schema_hash)
 
 
 @dataclass(slots=True)

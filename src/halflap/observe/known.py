@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from halflap.learn import Learned, brief, confidence, is_lost, merge, render
-from halflap.learn.learned import OUTCOMES
+from halflap.learn import OUTCOMES, Learned, brief, confidence, is_lost, merge, schema_of, type_of
 from halflap.schema.returned import says_something
-from halflap.schema.types import read_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from halflap.learn import Shape
+    from halflap.learn.shape import Place, Record
     from halflap.schema import Type
     from halflap.store import StoredShape, ToolKey
 
@@ -106,68 +105,38 @@ class Known:
 
 
 def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | None:
-    """Say what is known; None where no result was seen that was no error."""
+    """Return what is known of a tool; None if no result was seen that was not an error."""
     shape = whole(learned)
     if not shape.observations:
         return None
     sure = confidence(shape, enums=enums)
-    schema = told = render(shape, enums=enums, notes=False)
-    noted = render(shape, enums=enums)
-    kind = stub = None
-    is_said = sure > 0 or shape.observations >= FEWEST
-    if is_said:
-        kind = stub = read_type(_for_programs(noted))
     short = brief(shape, MOST_TOLD, enums=enums)
-    if short is not shape:
-        told = render(short, enums=enums, notes=False)
-        stub = read_type(_for_programs(render(short, enums=enums))) if is_said else None
+    schema = schema_of(shape, enums=enums, notes=False)
+    kind = stub = None
+    if sure > 0 or shape.observations >= FEWEST:
+        kind = stub = type_of(shape, enums=enums, is_opaque=is_media)
+        if short is not shape:
+            stub = type_of(short, enums=enums, is_opaque=is_media)
     return Known(
         key,
         learned,
         schema,
-        told,
+        schema if short is shape else schema_of(short, enums=enums, notes=False),
         sure,
         kind if kind is not None and says_something(kind) else None,
         stub if stub is not None and says_something(stub) else None,
         sha256(repr(kind).encode(errors="replace")).hexdigest(),
-        _has_media(noted),
+        _has_media(shape.root),
     )
 
 
-def _for_programs(schema: dict[str, Any]) -> Any:
-    """Take out what is an object of another kind in a program, and what is only said about a place."""
-    if _is_media(schema):
-        return {}
-    written: dict[str, Any] = {}
-    for key, part in schema.items():
-        if key in {"x-halflap", "$schema", "not"}:
-            continue
-        if key == "properties":
-            written[key] = {name: _for_programs(inner) for name, inner in part.items()}
-        elif key in {"items", "additionalProperties"}:
-            written[key] = _for_programs(part)
-        elif key == "oneOf":
-            written[key] = [_for_programs(branch) for branch in part]
-        else:
-            written[key] = part
-    return written
-
-
-def _has_media(schema: dict[str, Any]) -> bool:
-    if _is_media(schema):
-        return True
-    items, others = schema.get("items"), schema.get("additionalProperties")
-    inner = [*schema.get("properties", {}).values(), *schema.get("oneOf", ()), items, others]
-    return any(_has_media(one) for one in inner if isinstance(one, dict))
-
-
-def _is_media(schema: dict[str, Any]) -> bool:
-    """Say whether an object is a block that is not text, as it was noted when it passed."""
-    fields = schema.get("properties", {})
-    kind = fields.get("type")
-    if kind is None or not fields.keys() <= _MEDIA_KEYS or "type" not in schema.get("required", ()):
+def is_media(record: Record) -> bool:
+    """Return whether an object is a block that is not text, as it was noted when it passed."""
+    kind = record.keys.get("type")
+    if kind is None or kind.missing.times or not record.keys.keys() <= _MEDIA_KEYS:
         return False
-    said = kind.get("enum") or (
-        [kind["const"]] if "const" in kind else kind.get("x-halflap", {}).get("values")
-    )
-    return bool(said) and set(said) <= MEDIA
+    return bool(kind.place.values) and set(kind.place.values or ()) <= MEDIA
+
+
+def _has_media(place: Place) -> bool:
+    return any(map(is_media, place.records.values())) or any(map(_has_media, place.below()))

@@ -6,20 +6,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from halflap.core.errors import ShapeBrokenError
-from halflap.learn import Learned
-from halflap.learn.evidence import NEVER
-from halflap.learn.learned import OUTCOMES
-from halflap.learn.limits import DEEPEST, LONGEST_VALUE, MOST_DIGESTS, MOST_KEYS, MOST_VARIANTS
+from halflap.learn import OUTCOMES, Learned
 from halflap.learn.names import TAG_KEYS, is_tag_value
-from halflap.learn.shape import NOTHING, Key, Place, Record, Shape
+from halflap.learn.shape import (
+    DEEPEST,
+    LONGEST_VALUE,
+    MOST_DIGESTS,
+    MOST_KEYS,
+    MOST_VARIANTS,
+    NEVER,
+    NOTHING,
+    Key,
+    Place,
+    Record,
+    Shape,
+)
 from halflap.schema.place import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.learn.evidence import Tally
-    from halflap.learn.learned import Outcome
-    from halflap.learn.shape import Scalar, Tag
+    from halflap.learn import Outcome
+    from halflap.learn.shape import Scalar, Tag, Tally
 
 __all__ = ["vetted"]
 

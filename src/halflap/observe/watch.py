@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.values import Result
 from halflap.graph.lineage import Lineage
 from halflap.graph.trail import Trails
-from halflap.learn import Learned, digest_of, observer, outcome_of, with_unkept
+from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
 from halflap.observe.compare import compare
 from halflap.observe.knowledge import key_of
 from halflap.schema import read_result, reading_of
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from halflap.calls import Answered
     from halflap.core.values import Tool
-    from halflap.learn import Observer
-    from halflap.learn.learned import Outcome
+    from halflap.learn import Outcome
     from halflap.schema import Reading
     from halflap.store import DriftEvent, ToolKey
 
@@ -85,7 +84,7 @@ class _Parts:
         self._count += 1
         outcomes = self.observers[-1]
         if outcome not in outcomes:
-            outcomes[outcome] = observer(values=values)
+            outcomes[outcome] = Observer(values=values)
         outcomes[outcome].observe(value, digest, at)
 
 

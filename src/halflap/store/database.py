@@ -219,6 +219,8 @@ class Database:
                 sqlite_file.back_up(self._file, version)
             for statement in migration.statements:
                 connection.exec_driver_sql(statement)
+            if migration.change is not None:
+                migration.change(connection)
             connection.execute(versions.insert().values(number=migration.number, at=time.time()))
         logger.info("the store is now at version %d: %s", migration.number, migration.about)
         return migration.number

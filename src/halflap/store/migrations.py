@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import sqlalchemy as sa
+
+from halflap.core.errors import ShapeError
+from halflap.core.values import schema_hash
+from halflap.learn import Learned
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["MIGRATIONS", "Migration"]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +28,62 @@ class Migration:
     number: int
     about: str
     statements: Sequence[str]
+    change: Callable[[sa.Connection], None] | None = None
+    """What SQL alone cannot do, after the statements."""
+
+
+_tools = sa.table("tools", *map(sa.column, ("definition", "hash", "accepted", "accepted_hash")))
+_learned = sa.table("learned", *map(sa.column, ("origin", "server", "tool", "definition_hash", "shapes")))
+_drift = sa.table("drift", sa.column("definition_hash"))
+_breaches = sa.table("breaches", *map(sa.column, ("server", "tool", "definition_hash", "path")))
+
+
+def key_by_schemas(connection: sa.Connection) -> None:
+    """Move what was learned, what drifted and what was broken from the hash of a definition to the hash of its schemas."""
+    moved: dict[str, str] = {}
+    for current, current_hash, accepted, accepted_hash in connection.execute(sa.select(_tools)).all():
+        for text, digest in ((current, current_hash), (accepted, accepted_hash)):
+            try:
+                definition = json.loads(text)
+                output = definition.get("outputSchema")
+                moved[digest] = schema_hash(
+                    definition.get("inputSchema"), output if isinstance(output, dict) else None
+                )
+            except (ValueError, AttributeError, RecursionError):
+                logger.warning(
+                    "A stored tool definition cannot be read; what was learned of it stays as it is."
+                )
+    for old, new in moved.items():
+        connection.execute(
+            sa.update(_drift).where(_drift.c.definition_hash == old).values(definition_hash=new)
+        )
+        same = _breaches.alias()
+        is_there = sa.exists().where(
+            same.c.definition_hash == new,
+            *(same.c[name] == _breaches.c[name] for name in ("server", "tool", "path")),
+        )
+        connection.execute(
+            sa.update(_breaches)
+            .where(_breaches.c.definition_hash == old, ~is_there)
+            .values(definition_hash=new)
+        )
+        rows = connection.execute(sa.select(_learned).where(_learned.c.definition_hash == old)).all()
+        for row in rows:
+            of_tool = [_learned.c[name] == getattr(row, name) for name in ("origin", "server", "tool")]
+            old_row, new_row = (
+                sa.and_(*of_tool, _learned.c.definition_hash == digest) for digest in (old, new)
+            )
+            there = connection.scalar(sa.select(_learned.c.shapes).where(new_row))
+            if there is None:
+                connection.execute(sa.update(_learned).where(old_row).values(definition_hash=new))
+                continue
+            try:
+                both = Learned.from_json(json.loads(there)).merge(Learned.from_json(json.loads(row.shapes)))
+            except (ShapeError, ValueError, RecursionError):
+                continue
+            text = json.dumps(both.to_json())
+            connection.execute(sa.update(_learned).where(new_row).values(shapes=text))
+            connection.execute(sa.delete(_learned).where(old_row))
 
 
 MIGRATIONS: Sequence[Migration] = (
@@ -249,4 +315,5 @@ MIGRATIONS: Sequence[Migration] = (
             "CREATE INDEX edges_by_target ON edges (target_server, target_tool)",
         ),
     ),
+    Migration(7, "what was learned belongs to a tool's schemas, not to its description", (), key_by_schemas),
 )

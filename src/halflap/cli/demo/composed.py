@@ -50,14 +50,14 @@ class Learned(Step):
     @classmethod
     async def take(cls, gateway: Gateway, ran: Ran) -> Learned:
         """Ask what was learned, and take the results from the record beside it."""
-        from halflap.learn import render  # noqa: PLC0415 -- much is loaded with it
+        from halflap.learn import schema_of  # noqa: PLC0415 -- much is loaded with it
         from halflap.observe import whole  # noqa: PLC0415 -- as above
 
         known = await gateway.known(gateway.snapshot.find(story.SEARCH_DOCS))
         values = [one.value for one in ran.calls if one.name == story.SEARCH_DOCS]
         if known is None:
             return cls(0, 0.0, None, values)
-        return cls(known.observations, known.confidence, render(whole(known.learned)), values)
+        return cls(known.observations, known.confidence, schema_of(whole(known.learned)), values)
 
     def check(self) -> None:
         from halflap.schema import compile_schema  # noqa: PLC0415 -- as above

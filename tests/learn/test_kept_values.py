@@ -1,4 +1,4 @@
-"""Secrets where values are kept."""
+"""Values that are kept with `learning.values` only, and secrets among them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,41 @@ import jsonschema_rs
 from hypothesis import given, settings
 
 from halflap.calls import Redactor
-from halflap.learn import Unkept, infer, merge, render, to_json, with_unkept
-from halflap.learn.unvalued import without_values
+from halflap.learn import Learned, Unkept, infer, merge, schema_of, to_json, with_unkept
+from halflap.learn.kept_values import has_values, without_values
 from learn.anything import OBSERVED
 from support import examples
 
 SECRETS = ("a@b.de", "x y", "2024-01-01")
 REDACT = Redactor(SECRETS)
+
+
+@given(OBSERVED)
+def test_removing_values_equals_learning_without_them(
+    observed: list[tuple[Any, int]],
+) -> None:
+    values, digests = [value for value, _ in observed], [digest for _, digest in observed]
+    kept, plain = infer(values, digests, keep_values=True), infer(values, digests)
+    assert without_values(kept) == plain
+    assert not has_values(plain)
+    assert has_values(kept) == (kept != plain)
+
+
+def test_words_under_tag_keys_stay_and_other_texts_go() -> None:
+    value = {
+        "type": "card",
+        "status": "in the post",
+        "colour": "crimson",
+        "rows": [{"note": "abc"}],
+        "words": ["x"],
+    }
+    shape = infer([value] * 3, [1, 2, 3], keep_values=True)
+    told = str(schema_of(without_values(shape)))
+    assert "card" in told
+    assert not any(text in told for text in ("in the post", "crimson", "abc", "'x'"))
+    learned = Learned(structured=shape)
+    assert learned.has_values
+    assert not learned.without_values().has_values
 
 
 def marked(value: Any) -> Any:
@@ -50,7 +78,7 @@ def test_a_key_with_a_secret_is_data() -> None:
     value = {"hunterkey": {"a": 1}, "other": 2}
     shape = infer([with_unkept(value, Redactor(["hunterkey"]).value(value))], keep_values=True)
     assert "hunterkey" not in str(to_json(shape))
-    assert jsonschema_rs.validator_for(render(shape, enums=True)).is_valid(value)
+    assert jsonschema_rs.validator_for(schema_of(shape, enums=True)).is_valid(value)
 
 
 def test_very_deep_values_are_left_alone() -> None:

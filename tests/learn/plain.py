@@ -1,0 +1,85 @@
+"""The definition of a shape, one value at a time and without any bound on size: what `infer` must equal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from halflap.learn import Shape
+from halflap.learn.formats import ALL, FORMATS, format_of
+from halflap.learn.merge import merge_places, unnamed
+from halflap.learn.names import TAG_KEYS, is_name, is_tag_value, tag_of
+from halflap.learn.shape import (
+    DEEPEST,
+    LONGEST_VALUE,
+    MOST_KEYS,
+    NEVER,
+    Formats,
+    Key,
+    Lengths,
+    Place,
+    Record,
+    Sample,
+    Tally,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+
+
+def plain_shape(value: Any, digest: int, *, values: bool = False) -> Shape:
+    """Return the shape of one JSON value."""
+    return Shape(_Plain(digest, values=values).place(value, 0), 1, Sample((digest,)))
+
+
+class _Plain:
+    def __init__(self, digest: int, *, values: bool) -> None:
+        self._once = Tally(1, digest)
+        self._digest = digest
+        self._values = values
+
+    def place(self, value: Any, level: int, name: str | None = None, *, is_rest: bool = False) -> Place:
+        inner = level + 1
+        kinds = {KINDS.get(type(value), "null"): self._once}
+        kept = self._kept(value, name, is_rest=is_rest)
+        if isinstance(value, str):
+            has = format_of(value)
+            lost = {1 << at: self._digest for at in range(len(FORMATS)) if (ALL & ~has) >> at & 1}
+            return Place(kinds, Formats(has, lost), kept)
+        if isinstance(value, list):
+            lengths = Lengths(len(value), len(value))
+            if level == DEEPEST:
+                return Place(kinds, lengths=lengths, cut=bool(value))
+            return Place(kinds, lengths=lengths, items=self._all(self.place(one, inner) for one in value))
+        if isinstance(value, dict):
+            if level == DEEPEST:
+                return Place(kinds, cut=bool(value))
+            return Place(kinds, records={tag_of(value): self._record(value, inner)})
+        return Place(kinds, values=kept)
+
+    def _record(self, value: dict[str, Any], level: int) -> Record:
+        names = {key: inner for key, inner in value.items() if is_name(key)}
+        data = [self.place(inner, level, is_rest=True) for key, inner in value.items() if key not in names]
+        keys = {name: self.place(inner, level, name) for name, inner in names.items()}
+        if len(keys) > MOST_KEYS:
+            data += [unnamed(place) for place in keys.values()]
+            return Record(self._once, {}, self._all(data), crowded=True)
+        return Record(self._once, {name: Key(place, NEVER) for name, place in keys.items()}, self._all(data))
+
+    @staticmethod
+    def _all(places: Iterable[Place]) -> Place | None:
+        merged = None
+        for place in places:
+            merged = place if merged is None else merge_places(merged, place)
+        return merged
+
+    def _kept(self, value: Any, name: str | None, *, is_rest: bool) -> dict[str | bool, Tally] | None:
+        if name in TAG_KEYS and is_tag_value(value):
+            return {value: self._once}
+        if type(value) is bool:
+            return {}
+        if type(value) is not str:
+            return {}
+        is_short = len(value) <= LONGEST_VALUE and value.isprintable()
+        return {value: self._once} if self._values and not is_rest and is_short else None
