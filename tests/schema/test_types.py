@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.schema.types import Type, read_type
-from halflap.schema.write import compact, type_name
+from halflap.schema import Type, read_type
+from halflap.schema.text import compact, type_name
 from support import little_work
 
 
@@ -87,7 +87,7 @@ def test_a_wide_schema_is_cut_with_a_mark() -> None:
     with little_work():
         read = read_type(wide)
     assert len(read.fields) < 5_000
-    assert read.fields[-1].name == "…"
+    assert read.partial
     assert written(wide).endswith("…}")
 
 

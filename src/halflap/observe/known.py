@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.learn import Learned, brief, confidence, is_lost, merge, render
 from halflap.learn.learned import OUTCOMES
-from halflap.schema.returned import says_something
-from halflap.schema.types import read_type
+from halflap.schema import is_informative, read_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -127,8 +126,8 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         schema,
         told,
         sure,
-        kind if kind is not None and says_something(kind) else None,
-        stub if stub is not None and says_something(stub) else None,
+        kind if kind is not None and is_informative(kind) else None,
+        stub if stub is not None and is_informative(stub) else None,
         sha256(repr(kind).encode(errors="replace")).hexdigest(),
         _has_media(noted),
     )

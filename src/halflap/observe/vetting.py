@@ -12,7 +12,7 @@ from halflap.learn.learned import OUTCOMES
 from halflap.learn.limits import DEEPEST, LONGEST_VALUE, MOST_DIGESTS, MOST_KEYS, MOST_VARIANTS
 from halflap.learn.names import TAG_KEYS, is_tag_value
 from halflap.learn.shape import NOTHING, Key, Place, Record, Shape
-from halflap.schema.place import path_of
+from halflap.schema import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
