@@ -39,32 +39,19 @@ _MAX_PARTS = 100_000
 def find(error: jsonschema_rs.ValidationError, whole: Any) -> tuple[list[str | int], Any]:
     """Find the value that an error is about; the library's own copy has null for NaN."""
     names, value = walk(whole, error.instance_path)
-    while isinstance(value, dict) and "" in value and value != error.instance:
-        names, value = [*names, ""], value[""]
     return names, value if value is not None else error.instance
 
 
 def walk(value: Any, path: Sequence[str | int]) -> tuple[list[str | int], Any]:
-    """Follow a path of the library's, which gives the key "1" as the number 1 and omits empty keys."""
+    """Follow a path of the library's, which gives the key "1" as the number 1; the value is None if there is none."""
     names: list[str | int] = []
     for token in path:
-        name = _name(value, token)
-        while name is None and isinstance(value, dict) and "" in value:
-            names.append("")
-            value = value[""]
-            name = _name(value, token)
-        names.append(token if name is None else name)
-        value = None if name is None else value[name]
+        names.append(str(token) if isinstance(value, dict) else token)
+        try:
+            value = value[names[-1]]
+        except (KeyError, IndexError, TypeError):
+            value = None
     return names, value
-
-
-def _name(value: Any, token: str | int) -> str | int | None:
-    if isinstance(value, list | tuple):
-        return token if isinstance(token, int) and token < len(value) else None
-    if not isinstance(value, dict) or str(token) in value:
-        return str(token) if isinstance(value, dict) else None
-    # The key "01" arrives as a number, too.
-    return next((key for key in value if key.isdecimal() and int(key[:9]) == token), None)
 
 
 def follow(schema: Any, path: Sequence[str | int], references: References) -> Any:

@@ -29,7 +29,6 @@ _MAX_NESTING = 40
 _MAX_CHOICES = 100
 _MAX_VALUES = 500
 _MAX_PATTERN = 1_000
-_MAX_DRAFT_PARTS = 20_000
 LEFT_OUT = "… (cut)"
 """Stands for the rest of a long list of values."""
 _RELATIONS = "x-halflap"
@@ -39,7 +38,6 @@ _OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProper
 _REFERENCES = ("$ref", "$dynamicRef")
 _ONLY_REFERS = frozenset({"$ref", "$defs", "definitions", "$schema", "$id", "$comment", "title"})
 """A part with no other keywords than these says nothing itself."""
-_DATA = frozenset({"enum", "const", "default", "examples"})
 
 _Path = tuple[int, ...]
 """The identities of the parts on the way to one, to recognise a part that contains itself."""
@@ -69,22 +67,9 @@ def read_type(schema: Any, root: Any = None, *, old: bool | None = None, max_par
 
 
 def is_draft7(schema: Any) -> bool:
-    """Return whether a schema is read as of draft-07 or earlier, where keywords beside `$ref` don't count."""
+    """Return whether a schema declares draft-07 or earlier, where keywords beside `$ref` don't count."""
     declared = schema.get("$schema") if isinstance(schema, dict) else None
-    if isinstance(declared, str) and ("draft-0" in declared or "2019-09" in declared):
-        return "draft-0" in declared
-    rest: list[Any] = [schema]
-    for _ in range(_MAX_DRAFT_PARTS):
-        if not rest:
-            break
-        part = rest.pop()
-        if isinstance(part, dict):
-            if isinstance(part.get("items"), list):
-                return True
-            rest += [inner for key, inner in part.items() if key not in _DATA]
-        elif isinstance(part, list):
-            rest += part
-    return False
+    return isinstance(declared, str) and "draft-0" in declared
 
 
 class _Reader:
@@ -120,7 +105,7 @@ class _Reader:
             return NEVER if schema is False else ANY
         if id(schema) in path:
             number = self._recursive.setdefault(id(schema), len(self._recursive) + 1)
-            return Type("recursive", recursive_kind=self._kind_name(schema), recursion=number)
+            return Type("recursive", recursive_kind=_kind_name(schema), recursion=number)
         if level > self._deepest or len(path) > _MAX_NESTING or self._spend(level, cost) < cost:
             return CUT
         found = self._read(schema, level, (*path, id(schema)))
@@ -131,23 +116,6 @@ class _Reader:
         return (
             replace(found, description=description) if isinstance(description, str) and description else found
         )
-
-    def _kind_name(self, schema: Mapping[str, Any]) -> str:
-        for _ in range(_MAX_NESTING):
-            kind = schema.get("type")
-            named = kind if isinstance(kind, list) else [kind]
-            words = [one for one in named[: len(PLAIN)] if isinstance(one, str) and one in PLAIN]
-            if words:
-                return " | ".join(dict.fromkeys(words))
-            if any(key in schema for key in _OBJECT_KEYS):
-                return "object"
-            if "items" in schema or "prefixItems" in schema:
-                return "array"
-            target = self._references.find(schema.get("$ref"))
-            if not isinstance(target, dict):
-                break
-            schema = target
-        return "any"
 
     def _read(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
         for key in _REFERENCES:
@@ -269,6 +237,17 @@ class _Reader:
         inner = [self.read(one, level + 1, path, cost=1) for one in parts]
         bounds = _bounds(schema, "minItems", "maxItems")
         return Type("array", items=union(inner) if inner else None, bounds=bounds)
+
+
+def _kind_name(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type")
+    named = kind[: len(PLAIN)] if isinstance(kind, list) else [kind]
+    words = [one for one in named if isinstance(one, str) and one in PLAIN]
+    if words:
+        return " | ".join(dict.fromkeys(words))
+    if any(key in schema for key in _OBJECT_KEYS):
+        return "object"
+    return "array" if "items" in schema or "prefixItems" in schema else "any"
 
 
 def _keys(kind: Type) -> int:
