@@ -38,10 +38,11 @@ _READ_FACTOR = 8
 _MAX_NAME = 200
 _MAX_DEPTH = 100
 """Levels shown of a JSON value. JSON parsers of other programs give up at about twice as many."""
-_MAX_JSON_BYTES = 1_000_000
-"""About how much is shown of a JSON value. Doubling it shows twice as much of a huge schema."""
+_MAX_JSON_BYTES = 1_500_000
+"""About how much is shown of a JSON value: schemas of a megabyte are whole. Doubling it doubles that."""
 _ENTRY_BYTES = 12
-"""What an entry takes beside its key and text: quotes, colon, comma, a short value or the mark of a cut."""
+_SCHEMA_BYTES = 24
+"""What an entry takes beside its key and text: punctuation, a short value or the mark of a cut."""
 _PROSE_KEYS = frozenset({"description", "title", "$comment", "instructions"})
 _LITERAL_KEYS = frozenset({"enum", "const", "default", "examples"})
 
@@ -141,9 +142,10 @@ class _JsonCleaner:
 
     def _clean(self, part: _Part) -> Any:
         value = part.value
+        is_over = self._left <= 0 or part.depth > _MAX_DEPTH
+        if is_over and (isinstance(value, str) or (part.is_literal and isinstance(value, dict | list))):
+            return _CUT.strip()
         if isinstance(value, str):
-            if self._left <= 0:
-                return _CUT.strip()
             shown = clean(value, self._longest) if part.is_prose else self._visible(value, self._longest)
             self._left -= len(shown)
             return shown
@@ -162,7 +164,7 @@ class _JsonCleaner:
     def _dict(self, value: dict[str, Any], part: _Part) -> dict[str, Any]:
         cleaned: dict[str, Any] = {}
         for key, inner in value.items():
-            if self._left <= 0 or part.depth >= _MAX_DEPTH:
+            if self._left <= 0 or part.depth > _MAX_DEPTH:
                 cleaned[_CUT.strip()] = f"{len(value) - len(cleaned)} more"
                 break
             shown = self._visible(key, _MAX_NAME)
@@ -178,7 +180,7 @@ class _JsonCleaner:
     def _list(self, value: list[Any], part: _Part) -> list[Any]:
         cleaned: list[Any] = []
         for inner in value:
-            if self._left <= 0 or part.depth >= _MAX_DEPTH:
+            if self._left <= 0 or part.depth > _MAX_DEPTH:
                 cleaned.append(_CUT.strip())
                 break
             cleaned.append(None)
@@ -190,5 +192,6 @@ class _JsonCleaner:
     def _later(
         self, value: Any, target: Any, key: str | int, depth: int, *, is_prose: bool, is_literal: bool
     ) -> None:
-        self._left -= _ENTRY_BYTES + (len(key) if isinstance(key, str) else 0)
+        is_schema = isinstance(value, dict) and not is_literal
+        self._left -= (_SCHEMA_BYTES if is_schema else _ENTRY_BYTES) + len(str(key))
         self._waiting.append(_Part(value, target, key, depth + 1, is_prose, is_literal))

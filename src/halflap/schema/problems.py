@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -12,7 +12,6 @@ import jsonschema_rs
 from halflap.core.errors import ArgumentProblem
 from halflap.core.suggest import closest
 from halflap.core.text import visible
-from halflap.schema.choices import Choices, has_wrong_type, is_choice_error, tags_of
 from halflap.schema.objects import fields_of, object_types
 from halflap.schema.paths import declared_names, find, follow, general_path, same_value, walk
 from halflap.schema.read import is_draft7, read_type
@@ -35,6 +34,8 @@ _MAX_KNOWN = 2_000
 _MAX_PARTS = 200
 """Parts read of a type that is shown in one line."""
 _Kind = jsonschema_rs.ValidationErrorKind
+_NO_CHOICE = (_Kind.AnyOf, _Kind.OneOfNotValid)
+_WRONG_VALUE = (_Kind.Enum, _Kind.Constant)
 _UNEXPECTED = (_Kind.AdditionalProperties, _Kind.UnevaluatedProperties)
 
 
@@ -71,7 +72,7 @@ class ErrorExplainer:
             wrong = kind.error.instance
             expected = f"a key that is {self._expected(kind.error)}"[:_MAX_TEXT]
             yield ArgumentProblem(path_of([*names, str(wrong)]), expected, literal(wrong))
-        elif isinstance(kind, _Kind.AnyOf | _Kind.OneOfNotValid):
+        elif isinstance(kind, _NO_CHOICE):
             yield from self._of_choices(error, kind.context, names, instance)
         else:
             yield ArgumentProblem(path_of(names), self._expected(error), describe_value(instance))
@@ -80,37 +81,43 @@ class ErrorExplainer:
         self, error: Error, branches: Sequence[list[Error]], names: list[str | int], instance: Any
     ) -> Iterator[ArgumentProblem]:
         """Report what is wrong in the alternative that was meant; if that is unclear, what all of them expect."""
-        choices = Choices(
-            error.instance_path,
-            branches,
-            instance,
-            lambda at: tags_of(self._part(error, at), self._references),
+        path = error.instance_path
+        meant = {
+            at: branch
+            for at, branch in enumerate(branches)
+            if branch and not any(_has_wrong_type(one, path) for one in branch)
+        }
+        tags = (
+            {at: self._tags(error, at) for at in meant}
+            if len(meant) > 1 and isinstance(instance, dict)
+            else {}
         )
-        tag = choices.wrong_tag
-        if tag is not None and tag in instance:
-            yield ArgumentProblem(
-                path_of([*names, tag]), _one_of(choices.tag_values), describe_value(instance[tag])
-            )
-            return
-        if tag is not None:
-            expected = " | ".join(_unique(choices.tag_values)[:_MAX_NAMED])[:_MAX_TEXT]
-            yield ArgumentProblem(path_of([*names, tag]), expected, "nothing", "missing")
-            return
-        common, rest = _common(choices.errors)
+        for name in dict.fromkeys(chain.from_iterable(tags.values())):
+            tagged = [at for at in meant if name in tags[at]]
+            wrong = [at for at in tagged if _refuses(meant[at], path, name)]
+            if len(wrong) < len(tagged):
+                meant = {at: branch for at, branch in meant.items() if at not in wrong}
+            elif len(tagged) == len(meant) > 1:
+                where = path_of([*names, name])
+                expected = _one_of(value for at in tagged for value in tags[at][name])
+                if name in instance:
+                    yield ArgumentProblem(where, expected, describe_value(instance[name]))
+                else:
+                    yield ArgumentProblem(where, expected, "nothing", "missing")
+                return
+        common, rest = _common(list(meant.values()))
         for one in common:
             yield from self.problems_of(one)
-        missing = [
-            [one.kind.property for one in each if isinstance(one.kind, _Kind.Required)] for each in rest
-        ]
-        is_here = all(one.instance_path == error.instance_path for each in rest for one in each)
-        if (
-            rest
-            and is_here
-            and all(len(one) == len(each) > 0 for one, each in zip(missing, rest, strict=True))
-        ):
+        missing = [[key for one in each if (key := _missing_key(one, path))] for each in rest]
+        if rest and all(len(one) == len(each) > 0 for one, each in zip(missing, rest, strict=True)):
             yield ArgumentProblem(path_of(names), _one_of_keys(missing), describe_value(instance))
         elif not common:
             yield ArgumentProblem(path_of(names), self._expected(error), describe_value(instance))
+
+    def _tags(self, error: Error, at: int) -> dict[str, tuple[Any, ...]]:
+        """Return the keys that have only certain values in an alternative, by which it can be recognised."""
+        fields = self._fields_of(follow(self._schema, [*error.evaluation_path, at], self._references))
+        return {name: kind.values for name, kind in fields.items() if kind.kind == "values"}
 
     def _expected_at(self, error: Error, name: str) -> str:
         """Describe what a missing key should hold, by the properties beside `required` or around it."""
@@ -154,9 +161,6 @@ class ErrorExplainer:
         read = read_type(part, self._schema, old=self._old, max_parts=_MAX_PARTS)
         return compact(read, _MAX_TEXT)[:_MAX_TEXT]
 
-    def _part(self, error: Error, at: int) -> Any:
-        return follow(self._schema, [*error.evaluation_path, at], self._references)
-
     def _expected(self, error: Error) -> str:
         kind: Any = error.kind
         if isinstance(kind, _LIMITED):
@@ -167,7 +171,7 @@ class ErrorExplainer:
             declared = walk(self._schema, error.schema_path)[1]
             types = declared if isinstance(declared, list) else kind.types
             return " | ".join(sorted(map(str, types), key=lambda word: word == "null"))[:_MAX_TEXT]
-        if is_choice_error(kind):
+        if isinstance(kind, _NO_CHOICE):
             first = [self._first(branch, error) for branch in kind.context if branch]
             return " or ".join(dict.fromkeys(first))[:_MAX_TEXT] or "another value"
         if type(kind) in _EXPECTATIONS and not (self._without_data and isinstance(kind, _UNEXPECTED)):
@@ -179,11 +183,36 @@ class ErrorExplainer:
     def _first(self, branch: list[Error], outer: Error) -> str:
         """Describe the first error of one alternative, and where it is, if that is further in."""
         path = outer.instance_path
-        one = next((error for error in branch if has_wrong_type(error, path)), branch[0])
+        one = next((error for error in branch if _has_wrong_type(error, path)), branch[0])
         within = path_of(one.instance_path[len(path) :])
         if self._without_data:
             within = general_path(within, self._declared)
         return f"{within}: {self._expected(one)}" if within else self._expected(one)
+
+
+def _has_wrong_type(error: Error, path: list[str | int]) -> bool:
+    """Return whether the error is that the value at this path has another type or value altogether."""
+    if error.instance_path != path:
+        return False
+    if isinstance(error.kind, _NO_CHOICE):
+        return all(any(_has_wrong_type(one, path) for one in branch) for branch in error.kind.context)
+    return isinstance(error.kind, (_Kind.Type, *_WRONG_VALUE))
+
+
+def _missing_key(error: Error, path: list[str | int]) -> str | None:
+    if isinstance(error.kind, _Kind.Required) and error.instance_path == path:
+        return error.kind.property
+    return None
+
+
+def _refuses(branch: list[Error], path: list[str | int], name: str) -> bool:
+    """Return whether an alternative is not meant because a key is missing or has another value."""
+    place = [*map(str, path), name]
+    return any(
+        _missing_key(one, path) == name
+        or (isinstance(one.kind, _WRONG_VALUE) and [*map(str, one.instance_path)] == place)
+        for one in branch
+    )
 
 
 def _common(branches: Sequence[list[Error]]) -> tuple[list[Error], list[list[Error]]]:
@@ -196,7 +225,7 @@ def _common(branches: Sequence[list[Error]]) -> tuple[list[Error], list[list[Err
 
 
 def _identity(error: Error) -> tuple[Any, ...]:
-    nested = id(error) if is_choice_error(error.kind) else 0
+    nested = id(error) if isinstance(error.kind, _NO_CHOICE) else 0
     return (tuple(error.instance_path), type(error.kind).__name__, error.message, nested)
 
 

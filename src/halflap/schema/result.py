@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.schema.objects import fields_of, object_types
 from halflap.schema.read import read_type
-from halflap.schema.refs import References
 from halflap.schema.types import union
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ __all__ = [
     "result_type",
 ]
 
-_MAX_STEPS = 20
 _DIGIT_LIMIT = "Exceeds the limit"
 """How Python's error about a number with too many digits begins: it has no exception of its own."""
 
@@ -91,8 +89,8 @@ def _block(block: Mapping[str, Any], other: Callable[[Mapping[str, Any]], Any], 
 
 
 def is_wrapped(schema: Any) -> bool:
-    """Return whether a declared output is a wrapper; its root may be behind a `$ref` or alone in an `allOf`."""
-    return bool(schema) and _has_only_result(schema) and _is_wrapper(read_type(schema))
+    """Return whether a declared output is a wrapper."""
+    return bool(schema) and _is_wrapper(read_type(schema))
 
 
 def result_type(schema: Mapping[str, Any] | None) -> Type | None:
@@ -100,7 +98,7 @@ def result_type(schema: Mapping[str, Any] | None) -> Type | None:
     if not schema:
         return None
     read = read_type(schema)
-    if _has_only_result(schema) and _is_wrapper(read):
+    if _is_wrapper(read):
         inner = [field.type for one in object_types(read) for field in one.fields]
         read = union([*inner, *(one for one in read.members if one.kind != "object")])
     return read if is_informative(read) else None
@@ -115,24 +113,6 @@ def is_informative(kind: Type) -> bool:
     if kind.kind == "array":
         return kind.items is not None and is_informative(kind.items)
     return True
-
-
-def _has_only_result(schema: Any) -> bool:
-    part = schema
-    references = References(schema)
-    for _ in range(_MAX_STEPS):
-        if not isinstance(part, dict):
-            return False
-        if "properties" in part:
-            return isinstance(part["properties"], dict) and list(part["properties"]) == ["result"]
-        combined = part.get("allOf")
-        if "$ref" in part:
-            part = references.find(part["$ref"])
-        elif isinstance(combined, list) and len(combined) == 1:
-            part = combined[0]
-        else:
-            return False
-    return False
 
 
 def _is_wrapper(kind: Type) -> bool:

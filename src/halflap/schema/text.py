@@ -21,14 +21,11 @@ _MAX_TEXT = 100
 _MAX_PATH = 1_000
 _MAX_DEPTH = 8
 _UNLIMITED = 1_000
-_MAX_PARTS = 60
-"""Keys and items shown of one literal value."""
 _NAME = re.compile(r"[\w$@.-]+")
 _PATH_NAME = re.compile(r"[\w$@-]+")
 _AMBIGUOUS = re.compile(r"""[,"]|\. |\A(?:[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false|null)\Z|\A[\[{]""")
 """Text that could be taken for a number, for several values, or for the words around it."""
-_WHOLE = 2**64
-"""Python refuses to write very large integers; up to here it does, and a model can read them."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _JSON_NAMES = {
     bool: "boolean", str: "string", int: "integer", float: "number", list: "array", dict: "object",
     type(None): "null",
@@ -116,7 +113,16 @@ def plain(value: Any) -> str:
 
 def literal(value: Any) -> str:
     """Write a JSON value, shortened, with invisible characters spelled out."""
-    return visible(json.dumps(_Excerpt().of(value, 0), ensure_ascii=False, default=str), _MAX_TEXT)
+    text = ""
+    try:
+        # Chunk by chunk, so that a large value is not written whole only to be cut.
+        for chunk in _ENCODER.iterencode(value[: _MAX_TEXT + 1] if isinstance(value, str) else value):
+            text += chunk
+            if len(text) > _MAX_TEXT:
+                break
+    except ValueError:  # Python refuses to write integers of thousands of digits.
+        text += "a very large number"
+    return visible(text, _MAX_TEXT)
 
 
 def path_of(parts: Sequence[str | int]) -> str:
@@ -131,28 +137,3 @@ def path_of(parts: Sequence[str | int]) -> str:
         else:
             text += f"[{literal(part)}]"
     return text[:_MAX_PATH]
-
-
-class _Excerpt:
-    """The part of a value that can be shown, taken before the whole is written only to be cut."""
-
-    def __init__(self) -> None:
-        self._parts = 0
-
-    def of(self, value: Any, depth: int) -> Any:
-        self._parts += 1
-        if isinstance(value, str):
-            return value[: _MAX_TEXT + 1]
-        if isinstance(value, int) and abs(value) > _WHOLE:
-            return float(value) if abs(value) < 10**300 else "a very large number"
-        if not isinstance(value, dict | list | tuple):
-            return value
-        if depth >= _MAX_DEPTH:
-            return "…"
-        if isinstance(value, dict):
-            return {
-                str(name)[: _MAX_TEXT + 1]: self.of(inner, depth + 1)
-                for name, inner in value.items()
-                if self._parts <= _MAX_PARTS
-            }
-        return [self.of(inner, depth + 1) for inner in value if self._parts <= _MAX_PARTS]

@@ -23,20 +23,9 @@ __all__ = [
 ]
 
 Kind = Literal[
-    "string",
-    "number",
-    "integer",
-    "boolean",
-    "null",
-    "object",
-    "array",
-    "any",
-    "never",
-    "values",
-    "union",
-    "recursive",
-    "cut",
-]
+    "string", "number", "integer", "boolean", "null", "object", "array", "any", "never", "values", "union",
+    "recursive", "cut",
+]  # fmt: skip
 """`values` is an enum or const, `recursive` a place inside a type where that type starts again, `cut` a part that was
 not read because the schema is too large or too deep: it may be anything."""
 
