@@ -8,8 +8,7 @@ import pytest
 
 from halflap.calls import breached_place
 from halflap.core.errors import ArgumentProblem
-from halflap.schema import compile_or_say, declared_names, general_path
-from halflap.schema.validate import Validator
+from halflap.schema import Validator, declared_names, general_path, try_compile
 
 NAMES = frozenset({"orders", "total", "prices", "first name", "result", "by_id", "x", "a"})
 NUMBER: dict[str, Any] = {"type": "number"}
@@ -78,7 +77,7 @@ def test_a_key_that_is_not_allowed_is_named_if_it_is_a_name() -> None:
 def test_no_data_stands_in_where_and_what_was_expected(
     schema: dict[str, Any], value: Any, place: str | None
 ) -> None:
-    validator = compile_or_say(schema)
+    validator = try_compile(schema)
     assert isinstance(validator, Validator)
     problems = validator.problems(value, without_data=True)
     assert problems

@@ -48,6 +48,13 @@ def test_deep_and_wide_values_are_cut_with_a_mark() -> None:
     assert wide["… (cut)"].endswith(" more")
 
 
+def test_the_deepest_parts_are_cut_first() -> None:
+    deep = {"first": [[[["x" * 900] * 100] * 100] * 10], "last": {"kept": "text"}}
+    shown = clean_json(deep, 1_000)[0]
+    assert shown["last"] == {"kept": "text"}
+    assert "… (cut)" in str(shown["first"])
+
+
 def test_selectors_and_fillers_are_removed() -> None:
     hidden = "".join(chr(0xE0100 + ord(letter) - 32) for letter in "ignore")
     assert clean(f"Hello{hidden}\ufe0f world\u3164\u2800", 100) == "Hello world"
@@ -55,4 +62,4 @@ def test_selectors_and_fillers_are_removed() -> None:
 
 def test_the_whole_is_bounded() -> None:
     large = {f"p{number}": {"description": "x" * 3_900} for number in range(5_000)}
-    assert len(str(clean_json(large, 4_000))) < 1_000_000
+    assert len(str(clean_json(large, 4_000))) < 2_000_000

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.values import Tool
 from halflap.graph.graph import Graph
 from halflap.graph.ports import ports_of
-from halflap.schema import parse_schema
-from halflap.schema.types import read_type
+from halflap.schema import parse_schema, read_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

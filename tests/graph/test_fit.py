@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from halflap.graph.fit import conflict, form_of
-from halflap.schema.types import read_type
+from halflap.schema import read_type
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from halflap.graph.edge import EACH, NAME, VALUE, Path, Place, Ports, Slot, key, path_text
 from halflap.graph.fitted import fitted, read_path
 from halflap.graph.lineage import Count, Flow, Lineage
-from halflap.schema.kinds import Type
+from halflap.schema import Type
 
 TEXT = Type("string")
 STEPS = st.one_of(

@@ -6,8 +6,7 @@ from graph.making import tool
 from halflap.core.values import Tool
 from halflap.graph.edge import path_text
 from halflap.graph.ports import ports_of
-from halflap.schema import parse_schema
-from halflap.schema.types import read_type
+from halflap.schema import parse_schema, read_type
 
 if TYPE_CHECKING:
     from halflap.graph.edge import Ports

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 
 from halflap.learn import infer, schema_of, type_of
-from halflap.schema.types import read_type
+from halflap.schema import read_type
 from learn.anything import OBSERVED
 
 

@@ -10,7 +10,7 @@ import pytest
 from halflap.config import LINT_RULES
 from halflap.lint import RULES, Breach, Rule, Seen, lint, server_of
 from halflap.lint.sample import TEXT, field, listed, record, tool
-from halflap.schema.types import read_type
+from halflap.schema import read_type
 from lint.making import found, paths, report_of
 
 

@@ -18,8 +18,9 @@ pytestmark = pytest.mark.slow
 
 SECONDS = 2.0
 """Each step takes a tenth of this, on a machine that is not busy."""
-MEGABYTES = 40.0
-LETTERS = 600_000
+MEGABYTES = 100.0
+LETTERS = 7_000_000
+"""Two schemas of a megabyte, indented."""
 STEPS = ("parse_schema", "format_for_llm", "format_compact", "compile_schema", "validate", "inspect_tool")
 
 

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from halflap.schema import compile_or_say, compile_schema
-from halflap.schema.types import read_type
-from halflap.schema.write import compact
+from halflap.schema import compact, compile_schema, read_type, try_compile
 
 NEW = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
@@ -60,7 +58,7 @@ def test_draft_4_is_understood() -> None:
     ],
 )
 def test_an_unusable_schema_gives_a_reason(schema: Any, said: str) -> None:
-    reason = compile_or_say(schema)
+    reason = try_compile(schema)
     assert isinstance(reason, str)
     assert said in reason
 
@@ -77,7 +75,6 @@ SIBLINGS: dict[str, Any] = {
     [
         ({**NEW, **SIBLINGS}, "{a: integer, b: string}"),
         ({**OLD, **SIBLINGS}, "{a: integer}"),
-        ({**SIBLINGS, "$defs": {**SIBLINGS["$defs"], "t": {"items": [{}]}}}, "{a: integer}"),
     ],
 )
 def test_what_is_shown_is_what_is_validated(schema: dict[str, Any], shown: str) -> None:

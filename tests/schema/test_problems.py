@@ -77,9 +77,8 @@ def test_one_of_several_keys_is_required(word: str) -> None:
 
 def test_only_one_of_several_keys_is_allowed() -> None:
     schema = {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
-    assert told(schema, {"a": 1, "b": 1}) == [
-        "expected only one of the keys a, b, received an object with a, b"
-    ]
+    (problem,) = told(schema, {"a": 1, "b": 1})
+    assert "one choice alone, not 2 of them" in problem
 
 
 @pytest.mark.parametrize(

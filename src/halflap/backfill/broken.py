@@ -8,7 +8,7 @@ from halflap.backfill.value import is_tool_result
 from halflap.calls import breached_place
 from halflap.core.errors import ArgumentProblem
 from halflap.core.values import Result
-from halflap.schema import Reading, Validator, compile_or_say, declared_names
+from halflap.schema import Reading, Validator, declared_names, try_compile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Declaration:
     """What a tool declares of its results, ready to hold them against."""
 
     def __init__(self, schema: Mapping[str, Any], reading: Reading) -> None:
-        compiled = compile_or_say(schema)
+        compiled = try_compile(schema)
         self._validator = compiled if isinstance(compiled, Validator) else None
         self._names = declared_names(schema)
         self._reading = reading

@@ -18,7 +18,7 @@ from halflap.backfill.value import value_of
 from halflap.calls import Redactor
 from halflap.graph.lineage import NO_LINEAGE
 from halflap.learn import Learned, Observer, digest_of, outcome_of, with_unkept
-from halflap.schema import Reading, parse_json, why_no_json
+from halflap.schema import Reading, json_problem, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -202,7 +202,7 @@ class Learner:
             if not pieces.is_finished:
                 self._blame("not finished: it is read when it is")
                 return False
-            self._blame(why_no_json(error))
+            self._blame(json_problem(error))
         if not pieces.is_finished:
             pieces.accept(text)
         return True

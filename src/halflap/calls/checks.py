@@ -12,10 +12,10 @@ from halflap.core.errors import ArgumentProblem, InvalidArgumentsError
 from halflap.schema import (
     Validator,
     argument_problems,
-    compile_or_say,
     is_small,
     parse_schema,
     read_arguments,
+    try_compile,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Checks:
     async def _validator(self, tool: Tool, side: str, schema: Any) -> Validator | str:
         key = (tool.hash, side)
         if key not in self._compiled:
-            compiled = await aside(lambda: compile_or_say(schema), schema)
+            compiled = await aside(lambda: try_compile(schema), schema)
             if key not in self._compiled:
                 self._parts += _parts(compiled)
             self._compiled[key] = compiled

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import PARTS
 from halflap.core.text import clean, clean_json, visible
-from halflap.schema import is_wrapped, returned
+from halflap.schema import clean_schema, is_wrapped, result_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,12 +50,12 @@ def describe(
     `learned` is what there is to tell of its results beside what it declares; `use` is the note on that.
     """
     output = tool.output_schema or None
-    takes, hidden = clean_json(tool.input_schema, _LONGEST_PART)
+    takes, hidden = clean_schema(tool.input_schema, _LONGEST_PART)
     described: dict[str, Any] = {
         "name": tool.name,
         "description": clean(tool.description, _LONGEST_TEXT),
         "inputSchema": takes,
-        "outputSchema": None if output is None else clean_json(output, _LONGEST_PART)[0],
+        "outputSchema": None if output is None else clean_schema(output, _LONGEST_PART)[0],
     }
     if learned:
         described |= clean_json(learned, _LONGEST_PART)[0]
@@ -96,7 +96,7 @@ def _note(output: Mapping[str, Any] | None, use: str | None) -> str | None:
     """Say what to know about the value that a tool returns."""
     if output is None:
         return NO_OUTPUT_SCHEMA if use is None else f"{_NO_SCHEMA} {use}"
-    if use is not None and returned(output) is None:
+    if use is not None and result_type(output) is None:
         return f"{NO_FIELD} {use}"
     return UNWRAPPED if is_wrapped(output) else None
 

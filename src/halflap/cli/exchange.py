@@ -105,7 +105,7 @@ def import_learned(
 
 
 def _read(file: Path) -> Any:
-    from halflap.schema import parse_json, why_no_json  # noqa: PLC0415 -- the commands beside this one do without
+    from halflap.schema import json_problem, parse_json  # noqa: PLC0415 -- the commands beside this one do without
 
     too_large = f"{_MOST_BYTES // 2**20} MiB, which nothing is that `halflap schema export` wrote."
     data = read_at_most(file, _MOST_BYTES, str(file), too_large)
@@ -113,7 +113,7 @@ def _read(file: Path) -> Any:
         return parse_json(data.decode("utf-8-sig"))
     except ValueError as error:
         raise ShapeBrokenError(
-            f"{file} cannot be read: {why_no_json(error)}. Nothing was imported; take it from `halflap schema export`."
+            f"{file} cannot be read: {json_problem(error)}. Nothing was imported; take it from `halflap schema export`."
         ) from None
     except RecursionError:
         raise ShapeBrokenError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.text import visible
 from halflap.learn import confidence, schema_of
 from halflap.observe import iso, known_of, merged, whole
-from halflap.schema import compact, returned
+from halflap.schema import compact, result_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ _LONGEST = 100
 
 def field_rows(tool: Tool, known: Known | None) -> list[tuple[str, ...]]:
     """Give for each place what is there, how often, and whether that is declared, learned or both."""
-    declared = {path: what for path, what, _ in _of_type(returned(tool.output_schema), "", 0)}
+    declared = {path: what for path, what, _ in _of_type(result_type(tool.output_schema), "", 0)}
     learned = {} if known is None else dict(_of_schema(schema_of(whole(known.learned)), "", 0, 1.0))
     rows: list[tuple[str, ...]] = []
     for path in dict.fromkeys([*declared, *learned]):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,8 +36,13 @@ _CUT = " … (cut)"
 _READ_FACTOR = 8
 """Look at this many times the shown length, so that a long run of hidden characters costs nothing."""
 _MAX_NAME = 200
-_MAX_DEPTH = 60
-_MAX_PARTS = 5_000
+_MAX_DEPTH = 100
+"""Levels shown of a JSON value. JSON parsers of other programs give up at about twice as many."""
+_MAX_JSON_BYTES = 1_500_000
+"""About how much is shown of a JSON value: schemas of a megabyte are whole. Doubling it doubles that."""
+_ENTRY_BYTES = 12
+_SCHEMA_BYTES = 24
+"""What an entry takes beside its key and text: punctuation, a short value or the mark of a cut."""
 _PROSE_KEYS = frozenset({"description", "title", "$comment", "instructions"})
 _LITERAL_KEYS = frozenset({"enum", "const", "default", "examples"})
 
@@ -86,14 +92,14 @@ def visible(text: str, longest: int, *, keep: str = "") -> str:
 
 
 def clean_json(value: Any, longest: int) -> tuple[Any, bool]:
-    """Make a JSON value fit to be shown.
+    """Make a JSON value fit to be shown, up to about a megabyte.
 
     Prose is cleaned; keys and other strings, which a caller has to repeat, are made visible. What is too deep or too
-    much is left out with a mark. Also returns whether a string that a caller has to repeat had hidden characters.
+    much is left out with a mark, the deepest parts first. Also returns whether a string that a caller has to repeat had
+    hidden characters.
     """
     cleaner = _JsonCleaner(longest)
-    shown = cleaner.clean(value, 0, is_prose=isinstance(value, str), is_literal=False)
-    return shown, cleaner.found_hidden
+    return cleaner.clean(value), cleaner.found_hidden
 
 
 def _is_hidden(letter: str, *, spaces: bool = False) -> bool:
@@ -106,55 +112,86 @@ def _spell(letter: str) -> str:
     return _SPELLED.get(letter) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")  # noqa: PLR2004
 
 
+class _Part(NamedTuple):
+    """A value that is still to be cleaned, and the place in the copy where it goes."""
+
+    value: Any
+    target: Any
+    key: Any
+    depth: int
+    is_prose: bool
+    is_literal: bool
+
+
 class _JsonCleaner:
+    """Copies a value breadth-first, so that what has to be cut is what lies deepest."""
+
     def __init__(self, longest: int) -> None:
         self.found_hidden = False
         self._longest = longest
-        self._parts = 0
+        self._left = _MAX_JSON_BYTES
+        self._waiting: deque[_Part] = deque()
 
-    def clean(self, value: Any, depth: int, *, is_prose: bool, is_literal: bool) -> Any:
-        self._parts += 1
-        if isinstance(value, str):
-            shown = clean(value, self._longest) if is_prose else self._visible(value, self._longest)
-            self._parts += len(shown) // 40
-            return shown
-        if not isinstance(value, dict | list):
-            # Python reads NaN, but JSON has none, and the reader of our output may refuse it.
-            return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-        if depth >= _MAX_DEPTH or self._parts > _MAX_PARTS:
+    def clean(self, value: Any) -> Any:
+        whole: list[Any] = [None]
+        self._waiting.append(_Part(value, whole, 0, 0, isinstance(value, str), is_literal=False))
+        while self._waiting:
+            part = self._waiting.popleft()
+            part.target[part.key] = self._clean(part)
+        return whole[0]
+
+    def _clean(self, part: _Part) -> Any:
+        value = part.value
+        is_over = self._left <= 0 or part.depth > _MAX_DEPTH
+        if is_over and (isinstance(value, str) or (part.is_literal and isinstance(value, dict | list))):
             return _CUT.strip()
+        if isinstance(value, str):
+            shown = clean(value, self._longest) if part.is_prose else self._visible(value, self._longest)
+            self._left -= len(shown)
+            return shown
+        if isinstance(value, dict):
+            return self._dict(value, part)
         if isinstance(value, list):
-            return self._list(value, depth, is_literal=is_literal)
-        return self._dict(value, depth, is_literal=is_literal)
+            return self._list(value, part)
+        # Python reads NaN, but JSON has none, and the reader of our output may refuse it.
+        return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
     def _visible(self, text: str, longest: int) -> str:
         shown = visible(text, longest, keep="\n\t")
         self.found_hidden |= len(text) <= longest and shown != text
         return shown
 
-    def _dict(self, value: dict[str, Any], depth: int, *, is_literal: bool) -> dict[str, Any]:
+    def _dict(self, value: dict[str, Any], part: _Part) -> dict[str, Any]:
         cleaned: dict[str, Any] = {}
         for key, inner in value.items():
-            if self._parts > _MAX_PARTS:
+            if self._left <= 0 or part.depth > _MAX_DEPTH:
                 cleaned[_CUT.strip()] = f"{len(value) - len(cleaned)} more"
                 break
             shown = self._visible(key, _MAX_NAME)
             if shown in cleaned:
                 # Two long keys may be cut to the same text; the second must not replace the first.
                 shown += f" ({len(cleaned) + 1})"
-            self._parts += len(shown) // 40
-            cleaned[shown] = self.clean(
-                inner,
-                depth + 1,
-                is_prose=key in _PROSE_KEYS and not is_literal,
-                is_literal=is_literal or key in _LITERAL_KEYS,
+            cleaned[shown] = None
+            is_prose = key in _PROSE_KEYS and not part.is_literal
+            is_literal = part.is_literal or key in _LITERAL_KEYS
+            self._later(inner, cleaned, shown, part.depth, is_prose=is_prose, is_literal=is_literal)
+        return cleaned
+
+    def _list(self, value: list[Any], part: _Part) -> list[Any]:
+        cleaned: list[Any] = []
+        for inner in value:
+            if self._left <= 0 or part.depth > _MAX_DEPTH:
+                cleaned.append(_CUT.strip())
+                break
+            cleaned.append(None)
+            self._later(
+                inner, cleaned, len(cleaned) - 1, part.depth, is_prose=False, is_literal=part.is_literal
             )
         return cleaned
 
-    def _list(self, value: list[Any], depth: int, *, is_literal: bool) -> list[Any]:
-        cleaned: list[Any] = []
-        for inner in value:
-            if self._parts > _MAX_PARTS:
-                return [*cleaned, _CUT.strip()]
-            cleaned.append(self.clean(inner, depth + 1, is_prose=False, is_literal=is_literal))
-        return cleaned
+    def _later(
+        self, value: Any, target: Any, key: str | int, depth: int, *, is_prose: bool, is_literal: bool
+    ) -> None:
+        is_schema = isinstance(value, dict) and not is_literal
+        self._left -= (_SCHEMA_BYTES if is_schema else _ENTRY_BYTES) + len(str(key))
+        self._waiting.append(_Part(value, target, key, depth + 1, is_prose, is_literal))

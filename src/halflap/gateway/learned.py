@@ -82,14 +82,14 @@ class LearnedSchemas:
 
     async def output_kinds(self) -> dict[str, str]:
         """Return for each tool whether its output is `declared`, `learned` or `unknown`."""
-        from halflap.schema import returned  # noqa: PLC0415 -- see the top of `build`
+        from halflap.schema import result_type  # noqa: PLC0415 -- see the top of `build`
 
         tools = list(self._catalog.snapshot.tools.values())
         known = await self.of_all(tools)
         kinds = {}
         for tool in tools:
             # A declaration that names no field declares nothing.
-            declares = await asyncio.to_thread(returned, tool.output_schema) is not None
+            declares = await asyncio.to_thread(result_type, tool.output_schema) is not None
             kinds[tool.name] = "declared" if declares else "learned" if tool.name in known else "unknown"
         return kinds
 

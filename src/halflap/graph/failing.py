@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.edge import Sign
 from halflap.graph.words import phrase, words_of
-from halflap.schema.fields import choices_of, fields_of
+from halflap.schema import fields_of, object_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def signs_of(kind: Type | None) -> tuple[Sign, ...]:
 
 
 def _signs(kind: Type) -> Iterator[Sign]:
-    fields = {one.name: one.type for one in fields_of(choices_of(kind))}
+    fields = {one.name: one.type for one in fields_of(object_types(kind))}
     names = {one: phrase(words_of(one)) for one in fields}
     inner = next((one for one in _INNER if one in fields), "")
     tells = any(one in _MESSAGE or one in _ERROR for one in names.values())

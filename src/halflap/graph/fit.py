@@ -6,11 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.learn.formats import MATCHERS
-from halflap.schema.fields import choices_of, fields_of
-from halflap.schema.validate import compile_schema
+from halflap.schema import compile_schema, fields_of, object_types
 
 if TYPE_CHECKING:
-    from halflap.schema.kinds import Bounds, Type
+    from halflap.schema import Bounds, Type
 
 __all__ = ["Form", "conflict", "form_of"]
 
@@ -84,7 +83,7 @@ def _form_of(kind: Type, depth: int) -> Form:
     for part in parts:
         if part.kind == "values":
             kinds |= {_kind_of(value) for value in part.values} - {"null"}
-        elif part.kind in {"any", "cut", "again", "union"}:
+        elif part.kind in {"any", "cut", "recursive", "union"}:
             kinds |= _ANYTHING
         elif part.kind != "never":
             kinds.add(part.kind)
@@ -96,10 +95,10 @@ def _form_of(kind: Type, depth: int) -> Form:
         values = frozenset(
             spelled
             for one in listed
-            for spelled, value in zip(one.spelled, one.values, strict=True)
+            for spelled, value in zip(one.comparable_values, one.values, strict=True)
             if value is None or isinstance(value, str | int | float)
         ) - {("NoneType", None)}
-    objects = choices_of(kind) if depth < _DEEPEST else []
+    objects = object_types(kind) if depth < _DEEPEST else []
     fields = tuple(
         (field.name, field.required, form_of(field.type, depth + 1))
         for field in fields_of(objects)[:_MOST_FIELDS]

@@ -20,7 +20,7 @@ from halflap.graph.results import Results
 from halflap.graph.syntax import Names, assign, attribute, call, constant, function, into, load, refuse, store
 from halflap.graph.turning import kinds_of, turning_of
 from halflap.graph.workflow import slot_text
-from halflap.schema.stub.names import is_name
+from halflap.schema.stub import is_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

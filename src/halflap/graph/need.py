@@ -12,7 +12,7 @@ from halflap.graph.vocabulary import IDENTIFYING
 from halflap.graph.words import words_of
 from halflap.graph.workflow import Given, many
 from halflap.graph.written import Written
-from halflap.schema.kinds import ANY
+from halflap.schema import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 
 from halflap.graph.edge import EACH, NAME, VALUE, Envelope, Place, Ports, Slot, key
 from halflap.graph.failing import signs_of
-from halflap.schema.fields import choices_of, extra_of, fields_of
-from halflap.schema.join import union
-from halflap.schema.kinds import Type
-from halflap.schema.returned import says_something
+from halflap.schema import Type, extra_of, fields_of, is_informative, object_types, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halflap.core.values import Tool
     from halflap.graph.edge import Path
-    from halflap.schema import ToolSchema
-    from halflap.schema.kinds import Field
+    from halflap.schema import Field, ToolSchema
 
 __all__ = ["is_boolean", "only_value", "ports_of"]
 
@@ -29,7 +25,7 @@ _SELDOM = 0.5
 _UNSURE = 0.5
 _SUCCESS = ("success", "ok")
 _INNER = "data"
-_SCALARS = frozenset({"string", "number", "integer", "boolean", "any", "cut", "again", "values"})
+_SCALARS = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values"})
 _STRING = Type("string")
 
 
@@ -49,7 +45,7 @@ def ports_of(
 
     `learned_confidence` is how sure the learned type is. Where there is none, results were `seen`, and more are `needed`.
     """
-    objects = [] if schema.input_type is None else choices_of(schema.input_type)
+    objects = object_types(schema.input_type)
     taken = _taken(objects)
     slots: list[Slot] = []
     for slot in _outermost(_slots(one, (), 0) for one in taken):
@@ -107,9 +103,9 @@ def _sets(objects: Sequence[Type]) -> list[list[str]]:
 def _tells(field: Field, objects: Sequence[Type]) -> bool:
     """Say whether a field's value says which of the objects it is: then that value is what has to be chosen."""
     own = [one for each in objects for one in each.fields if one.name == field.name]
-    return field.required and len({one.type.spelled for one in own if one.type.kind == "values"}) == len(
-        objects
-    )
+    return field.required and len(
+        {one.type.comparable_values for one in own if one.type.kind == "values"}
+    ) == len(objects)
 
 
 def _outermost(parts: Iterator[Iterator[Slot]]) -> list[Slot]:
@@ -141,7 +137,7 @@ def _slots_at(kind: Type, path: Path, field: Field, depth: int) -> Iterator[Slot
     for inner in _taken(objects):
         yield from _slots(inner, path, depth + 1)
     extra = extra_of(objects)
-    if extra is not None and says_something(extra):
+    if extra is not None and is_informative(extra):
         # What any key of a map takes: nobody has to give one.
         inside = replace(field, required=False, description=extra.description)
         yield from _slots_at(extra, (*path, VALUE), inside, depth + 1)
@@ -154,7 +150,7 @@ def _slots_at(kind: Type, path: Path, field: Field, depth: int) -> Iterator[Slot
 
 def _places_of(declared: Type | None, learned: Type | None, confidence: float) -> tuple[Place, ...]:
     found: dict[Path, Place] = {}
-    if declared is not None and says_something(declared):
+    if declared is not None and is_informative(declared):
         for place in _inside_envelope(declared, declared=True, confidence=1.0):
             found.setdefault(place.path, place)
             if len(found) == _MOST:
@@ -166,7 +162,7 @@ def _places_of(declared: Type | None, learned: Type | None, confidence: float) -
                 found[place.path] = place
             elif known is not None and known.declared:
                 found[place.path] = _refined(known, place)
-    silent = {path for path, place in found.items() if place.type.kind in {"any", "cut", "again"}}
+    silent = {path for path, place in found.items() if place.type.kind in {"any", "cut", "recursive"}}
     if silent:
         # That there is anything at all says nothing where it was seen what there is.
         deeper = {path[:length] for path in found for length in range(len(path))}
@@ -177,7 +173,7 @@ def _places_of(declared: Type | None, learned: Type | None, confidence: float) -
 def _refined(declared: Place, learned: Place) -> Place:
     """Take from what was seen what the declaration leaves open."""
     said = declared.type
-    if said.kind in {"any", "cut", "again"}:
+    if said.kind in {"any", "cut", "recursive"}:
         return replace(declared, type=learned.type)
     if (
         said.kind == "string"
@@ -192,7 +188,7 @@ def _refined(declared: Place, learned: Place) -> Place:
 def _inside_envelope(kind: Type, *, declared: bool, confidence: float) -> Iterator[Place]:
     whole = Place((), kind, kind.description, 1.0, declared, confidence)
     if _envelope(kind) is not None:
-        fields = fields_of(choices_of(kind))
+        fields = fields_of(object_types(kind))
         inner = next(one for one in fields if one.name == _INNER)
         # Of an error there are no data: that they are missing then says nothing of the good results.
         yield from _at(replace(whole, path=(key(_INNER),), type=inner.type, description=inner.description), 0)
@@ -205,7 +201,7 @@ def _beside(*kinds: Type | None) -> Iterator[Place]:
     for kind in kinds:
         if kind is None or _envelope(kind) is None:
             continue
-        for one in fields_of(choices_of(kind)):
+        for one in fields_of(object_types(kind)):
             if one.name == _INNER or one.name in _SUCCESS:
                 continue
             # Whatever is here may be missing: `Presence` knows.
@@ -217,7 +213,7 @@ def _beside(*kinds: Type | None) -> Iterator[Place]:
 
 
 def _envelope(kind: Type | None) -> Envelope | None:
-    fields = {} if kind is None else {field.name: field for field in fields_of(choices_of(kind))}
+    fields = {} if kind is None else {field.name: field for field in fields_of(object_types(kind))}
     success = next((name for name in _SUCCESS if name in fields and is_boolean(fields[name].type)), None)
     if _INNER not in fields or success is None:
         return None

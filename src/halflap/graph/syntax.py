@@ -12,7 +12,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from halflap.graph.edge import EACH, VALUE, key
-from halflap.schema.fields import choices_of, fields_of
+from halflap.schema import fields_of, object_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,7 +128,7 @@ class Presence:
         parts = kind.members or (kind,)
         if any(one.kind == "null" for one in parts):
             self._null.add(path)
-        for field in fields_of(choices_of(kind)):
+        for field in fields_of(object_types(kind)):
             inner = (*path, key(field.name))
             if not field.required:
                 self._seldom[inner] = True

@@ -10,8 +10,7 @@ from halflap.learn.confidence import confidence
 from halflap.learn.formats import FORMATS
 from halflap.learn.shape import KINDS
 from halflap.learn.variants import variants_of
-from halflap.schema import compile_schema
-from halflap.schema.place import path_of
+from halflap.schema import compile_schema, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

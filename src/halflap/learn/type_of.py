@@ -8,8 +8,7 @@ from halflap.learn.formats import FORMATS
 from halflap.learn.merge import cut_below
 from halflap.learn.schema_of import kinds_of
 from halflap.learn.variants import repeated_values, variants_of
-from halflap.schema.join import union
-from halflap.schema.kinds import ANY, PLAIN, Field, Type
+from halflap.schema import ANY, PLAIN, Field, Type, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from halflap.core.text import visible
 from halflap.graph.edge import EACH, VALUE, key, path_text
 from halflap.graph.words import Words, words_of
-from halflap.schema.kinds import PLAIN
-from halflap.schema.refer import References
+from halflap.schema import PLAIN, References
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

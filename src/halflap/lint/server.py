@@ -14,8 +14,7 @@ from halflap.graph.words import words_in
 from halflap.lint.empty import held_open, is_open
 from halflap.lint.parts import parts_of
 from halflap.lint.told import sentences_about, told_of_parameters
-from halflap.schema import is_wrapped, parse_schema
-from halflap.schema.types import read_type
+from halflap.schema import is_wrapped, parse_schema, read_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

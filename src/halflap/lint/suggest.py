@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halflap.core.text import visible
 from halflap.lint.parts import parts_of
 from halflap.lint.rule import counted
+from halflap.schema import read_type
 from halflap.schema.stub import write_types
-from halflap.schema.types import read_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.learn import OUTCOMES, Learned, brief, confidence, is_lost, merge, schema_of, type_of
-from halflap.schema.returned import says_something
+from halflap.schema import is_informative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,8 +123,8 @@ def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | 
         schema,
         schema if short is shape else schema_of(short, enums=enums, notes=False),
         sure,
-        kind if kind is not None and says_something(kind) else None,
-        stub if stub is not None and says_something(stub) else None,
+        kind if kind is not None and is_informative(kind) else None,
+        stub if stub is not None and is_informative(stub) else None,
         sha256(repr(kind).encode(errors="replace")).hexdigest(),
         _has_media(shape.root),
     )

@@ -21,7 +21,7 @@ from halflap.learn.shape import (
     Record,
     Shape,
 )
-from halflap.schema.place import path_of
+from halflap.schema import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.core.text import visible
-from halflap.schema import why_no_json
+from halflap.schema import json_problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -97,7 +97,7 @@ def read_json(data: bytes) -> Any:
     try:
         value = _DECODER.decode(data.decode("utf-8-sig"))
     except ValueError as error:
-        why = why_no_json(error)
+        why = json_problem(error)
         raise UnreadableError(f"{'it is ' if why.startswith('not ') else ''}{why}.") from None
     except RecursionError:
         raise UnreadableError(_TOO_DEEP) from None

@@ -1,37 +1,64 @@
-"""What JSON Schema means to us."""
+"""JSON Schema as the rest of Halflap needs it: types, validation, and both as text or Python.
 
-from halflap.schema.arguments import argument_problems
-from halflap.schema.general import declared_names, general_path
-from halflap.schema.reading import Reading, read_result, reading_of
-from halflap.schema.returned import is_wrapped, returned, says_something
-from halflap.schema.sendable import read_arguments
-from halflap.schema.size import is_small
-from halflap.schema.strict import parse_json, why_no_json
+Read `types` first (the one type model), then `read` (schema to type) and `text` (type to text); `stub` writes types as
+Python. `validate` and `problems` check values and explain what is wrong, `cost` keeps that bounded, `result` finds the
+value in a tool's result, and `tool` puts it together for one tool. Schemas and values are untrusted: everything here
+is bounded, nothing is fetched, and there is no I/O.
+"""
+
+from halflap.schema.arguments import argument_problems, read_arguments
+from halflap.schema.cost import is_small
+from halflap.schema.objects import extra_of, fields_of, object_types
+from halflap.schema.paths import declared_names, general_path
+from halflap.schema.read import read_type
+from halflap.schema.refs import References, clean_schema
+from halflap.schema.result import (
+    Reading,
+    is_informative,
+    is_wrapped,
+    json_problem,
+    parse_json,
+    read_result,
+    reading_of,
+    result_type,
+)
+from halflap.schema.text import compact, path_of
 from halflap.schema.tool import Parameter, ToolSchema, parse_schema
-from halflap.schema.types import Type
-from halflap.schema.validate import Validator, compile_or_say, compile_schema
-from halflap.schema.write import compact
+from halflap.schema.types import ANY, PLAIN, Bounds, Field, Type, union
+from halflap.schema.validate import Validator, compile_schema, try_compile
 
 __all__ = [
+    "ANY",
+    "PLAIN",
+    "Bounds",
+    "Field",
     "Parameter",
     "Reading",
+    "References",
     "ToolSchema",
     "Type",
     "Validator",
     "argument_problems",
+    "clean_schema",
     "compact",
-    "compile_or_say",
     "compile_schema",
     "declared_names",
+    "extra_of",
+    "fields_of",
     "general_path",
+    "is_informative",
     "is_small",
     "is_wrapped",
+    "json_problem",
+    "object_types",
     "parse_json",
     "parse_schema",
+    "path_of",
     "read_arguments",
     "read_result",
+    "read_type",
     "reading_of",
-    "returned",
-    "says_something",
-    "why_no_json",
+    "result_type",
+    "try_compile",
+    "union",
 ]

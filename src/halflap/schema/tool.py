@@ -1,4 +1,4 @@
-"""A tool's schema, parsed: its parameters, what it returns, and ways to say so in text."""
+"""A tool's schema, parsed: its parameters, what it returns, and both as text for a model."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import clean
 from halflap.schema.arguments import argument_problems
-from halflap.schema.fields import choices_of, extra_of, fields_of, is_cut, objects_in
-from halflap.schema.join import union
-from halflap.schema.kinds import PLAIN, Field, Type
-from halflap.schema.returned import returned
-from halflap.schema.types import read_type
+from halflap.schema.objects import extra_of, fields_of, is_cut, object_types, objects_in
+from halflap.schema.read import read_type
+from halflap.schema.result import result_type
+from halflap.schema.text import compact_to, key, literal, plain, type_name, within
+from halflap.schema.types import ANY, Field, union
 from halflap.schema.validate import compile_schema
-from halflap.schema.write import compact, key, literal, plain, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halflap.core.errors import ArgumentProblem
     from halflap.core.values import Tool
+    from halflap.schema.types import Type
 
 __all__ = ["Parameter", "ToolSchema", "parse_schema"]
 
-_LONGEST_TEXT = 4_000
-_LONGEST_LINE = 300
-_DEEPEST_SHOWN = 6
-_MOST_LINES = 500
-_MOST_VALUES = 50
+_MAX_TEXT = 4_000
+_MAX_LINE = 300
+_MAX_DEPTH = 6
+_MAX_LINES = 500
+"""Lines for parameters. Doubling it shows more of very large tools, and fills more of a model's context."""
+_MAX_VALUES = 50
 _ANY_KEY = "[key]"
 _STOPS = (".", "?", "!", "…", ":", ";", ",")
 
@@ -46,11 +47,13 @@ class Parameter:
     has_default: bool = False
     nullable: bool = False
     parameters: tuple[Parameter, ...] = ()
-    """The keys of an object, or of the objects in an array; of several kinds of object, the keys of all."""
+    """The keys of an object, or of the objects in an array; of several objects, the keys of all."""
     when: str = ""
-    """On what it depends whether it is required, or may be there: `required if type is "image"`."""
+    """The condition under which it is required or allowed: `required if type is "image"`."""
     others: Parameter | None = None
-    """What any other key may have, where that is said; its name is `[key]`."""
+    """What any other key may hold, where the schema says so; its name is `[key]`."""
+    item_enum: list[Any] | None = None
+    """The values that the items of an array may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,100 +68,96 @@ class ToolSchema:
     output_schema: Mapping[str, Any] | None = None
     server: str = ""
     stale: bool = False
-    """It is older than it may be; a newer one is being asked for."""
-    input_type: Type | None = field(default=None, repr=False)
-    """None where there is no more to know than the parameters say."""
+    """It is past its time to live; a newer one is being fetched."""
+    input_type: Type = field(default=ANY, repr=False)
     output_type: Type | None = field(default=None, repr=False)
-    """The type of the value that a program gets; None where nothing is declared that says something."""
+    """The declared type of the value that a program gets; None where the declaration says nothing about it."""
     learned_schema: Mapping[str, Any] | None = None
-    """What was learned of the value that a program gets; never in place of what is declared."""
+    """What was learned about the value that a program gets; never in place of what is declared."""
     learned_type: Type | None = field(default=None, repr=False)
     """The same as a type; None where nothing was learned, or too little."""
 
     @property
     def returns(self) -> Type | None:
-        """What a program gets as far as anything is known: as declared, else as learned."""
+        """The type of the value that a program gets: as declared, else as learned."""
         return self.output_type or self.learned_type
 
     def validate_arguments(self, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
-        """Say everything that is wrong with these arguments; nothing is filled in or converted."""
+        """Return everything that is wrong with these arguments; nothing is filled in or converted."""
         return argument_problems(arguments, compile_schema(self.raw_schema))
 
     def format_for_llm(self) -> str:
-        """Write it out for a model: one line for each parameter."""
+        """Write the tool for a model, with one line for each parameter."""
         # Further lines are indented: a description must not look like what follows it.
-        described = clean(self.description, _LONGEST_TEXT).strip().replace("\n", "\n  ")
+        described = clean(self.description, _MAX_TEXT).strip().replace("\n", "\n  ")
         lines = [f"Tool: {self.tool_name}", f"Description: {described}", ""]
-        taken = self.parameter_lines()
-        return "\n".join([*lines, "Parameters:", *taken] if taken else [*lines, "Parameters: none"])
+        parameters = self.parameter_lines()
+        return "\n".join([*lines, "Parameters:", *parameters] if parameters else [*lines, "Parameters: none"])
 
     def parameter_lines(self) -> list[str]:
-        """Write one line for each parameter, those within another indented under it."""
-        taken = self._taken()
-        others = _others(choices_of(taken))
+        """Write one line for each parameter, nested ones indented; the deepest are left out if there are too many."""
+        others = _others(object_types(self.input_type))
         shown = [*self.parameters, *([] if others is None else [others])]
-        lines = list(islice(_parameter_lines(shown, 0), _MOST_LINES + 1))
-        if not lines and is_cut(taken):
+        if not shown and is_cut(self.input_type):
             return ["- … (too deep or too large to be shown)"]
-        return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], "- … (cut)"]
+        for depth in range(_MAX_DEPTH, -1, -1):
+            lines = list(islice(_parameter_lines(shown, depth), _MAX_LINES + 1))
+            if len(lines) <= _MAX_LINES:
+                return lines
+        return [*lines[:_MAX_LINES], "- … (cut)"]
 
     def format_compact(self) -> str:
-        """Write it in one line: `get_orders(customer_id: string, limit?: integer = 10) -> {…}`."""
-        taken = self._taken()
-        objects = choices_of(taken)
+        """Write the tool in one line: `get_orders(customer_id: string, limit?: integer = 10) -> {…}`."""
+        return clean(within(_MAX_TEXT, self._signature), _MAX_TEXT)
+
+    def _signature(self, depth: int) -> str:
+        objects = object_types(self.input_type)
         fields = sorted(fields_of(objects), key=lambda one: not one.required)
         parts = [
-            f"{key(one.name)}{'' if one.required else '?'}: {compact(one.type)}"
+            f"{key(one.name)}{'' if one.required else '?'}: {compact_to(one.type, depth)}"
             + (f" = {literal(one.default)}" if one.default is not None else "")
             for one in fields
         ]
-        others = _others(objects)
-        if others is not None:
-            parts.append(f"**{{[key]: {compact(extra_of(objects) or Type('any'))}}}")
-        if not parts and is_cut(taken):
-            parts = ["…"]
-        line = f"{self.tool_name}({', '.join(parts)})"
-        if self.returns is not None:
-            line += f" -> {compact(self.returns)}"
-        return clean(line, _LONGEST_TEXT)
-
-    def _taken(self) -> Type:
-        if self.input_type is not None:
-            return self.input_type
-        return Type("object", fields=tuple(map(_field, self.parameters)))
+        if any(one.partial for one in objects) or (not parts and is_cut(self.input_type)):
+            parts.append("…")
+        if _others(objects) is not None:
+            parts.append(f"**{{[key]: {compact_to(extra_of(objects) or ANY, depth)}}}")
+        returns = "" if self.returns is None else f" -> {compact_to(self.returns, depth + 1)}"
+        return f"{self.tool_name}({', '.join(parts)}){returns}"
 
 
-def _parameter_lines(parameters: Sequence[Parameter], depth: int) -> Iterator[str]:
+def _parameter_lines(parameters: Sequence[Parameter], depth: int, indent: str = "") -> Iterator[str]:
     for one in parameters:
-        says = []
+        facts = []
         if one.default is not None:
-            says.append(f"Default: {plain(one.default)}")
-        if one.enum:
-            shown = [plain(value) for value in one.enum[:_MOST_VALUES]]
-            says.append(f"Values: {', '.join(shown if len(one.enum) <= _MOST_VALUES else [*shown, '…'])}")
-        needed = one.when or ("required" if one.required else "optional")
+            facts.append(f"Default: {plain(one.default)}")
+        values = one.enum or one.item_enum
+        if values:
+            shown = [plain(value) for value in values[:_MAX_VALUES]]
+            facts.append(f"Values: {', '.join(shown if len(values) <= _MAX_VALUES else [*shown, '…'])}")
+        condition = one.when or ("required" if one.required else "optional")
         name = one.name if one.name == _ANY_KEY else key(one.name)
-        line = f"{'  ' * depth}- {name} ({one.type}, {needed})"
-        described = clean(" ".join(one.description[:_LONGEST_TEXT].split()), _LONGEST_LINE)
-        text = _sentences(described, ". ".join(says))
-        yield line + (f": {text}" if text else "")
-        if depth < _DEEPEST_SHOWN:
-            yield from _parameter_lines([*one.parameters, *([one.others] if one.others else [])], depth + 1)
+        described = clean(" ".join(one.description[:_MAX_TEXT].split()), _MAX_LINE)
+        text = _sentences(described, ". ".join(facts))
+        yield f"{indent}- {name} ({one.type}, {condition})" + (f": {text}" if text else "")
+        if depth:
+            inner = [*one.parameters, *([one.others] if one.others else [])]
+            yield from _parameter_lines(inner, depth - 1, f"{indent}  ")
 
 
-def _sentences(described: str, more: str) -> str:
-    """Put a description before what is said of values: with one stop between them, and none at the end."""
+def _sentences(described: str, facts: str) -> str:
+    """Join a description and facts with one full stop between them, and none at the end."""
     if described.endswith(".") and not described.endswith(".."):
         described = described[:-1]
-    if not described or not more:
-        return described or more
-    return f"{described}{' ' if described.endswith(_STOPS) else '. '}{more}"
+    if not described or not facts:
+        return described or facts
+    return f"{described}{' ' if described.endswith(_STOPS) else '. '}{facts}"
 
 
 def parse_schema(tool: Tool, *, stale: bool = False) -> ToolSchema:
     """Parse a tool's definition."""
     read = read_type(tool.input_schema)
-    fields = fields_of(choices_of(read))
+    fields = fields_of(object_types(read))
     return ToolSchema(
         tool_name=tool.name,
         description=tool.description,
@@ -169,50 +168,37 @@ def parse_schema(tool: Tool, *, stale: bool = False) -> ToolSchema:
         server=tool.server,
         stale=stale,
         input_type=read,
-        output_type=returned(tool.output_schema),
+        output_type=result_type(tool.output_schema),
     )
 
 
 def _parameter(one: Field) -> Parameter:
-    kinds = one.type.members if one.type.kind == "union" else (one.type,)
-    values = [value for kind in kinds if kind.kind == "values" for value in kind.values]
+    kinds = one.type.members or (one.type,)
     objects = list(objects_in(one.type))
+    items = union(kind.items for kind in kinds if kind.items is not None)
     return Parameter(
         name=one.name,
         type=type_name(one.type),
         description=one.description,
         required=one.required,
         default=one.default,
-        enum=values or None,
+        enum=_values(kinds),
         has_default=one.has_default,
         nullable=any(kind.kind == "null" or None in kind.values for kind in kinds),
         parameters=tuple(map(_parameter, fields_of(objects))) if objects else (),
         when=one.when,
         others=_others(objects),
+        item_enum=_values(items.members or (items,)),
     )
 
 
+def _values(kinds: Sequence[Type]) -> list[Any] | None:
+    return [value for kind in kinds if kind.kind == "values" for value in kind.values] or None
+
+
 def _others(objects: Sequence[Type]) -> Parameter | None:
-    """Give what any other key may have, as if it were a parameter; that it may be anything is no news."""
+    """Return what any other key may hold, as a parameter; that it may be anything is not worth a line."""
     extra = extra_of(objects)
     if extra is None or (extra.kind == "any" and fields_of(objects)):
         return None
     return _parameter(Field(_ANY_KEY, extra, required=False, description=extra.description))
-
-
-def _field(one: Parameter) -> Field:
-    """Make of a parameter what its schema would be read as."""
-    kind = Type("values", values=tuple(one.enum)) if one.enum else _named(one.type, one.parameters)
-    return Field(
-        one.name, kind, one.required, one.description, one.default, one.default is not None, one.when
-    )
-
-
-def _named(word: str, parts: Sequence[Parameter]) -> Type:
-    if " | " in word:
-        return union(_named(one, parts) for one in word.split(" | "))
-    if word.startswith("array of "):
-        return Type("array", items=_named(word.removeprefix("array of "), parts))
-    if word == "object":
-        return Type("object", fields=tuple(map(_field, parts)))
-    return Type(PLAIN.get(word, "any"))

@@ -1,242 +1,189 @@
-"""Read a JSON Schema as a type: what a person, a model or a program wants to know of it.
-
-A schema may be of any draft, refer to itself, or be written to harm. Reading follows references within the
-document alone, stops at a depth and at a number of parts, and marks where it stopped.
-"""
+"""The one type model: what a JSON Schema says about a value, and how two such types combine."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any
-
-from halflap.schema.drafts import is_old
-from halflap.schema.join import both, union, work_of_both
-from halflap.schema.kinds import ANY, CUT, NEVER, PLAIN, Bounds, Field, Type
-from halflap.schema.refer import MISSING, References
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from halflap.schema.kinds import Kind
+__all__ = [
+    "ANY",
+    "CUT",
+    "NEVER",
+    "PLAIN",
+    "Bounds",
+    "Field",
+    "Kind",
+    "Type",
+    "incomplete",
+    "intersect",
+    "union",
+]
 
-__all__ = ["Field", "Type", "read_type"]
+Kind = Literal[
+    "string", "number", "integer", "boolean", "null", "object", "array", "any", "never", "values", "union",
+    "recursive", "cut",
+]  # fmt: skip
+"""`values` is an enum or const, `recursive` a place inside a type where that type starts again, `cut` a part that was
+not read because the schema is too large or too deep: it may be anything."""
 
-_DEEPEST = 40
-_MOST_PARTS = 3_000
-_MOST_CHOICES = 100
-_MOST_VALUES = 500
-_LONGEST_PATTERN = 1_000
-LEFT_OUT = "… (cut)"
-RELATIONS = "x-halflap"
-"""The keyword of the contract for servers, under which a schema says of what a value is."""
-_LONGEST_RELATION = 64
-_OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProperties")
-_REFERENCES = ("$ref", "$dynamicRef")
-_BESIDE = frozenset({"$ref", "$defs", "definitions", "$schema", "$id", "$comment", "title"})
-"""What a schema may have that says no more than where to read on."""
+PLAIN: dict[str, Kind] = {
+    "string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "null": "null",
+    "object": "object", "array": "array",
+}  # fmt: skip
 
-
-def read_type(schema: Any, root: Any = None, *, old: bool | None = None, most: int = _MOST_PARTS) -> Type:
-    """Read a schema: a whole one, or a part of the one that is given as root; no more than so many parts."""
-    root = schema if root is None else root
-    return _Reader(root, most, old=is_old(root) if old is None else old).read(schema, 0, ())
+_MAX_MEMBERS = 100
+"""Doubling it lets larger unions through whole; intersecting two of them takes four times as long."""
 
 
-class _Reader:
-    def __init__(self, root: Any, most: int, *, old: bool) -> None:
-        self._references = References(root)
-        self._old = old
-        self._most = most
-        self._parts = 0
-        self._again: dict[int, int] = {}
-        """The parts that contain themselves, by identity, each with its number."""
+class Bounds(NamedTuple):
+    """Length limits of a string or an array, and a string's pattern."""
 
-    def read(self, schema: Any, depth: int, through: tuple[int, ...]) -> Type:
-        if not isinstance(schema, dict):
-            return NEVER if schema is False else ANY
-        if id(schema) in through:
-            mark = self._again.setdefault(id(schema), len(self._again) + 1)
-            return Type("again", names=self._word(schema), mark=mark)
-        self._parts += 1
-        if depth > _DEEPEST or self._parts > self._most:
-            return CUT
-        found = self._read(schema, depth, (*through, id(schema)))
-        if id(schema) in self._again and not found.mark:
-            found = replace(found, mark=self._again[id(schema)])
-        found = _related(found, schema.get(RELATIONS))
-        description = schema.get("description")
-        return (
-            replace(found, description=description) if isinstance(description, str) and description else found
-        )
+    shortest: int = 0
+    longest: int | None = None
+    pattern: str = ""
 
-    def _word(self, schema: Mapping[str, Any]) -> str:
-        """Say in a word what a schema is that has been met again."""
-        for _ in range(_DEEPEST):
-            kind = schema.get("type")
-            named = kind if isinstance(kind, list) else [kind]
-            words = [one for one in named[: len(PLAIN)] if isinstance(one, str) and one in PLAIN]
-            if words:
-                return " | ".join(dict.fromkeys(words))
-            if any(key in schema for key in _OBJECT_KEYS):
-                return "object"
-            if "items" in schema or "prefixItems" in schema:
-                return "array"
-            target = self._references.find(schema.get("$ref"))
-            if not isinstance(target, dict):
-                break
-            schema = target
-        return "any"
 
-    def _read(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
-        for key in _REFERENCES:
-            if isinstance(schema.get(key), str):
-                target = self._target(schema[key], through)
-                found = ANY if target is MISSING else self.read(target, depth + 1, through)
-                return found if self._old else self._both(found, self._said(schema, depth, through))
-        return self._said(schema, depth, through)
+@dataclass(frozen=True, slots=True)
+class Type:
+    """What a schema says about a value."""
 
-    def _target(self, reference: str, through: tuple[int, ...]) -> Any:
-        """Give what a reference leads to; a part that only refers on is no level of its own."""
-        met = set(through)
-        target = self._references.find(reference)
-        while isinstance(target, dict) and isinstance(target.get("$ref"), str) and target.keys() <= _BESIDE:
-            self._parts += 1
-            if self._parts > self._most or id(target) in met:
-                break
-            met.add(id(target))
-            target = self._references.find(target["$ref"])
-        return target
+    kind: Kind
+    fields: tuple[Field, ...] = ()
+    extra: Type | None = None
+    """The type of the values under any other key, where the schema gives one."""
+    closed: bool = False
+    """There can be no other keys."""
+    partial: bool = False
+    """There may be declared keys that were not read; never closed then."""
+    needed: tuple[str, ...] = ()
+    """Required keys without a schema of their own."""
+    items: Type | None = None
+    members: tuple[Type, ...] = ()
+    values: tuple[Any, ...] = field(default=(), compare=False)
+    format: str | None = None
+    description: str = ""
+    bounds: Bounds | None = field(default=None, compare=False, repr=False)
+    recursive_kind: str = ""
+    """For a recursive type, what it is: `object`, `array`, `array | null`."""
+    relations: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """What the server says the value identifies: `("produces", "customer")`."""
+    recursion: int = field(default=0, compare=False, repr=False)
+    """The same number on a type that contains itself and on the `recursive` places inside it; else 0."""
+    comparable_values: tuple[tuple[str, Any], ...] = field(init=False, repr=False)
+    """The values in a form that can be hashed and tells 1 from true."""
 
-    def _said(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
-        """Read what the schema says, apart from what it refers to."""
-        if "const" in schema:
-            return Type("values", values=(schema["const"],))
-        values = schema.get("enum")
-        if isinstance(values, list) and values:
-            self._parts += min(len(values), _MOST_VALUES) // 10
-            rest = (LEFT_OUT,) if len(values) > _MOST_VALUES else ()
-            null = (None,) if schema.get("nullable") is True and None not in values else ()
-            return Type("values", values=(*values[:_MOST_VALUES], *rest, *null))
-        own = self._own(schema, depth, through)
-        for key in ("anyOf", "oneOf"):
-            choices = schema.get(key)
-            if isinstance(choices, list) and choices:
-                members = [self.read(choice, depth + 1, through) for choice in choices[:_MOST_CHOICES]]
-                members += [CUT] if len(choices) > _MOST_CHOICES else []
-                own = self._both(own, union(members))
-        parts = schema.get("allOf")
-        for part in parts[:_MOST_CHOICES] if isinstance(parts, list) else ():
-            own = self._both(own, self.read(part, depth + 1, through))
-        if schema.get("nullable") is True:
-            own = union([own, Type("null")])
-        return own
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "comparable_values", tuple(map(_comparable, self.values)))
 
-    def _both(self, one: Type, other: Type) -> Type:
-        # Joining is work that no part of the schema stands for: every key may meet every choice.
-        self._parts += work_of_both(one, other) // 10
-        return one if self._parts > self._most and one.kind != "any" else both(one, other)
 
-    def _own(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
-        """Read what the schema says itself, apart from what it combines."""
-        kind = schema.get("type")
-        if isinstance(kind, list):
-            said = [one for one in kind[:_MOST_CHOICES] if isinstance(one, str)]
-            kinds = [PLAIN[one] for one in dict.fromkeys(said) if one in PLAIN]
-            return union([self._one(one, schema, depth, through) for one in kinds])
-        if isinstance(kind, str) and kind in PLAIN:
-            return self._one(PLAIN[kind], schema, depth, through)
-        if any(key in schema for key in _OBJECT_KEYS):
-            return self._one("object", schema, depth, through)
-        if "items" in schema or "prefixItems" in schema:
-            return self._one("array", schema, depth, through)
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One key of an object."""
+
+    name: str
+    type: Type
+    required: bool
+    description: str = ""
+    default: Any = field(default=None, compare=False)
+    has_default: bool = False
+    when: str = ""
+    """The condition under which the key is required or allowed, where several objects were merged."""
+
+
+def _comparable(value: Any) -> tuple[str, Any]:
+    # Objects and arrays compare by identity: comparing their contents could take arbitrarily long.
+    plain = value is None or isinstance(value, str | int | float)
+    return type(value).__name__, value if plain else id(value)
+
+
+ANY = Type("any")
+CUT = Type("cut")
+NEVER = Type("never")
+
+
+def union(members: Iterable[Type]) -> Type:
+    """Return the type of a value that has one of these types; null comes last, and `any` absorbs the others."""
+    once: dict[Type, Type] = {}
+    for part in (one for member in members for one in (member.members or (member,))):
+        one = replace(part, description="") if part.description else part
+        known = once.setdefault(one, one)
+        if known.bounds != one.bounds:
+            once[one] = replace(known, bounds=None)
+    flat = list(once.values())
+    listed = [one for one in flat if one.kind == "values"]
+    if len(listed) > 1:
+        values = {
+            key: value for one in listed for key, value in zip(one.comparable_values, one.values, strict=True)
+        }
+        flat = [Type("values", values=tuple(values.values())), *(one for one in flat if one.kind != "values")]
+    flat = [one for one in flat if one.kind != "never"] or flat[:1]
+    if not flat or ANY in flat:
         return ANY
-
-    def _one(self, kind: Kind, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
-        if kind == "object":
-            return self._object(schema, depth, through)
-        if kind == "array":
-            return self._array(schema, depth, through)
-        form = schema.get("format")
-        if kind != "string":
-            return Type(kind)
-        return Type(
-            kind,
-            format=form if isinstance(form, str) else None,
-            bounds=_bounds(schema, "minLength", "maxLength"),
-        )
-
-    def _object(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
-        listed = schema.get("required")
-        named = listed[:_MOST_PARTS] if isinstance(listed, list) else []
-        self._parts += len(named) // 10
-        required = {name for name in named if isinstance(name, str)}
-        properties = schema.get("properties")
-        fields = []
-        for name, inner in (properties if isinstance(properties, dict) else {}).items():
-            if self._parts > self._most:
-                fields.append(Field("…", CUT, required=False))
-                break
-            kind = self.read(inner, depth + 1, through)
-            settings = inner if isinstance(inner, dict) else {}
-            fields.append(
-                Field(
-                    name,
-                    kind,
-                    name in required,
-                    kind.description,
-                    settings.get("default"),
-                    "default" in settings,
-                )
-            )
-        others = schema.get("additionalProperties")
-        patterns = schema.get("patternProperties")
-        extra = [self.read(others, depth + 1, through)] if isinstance(others, dict) else []
-        if isinstance(patterns, dict):
-            extra += [self.read(one, depth + 1, through) for one in islice(patterns.values(), 16)]
-        return Type(
-            "object",
-            fields=tuple(fields),
-            extra=union(extra) if extra else None,
-            closed=others is False and not patterns,
-            needed=tuple(sorted(required - {field.name for field in fields})),
-        )
-
-    def _array(self, schema: Mapping[str, Any], depth: int, through: tuple[int, ...]) -> Type:
-        first = None if self._old else schema.get("prefixItems")
-        items = schema.get("items")
-        # Before 2020-12 a list under `items` said what `prefixItems` says now.
-        if isinstance(items, list):
-            first, items = items, schema.get("additionalItems")
-        inner = [
-            self.read(one, depth + 1, through) for one in (first if isinstance(first, list) else [])[:16]
-        ]
-        if isinstance(items, dict):
-            inner.append(self.read(items, depth + 1, through))
-        return Type(
-            "array", items=union(inner) if inner else None, bounds=_bounds(schema, "minItems", "maxItems")
-        )
+    flat.sort(key=lambda one: one.kind == "null")
+    if len(flat) > _MAX_MEMBERS:
+        flat = [*flat[:_MAX_MEMBERS], CUT]
+    return flat[0] if len(flat) == 1 else Type("union", members=tuple(flat))
 
 
-def _bounds(schema: Mapping[str, Any], least: str, most: str) -> Bounds | None:
-    shortest, longest, pattern = schema.get(least), schema.get(most), schema.get("pattern")
-    found = Bounds(
-        shortest if type(shortest) is int and shortest > 0 else 0,
-        longest if type(longest) is int and longest >= 0 else None,
-        pattern if isinstance(pattern, str) and len(pattern) <= _LONGEST_PATTERN else "",
+def intersect(one: Type, other: Type) -> Type:
+    """Return the type of a value that has both types, as far as both can be told in one."""
+    if one.kind == "any":
+        return other
+    if other.kind == "any" or one == other:
+        return one
+    for unread, known in ((one, other), (other, one)):
+        if unread.kind in {"cut", "recursive"}:
+            return incomplete(known) if unread.kind == "cut" else known
+    if NEVER in (one, other):
+        return NEVER
+    mine, others = one.members or (one,), other.members or (other,)
+    if len(mine) * len(others) <= _MAX_MEMBERS and _has_object(mine) and _has_object(others):
+        return union([*_merged_objects(mine, others), *_common_others(mine, others)])
+    # A list of values or narrower types says more than a plain type.
+    return other if other.kind in {"values", "union"} else one
+
+
+def incomplete(kind: Type) -> Type:
+    """Return a type with every object in it marked as partial."""
+    if kind.kind == "union":
+        return replace(kind, members=tuple(map(incomplete, kind.members)))
+    return replace(kind, partial=True, closed=False) if kind.kind == "object" else kind
+
+
+def _has_object(kinds: Sequence[Type]) -> bool:
+    return any(kind.kind == "object" for kind in kinds)
+
+
+def _merged_objects(mine: Sequence[Type], others: Sequence[Type]) -> Iterator[Type]:
+    for one in mine:
+        for other in others:
+            if one.kind == other.kind == "object":
+                yield _merge(one, other)
+
+
+def _common_others(mine: Sequence[Type], others: Sequence[Type]) -> Sequence[Type]:
+    left = [kind for kind in mine if kind.kind != "object"]
+    right = [kind for kind in others if kind.kind != "object"]
+    return ([kind for kind in right if kind in left] or right) if left and right else left or right
+
+
+def _merge(one: Type, other: Type) -> Type:
+    names = {field.name for field in other.fields}
+    required = {field.name for field in (*one.fields, *other.fields) if field.required}
+    required |= {*one.needed, *other.needed}
+    fields = [*(field for field in one.fields if field.name not in names), *other.fields]
+    partial = one.partial or other.partial
+    return Type(
+        "object",
+        fields=tuple(
+            field if field.required == (field.name in required) else replace(field, required=True)
+            for field in fields
+        ),
+        extra=other.extra or one.extra,
+        closed=(one.closed or other.closed) and not partial,
+        partial=partial,
+        needed=tuple(sorted(required - {field.name for field in fields})),
     )
-    return None if found == Bounds() else found
-
-
-def _related(kind: Type, said: Any) -> Type:
-    """Note of what a value is said to be, at each of the types that it may have."""
-    if not isinstance(said, dict):
-        return kind
-    found = [(key, said.get(key)) for key in ("produces", "consumes")]
-    relations = tuple(
-        (key, text) for key, text in found if isinstance(text, str) and 0 < len(text) <= _LONGEST_RELATION
-    )
-    if not relations:
-        return kind
-    members = tuple(replace(one, relations=relations) for one in kind.members)
-    return replace(kind, relations=relations, members=members)

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halflap.core.errors import WorkflowError
-from halflap.schema import why_no_json
+from halflap.schema import json_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ def parse_source(text: str) -> Any:
     try:
         return _parse(text)
     except ValueError as error:
-        raise _unread(f"It is neither JSON nor XML: {why_no_json(error)}.") from None
+        raise _unread(f"It is neither JSON nor XML: {json_problem(error)}.") from None
     except RecursionError:
         raise _unread("It is nested too deeply to be read.") from None
 

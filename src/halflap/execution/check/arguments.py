@@ -187,7 +187,7 @@ def _first(path: str) -> str:
 
 def _field_type(schema: ToolSchema, name: str) -> Type | None:
     taken = schema.input_type
-    if taken is None or taken.kind != "object":
+    if taken.kind != "object":
         return None
     return next((one.type for one in taken.fields if one.name == name), None)
 

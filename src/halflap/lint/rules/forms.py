@@ -9,7 +9,7 @@ from halflap.core.text import visible
 from halflap.lint.rule import Example, Found, Limits, Rule
 from halflap.lint.sample import TEXT, example, field, record, tool
 from halflap.lint.server import Seen
-from halflap.schema import compile_or_say
+from halflap.schema import try_compile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ def _invalid_schema(server: Server, _: Limits) -> Iterator[Found]:
         for key, schema in (("inputSchema", one.tool.input_schema), ("outputSchema", one.tool.output_schema)):
             if schema is None:
                 continue
-            compiled = compile_or_say(schema)
+            compiled = try_compile(schema)
             if isinstance(compiled, str):
                 yield Found(
                     one.name,

@@ -1,6 +1,10 @@
-"""Python types for tools: what a program's author, an editor or a type checker knows of them."""
+"""Tools as typed Python functions, for authors, editors and type checkers. Read `module` first.
 
+Everything is built as `ast` nodes, so that text from a server can only ever become a constant.
+"""
+
+from halflap.schema.stub.annotations import Record, Source
 from halflap.schema.stub.module import Stub, make_stub, write_stubs, write_types
-from halflap.schema.stub.records import Record, Source
+from halflap.schema.stub.names import is_name
 
-__all__ = ["Record", "Source", "Stub", "make_stub", "write_stubs", "write_types"]
+__all__ = ["Record", "Source", "Stub", "is_name", "make_stub", "write_stubs", "write_types"]

@@ -1,4 +1,4 @@
-"""The stub of a tool, and a module of stubs."""
+"""The stub of a tool, and modules of stubs."""
 
 from __future__ import annotations
 
@@ -8,38 +8,46 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halflap.core.text import clean
-from halflap.schema.fields import choices_of, extra_of, fields_of, is_cut
-from halflap.schema.kinds import ANY
-from halflap.schema.stub.names import Titles, is_name
-from halflap.schema.stub.records import Record, Writer, constant, name, text
-from halflap.schema.write import key
+from halflap.schema.objects import extra_of, fields_of, is_cut, object_types
+from halflap.schema.stub.annotations import AnnotationWriter, Record, constant, name
+from halflap.schema.stub.names import TitleNames, is_name
+from halflap.schema.text import key
+from halflap.schema.types import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from halflap.schema.kinds import Field, Type
-    from halflap.schema.stub.records import Source
+    from halflap.schema.stub.annotations import Source
     from halflap.schema.tool import ToolSchema
+    from halflap.schema.types import Field, Type
 
 __all__ = ["Stub", "make_stub", "write_stubs", "write_types"]
 
-_LONGEST_TEXT = 4_000
-_LONGEST_LINE = 300
+_MAX_TEXT = 4_000
+_MAX_LINE = 300
 _TYPING = ("Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "overload")
+_BUILTINS = """
+class ToolError(Exception):
+    ...
+
+def show(value: object, /) -> None:
+    ...
+"""
+"""What every program finds beside its tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """What Python can know of one tool."""
+    """One tool as an async Python function."""
 
     tool: str
     text: str
     returns: str
-    """The type of its value, as it stands there."""
+    """The annotation of its result."""
     records: tuple[Record, ...]
-    """The classes of objects, which begin with an underscore and the tool's name."""
+    """The classes of objects; their names begin with an underscore and the tool's name."""
     closed: bool
-    """It takes no other arguments than those that it names."""
+    """It takes no arguments but those that it names."""
 
 
 def make_stub(
@@ -49,14 +57,14 @@ def make_stub(
     source: Source = "declared",
     described: bool = False,
 ) -> Stub:
-    """Write a tool as an async function with typed arguments, and a typed result where one is known.
+    """Write a tool as an async function with typed arguments, and a typed result where the type is known.
 
-    `returns` takes the place of what the tool declares to return; `source` says how sure either is.
+    `returns` replaces the declared result type; `source` says how certain either is.
     """
-    writer = Writer(schema.tool_name)
-    given = returns or schema.output_type
-    # The result first: its records have the better names.
-    result = name("Any") if given is None else writer.annotation(given, "", source)
+    writer = AnnotationWriter(schema.tool_name)
+    result_type = returns or schema.output_type
+    # The result goes first, so that its classes get the better names.
+    result = name("Any") if result_type is None else writer.annotation(result_type, "", source)
     function = _function(schema, writer, result, described=described)
     return Stub(
         schema.tool_name,
@@ -68,20 +76,20 @@ def make_stub(
 
 
 def write_stubs(stubs: Iterable[Stub]) -> str:
-    """Put stubs together to a module: what a checker takes for the builtins of a program."""
+    """Write a module of stubs, which a checker takes for the builtins of a program."""
     typing = ast.ImportFrom(module="typing", names=[ast.alias(one) for one in _TYPING], level=0)
     listed = list(stubs)
-    own = [typing, *_PROGRAMS_OWN, *_call_tool(listed)]
+    own = [typing, *ast.parse(_BUILTINS).body, *_call_tool(listed)]
     return "\n".join([_unparse(own), *(one.text for one in listed)])
 
 
 def write_types(title: str, kind: Type) -> str:
-    """Write a type as Python's, under a name made of the title: what an author can paste into a server.
+    """Write a type as Python source that a server's author can paste, under a name made from the title.
 
-    Objects become classes (`TypedDict`); anything else gets the title as another name.
+    Objects become `TypedDict` classes; anything else gets the title as an alias.
     """
-    names = Titles(title)
-    writer = Writer(title, names)
+    names = TitleNames(title)
+    writer = AnnotationWriter(title, names)
     written = writer.annotation(kind, "", "declared")
     nodes = list(writer.nodes)
     if not (isinstance(written, ast.Name) and any(one.name == written.id for one in writer.records)):
@@ -95,11 +103,9 @@ def write_types(title: str, kind: Type) -> str:
     return "\n\n".join([_unparse([typing]), text]) if used else text
 
 
-def _function(schema: ToolSchema, writer: Writer, result: ast.expr, *, described: bool) -> ast.stmt:
+def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr, *, described: bool) -> ast.stmt:
     fields = [one for one in _parameters(schema) if is_name(one.name)]
-    body: list[ast.stmt] = [ast.Expr(ast.Constant(...))]
-    if described and (said := _said(schema)):
-        body = [ast.Expr(text(said))]
+    docstring = _docstring(schema) if described else ""
     others = _others(schema)
     return ast.AsyncFunctionDef(
         name=schema.tool_name,
@@ -113,36 +119,32 @@ def _function(schema: ToolSchema, writer: Writer, result: ast.expr, *, described
             kwarg=None if others is None else ast.arg(_free(fields), writer.annotation(others, "", "input")),
             defaults=[],
         ),
-        body=body,
+        body=[ast.Expr(ast.Constant(docstring or ...))],
         decorator_list=[],
         returns=result,
     )
 
 
 def _parameters(schema: ToolSchema) -> tuple[Field, ...]:
-    return () if schema.input_type is None else fields_of(choices_of(schema.input_type))
+    return fields_of(object_types(schema.input_type))
 
 
 def _others(schema: ToolSchema) -> Type | None:
-    """Give what arguments of other names may be, where there may be others that Python can't name or nobody has.
+    """Return the type of arguments with other names, or None where there can be none.
 
-    A schema that says nothing of others allows them; but who passes one to a tool that has named its parameters
-    has mistaken the name.
+    A schema that doesn't mention further keys allows them; but an unknown argument of a tool that names its parameters
+    is a mistake. Parameters that Python cannot name are passed as others.
     """
-    taken = schema.input_type
-    if taken is None:
-        return ANY
-    objects = choices_of(taken)
+    objects = object_types(schema.input_type)
     fields = fields_of(objects)
-    said = extra_of(objects)
-    if said is not None:
-        return ANY if any(not is_name(one.name) for one in fields) else said
+    has_unnameable = any(not is_name(one.name) for one in fields)
+    extra = extra_of(objects)
+    if extra is not None:
+        return ANY if has_unnameable else extra
     is_open = schema.raw_schema.get("additionalProperties") is True
-    is_unread = is_cut(taken) or taken.kind == "any" or any(one.name == "…" for one in fields)
+    is_unread = is_cut(schema.input_type) or schema.input_type.kind == "any"
     is_bare = not fields and not all(one.closed for one in objects)
-    if is_open or is_unread or is_bare or any(not is_name(one.name) for one in fields):
-        return ANY
-    return None
+    return ANY if is_open or is_unread or is_bare or has_unnameable else None
 
 
 def _free(fields: Iterable[Field]) -> str:
@@ -153,64 +155,43 @@ def _free(fields: Iterable[Field]) -> str:
     return made
 
 
-def _said(schema: ToolSchema) -> str:
-    lines = [clean(schema.description, _LONGEST_TEXT).strip()]
-    lines += [
-        f"{key(one.name)}: {' '.join(clean(one.description, _LONGEST_LINE).split())}"
+def _docstring(schema: ToolSchema) -> str:
+    about = clean(schema.description, _MAX_TEXT).strip()
+    lines = [
+        f"{key(one.name)}: {' '.join(clean(one.description, _MAX_LINE).split())}"
         for one in _parameters(schema)
         if one.description
     ]
-    return "\n\n".join(part for part in ("\n".join(lines[:1]), "\n".join(lines[1:])) if part)
+    return "\n\n".join(part for part in (about, "\n".join(lines)) if part)
 
 
 def _unparse(nodes: list[ast.stmt]) -> str:
     return ast.unparse(ast.fix_missing_locations(ast.Module(body=nodes, type_ignores=[])))
 
 
-def _own() -> list[ast.stmt]:
-    """Write what every program finds beside its tools."""
-    dots: list[ast.stmt] = [ast.Expr(ast.Constant(...))]
-    return [
-        ast.ClassDef(name="ToolError", bases=[name("Exception")], keywords=[], body=dots, decorator_list=[]),
-        ast.FunctionDef(
-            name="show",
-            args=_taking("value", name("object")),
-            body=dots,
-            decorator_list=[],
-            returns=constant(None),
-        ),
-    ]
-
-
 def _call_tool(stubs: list[Stub]) -> list[ast.stmt]:
-    """Write the function that calls a tool by a text: what that gives depends on the text."""
-    known = [(_of_text(one.tool), ast.parse(one.returns, mode="eval").body) for one in stubs]
-    several = [name("overload")] if known else []
+    """Write the function that calls a tool by its name, with an overload for each tool."""
+    known = [
+        (
+            ast.Subscript(value=name("Literal"), slice=ast.Constant(one.tool)),
+            ast.parse(one.returns, mode="eval").body,
+        )
+        for one in stubs
+    ]
     return [
         ast.AsyncFunctionDef(
             name="call_tool",
-            args=_taking("name", kind, others=name("Any")),
+            args=ast.arguments(
+                posonlyargs=[ast.arg("name", kind)],
+                args=[],
+                kwonlyargs=[],
+                kw_defaults=[],
+                kwarg=ast.arg("arguments", name("Any")),
+                defaults=[],
+            ),
             body=[ast.Expr(ast.Constant(...))],
-            decorator_list=[*several],
+            decorator_list=[name("overload")] if known else [],
             returns=result,
         )
         for kind, result in [*known, (name("str"), name("Any"))]
     ]
-
-
-def _of_text(tool: str) -> ast.expr:
-    return ast.Subscript(value=name("Literal"), slice=text(tool))
-
-
-def _taking(first: str, kind: ast.expr, others: ast.expr | None = None) -> ast.arguments:
-    return ast.arguments(
-        posonlyargs=[ast.arg(first, kind)],
-        args=[],
-        kwonlyargs=[],
-        kw_defaults=[],
-        kwarg=None if others is None else ast.arg("arguments", others),
-        defaults=[],
-    )
-
-
-_PROGRAMS_OWN = _own()

@@ -1,4 +1,4 @@
-"""Names in stubs: which of somebody else's are Python's too, and how ours are made."""
+"""Names in stubs: which names from schemas Python can use, and how our own are made."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import keyword
 import re
 import unicodedata
 
-__all__ = ["Names", "Titles", "is_name"]
+__all__ = ["ClassNames", "TitleNames", "is_name"]
 
-_LONGEST = 60
-_NO_LETTER = re.compile(r"[^0-9A-Za-z]+")
+_MAX_NAME = 60
+_SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
 
 
 def is_name(text: str) -> bool:
-    """Say whether a text can stand as it is where Python wants a name, in a class, too.
+    """Return whether Python takes a text as exactly this name, also within a class.
 
-    Python reads some letters as others (`ﬁ` as `fi`), and a name with two underscores before it as one of the
-    class that it stands in: such a name would not be the one that is meant.
+    Python normalises some letters (`ﬁ` to `fi`) and mangles names that start with two underscores.
     """
     return (
         text.isidentifier()
@@ -26,17 +25,17 @@ def is_name(text: str) -> bool:
     )
 
 
-class Names:
-    """Makes the names of the records of one tool; each is made once."""
+class ClassNames:
+    """Makes unique names for the classes of one tool."""
 
     def __init__(self, tool: str) -> None:
-        # No tool begins with an underscore, so no record is called like one.
+        # No tool's name begins with an underscore, so a class never has the name of a tool.
         self._stem = f"_{tool}__"
         self._made: set[str] = set()
 
     def make(self, path: str) -> str:
-        """Name a record after the place that it has in what the tool takes or gives."""
-        words = _NO_LETTER.sub("_", path).strip("_")[:_LONGEST]
+        """Return a name for the class at a path in what the tool takes or gives."""
+        words = _SEPARATORS.sub("_", path).strip("_")[:_MAX_NAME]
         name, number = self._stem + words, 2
         while name in self._made:
             name, number = f"{self._stem}{words}_{number}", number + 1
@@ -44,17 +43,19 @@ class Names:
         return name
 
 
-class Titles(Names):
+class TitleNames(ClassNames):
     """Makes names as the author of a server would: `GetOrderResult`, `GetOrderResultItems`."""
 
     def __init__(self, title: str) -> None:
         super().__init__("")
-        words = _NO_LETTER.sub(" ", title)[:_LONGEST].split()
-        title = "".join(word[:1].upper() + word[1:] for word in words)
-        # A name of Python's has to begin with a letter.
+        title = _title(title)
+        # An identifier has to begin with a letter.
         self._stem = title if title[:1].isalpha() else f"Tool{title}"
 
     def make(self, path: str) -> str:
-        """Name a record after its place, the words of it as one."""
-        words = _NO_LETTER.sub(" ", path.removeprefix("gives_"))[:_LONGEST].split()
-        return super().make("".join(word[:1].upper() + word[1:] for word in words))
+        return super().make(_title(path.removeprefix("gives_")))
+
+
+def _title(text: str) -> str:
+    words = _SEPARATORS.sub(" ", text)[:_MAX_NAME].split()
+    return "".join(word[:1].upper() + word[1:] for word in words)

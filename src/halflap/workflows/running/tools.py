@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ArgumentProblem, HalflapError, ToolNotFoundError, WorkflowError
-from halflap.schema.place import path_of
+from halflap.schema import path_of
 from halflap.schema.stub import make_stub
 from halflap.workflows.net import ITEM
 from halflap.workflows.running.values import reference, resolved, sources, wrapped

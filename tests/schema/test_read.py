@@ -1,16 +1,19 @@
-"""Reading schemas as types."""
+"""Reading schemas as types, level by level within a budget."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.schema.types import Type, read_type
-from halflap.schema.write import compact, type_name
+from halflap.schema import Type, read_type
+from halflap.schema.text import compact, type_name
 from support import little_work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def written(schema: Any) -> str:
@@ -87,8 +90,69 @@ def test_a_wide_schema_is_cut_with_a_mark() -> None:
     with little_work():
         read = read_type(wide)
     assert len(read.fields) < 5_000
-    assert read.fields[-1].name == "…"
+    assert read.partial
     assert written(wide).endswith("…}")
+
+
+def large_api() -> dict[str, Any]:
+    """Make an object with many keys, the first of which lead through references to very many parts."""
+    defs: dict[str, Any] = {}
+    for number in range(30):
+        deep = [
+            {"anyOf": [{"$ref": f"#/$defs/d{(number * 3 + step) % 30}"}, {"type": "null"}]}
+            for step in range(1, 9)
+        ]
+        defs[f"d{number}"] = {
+            "allOf": [{"properties": {f"deep{at}": part for at, part in enumerate(deep)}}],
+            "properties": {f"plain{at}": {"type": "string"} for at in range(12)},
+        }
+    first = {f"first{at}": {"type": "array", "items": {"$ref": f"#/$defs/d{at}"}} for at in range(10)}
+    last = {f"last{at}": {"type": "string"} for at in range(30)}
+    return {"type": "object", "properties": {**first, **last, "id": {"type": "string"}}, "$defs": defs}
+
+
+def test_a_large_schema_keeps_its_upper_levels() -> None:
+    schema = large_api()
+    with little_work():
+        read = read_type(schema)
+    assert [one.name for one in read.fields] == list(schema["properties"])
+    assert not read.partial
+    items = [one.type.items for one in read.fields[:10]]
+    assert all(one is not None and len(one.fields) == 20 and not one.partial for one in items)
+
+
+def allows(kind: Type, path: tuple[str, ...]) -> bool:
+    """Return whether a value of this type may have something at a path of declared keys; "[]" is any item."""
+    if not path or kind.kind in {"any", "cut", "recursive"}:
+        return True
+    if kind.kind == "union":
+        return any(allows(member, path) for member in kind.members)
+    if path[0] == "[]":
+        return kind.kind == "array" and (kind.items is None or allows(kind.items, path[1:]))
+    found = [one.type for one in kind.fields if one.name == path[0]]
+    return (kind.partial and not kind.closed) if not found else allows(found[0], path[1:])
+
+
+def declared_paths(schema: Any, root: Any, depth: int) -> Iterator[tuple[str, ...]]:
+    yield ()
+    if not isinstance(schema, dict) or not depth:
+        return
+    beside = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
+    if "$ref" in schema:
+        beside.append(root["$defs"][schema["$ref"].rpartition("/")[2]])
+    for one in beside:
+        yield from declared_paths(one, root, depth - 1)
+    inner = {**schema.get("properties", {}), **({"[]": schema["items"]} if "items" in schema else {})}
+    for key, one in inner.items():
+        yield from ((key, *path) for path in declared_paths(one, root, depth - 1))
+
+
+@pytest.mark.parametrize("max_parts", [1, 7, 41, 42, 300, 3_000])
+def test_no_declared_key_is_excluded_however_small_the_budget(max_parts: int) -> None:
+    schema = large_api()
+    read = read_type(schema, max_parts=max_parts)
+    refused = [path for path in declared_paths(schema, schema, 7) if not allows(read, path)]
+    assert refused == []
 
 
 def test_a_deep_schema_is_cut_with_a_mark() -> None:

@@ -1,0 +1,199 @@
+"""How much work a value is to validate, estimated beforehand: a schema may be written so that validation never ends."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from halflap.schema.refs import MISSING, References
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["CostEstimator", "is_small", "patterns_in", "size_of"]
+
+_CHARACTERS = 64
+"""This many characters of a text count as one part."""
+_SMALL = 2_000
+"""Values of fewer parts are worked on without a thread. Doubling it doubles the pause that others may notice."""
+_UNEVALUATED = 3
+"""`unevaluated…` visits everything beside it again, at each level."""
+_MAX_PAIRS = 100_000
+"""Pairs of schema part and value that an estimate visits. Doubling it doubles the longest estimate."""
+_BACKTRACKING = re.compile(r"\(\?(?![:imsux-])|\\[0-9kgGK]|[+*?}]\+")
+"""Lookaround, backreferences and possessive quantifiers; every other pattern takes time linear in the text."""
+_LINEAR_COST = 50
+_BACKTRACKING_COST = 2_000
+
+_LISTS = ("allOf", "anyOf", "oneOf")
+_SINGLE = ("not", "if", "then", "else")
+_MAPS = ("dependentSchemas", "dependencies")
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_MEMBERS = ("additionalProperties", "unevaluatedProperties", "propertyNames")
+_ITEMS = ("items", "additionalItems", "unevaluatedItems", "contains")
+
+
+def size_of(value: Any, most: float) -> float:
+    """Count the parts of a JSON value, long texts by their length; infinity beyond the limit."""
+    count = 0
+    rest = [value]
+    while rest and count <= most:
+        part = rest.pop()
+        count += 1
+        if isinstance(part, str):
+            count += len(part) // _CHARACTERS
+        elif isinstance(part, dict):
+            rest += part.values()
+            count += sum(len(key) // _CHARACTERS for key in part if isinstance(key, str))
+        elif isinstance(part, list | tuple):
+            rest += part
+    return count if not rest and count <= most else math.inf
+
+
+def is_small(*values: Any) -> bool:
+    """Return whether these can be worked on at once, without a thread."""
+    return all(size_of(value, _SMALL) <= _SMALL for value in values)
+
+
+def patterns_in(schema: Any) -> int:
+    """Count the regular expressions in a schema."""
+    count, rest = 0, [schema]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, dict):
+            count += isinstance(part.get("pattern"), str) + len(_mapping(part, "patternProperties"))
+            rest += part.values()
+        elif isinstance(part, list):
+            rest += part
+    return count
+
+
+class _TooMuchError(Exception):
+    """The work has no end, or is more than the limit."""
+
+
+class CostEstimator:
+    """Estimates the steps that validating a value takes, by following the schema along the value."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._references = References(schema)
+
+    def estimate(self, value: Any, most: float) -> float:
+        """Return about how many steps validation takes; infinity beyond the limit."""
+        try:
+            cost = _Estimate(self._references, most).of(self._schema, value)
+        except (_TooMuchError, RecursionError):
+            return math.inf
+        return cost if cost <= most else math.inf
+
+    def endless_part(self, most: float) -> str | None:
+        """Return the key under which the schema is too much work for any value; empty text is the schema itself."""
+        rest: list[tuple[str, Any]] = [("", self._schema)]
+        estimate = _Estimate(self._references, most)
+        visited: set[int] = set()
+        while rest:
+            name, part = rest.pop()
+            if not isinstance(part, dict) or id(part) in visited:
+                continue
+            visited.add(id(part))
+            try:
+                # With an empty value, only what applies to the value itself counts.
+                if estimate.of(part, None) > most:
+                    return name
+                rest += ((name, one) for one in _beside(part, self._references))
+            except (_TooMuchError, RecursionError):
+                return name
+            rest += ((name, one) for one in _children(part))
+            # Last in, first out: a part with a key of its own is visited under that key.
+            rest += _mapping(part, "properties").items()
+        return None
+
+
+class _Estimate:
+    def __init__(self, references: References, most: float) -> None:
+        self._references = references
+        self._most = most
+        self._costs: dict[tuple[int, int], float] = {}
+        self._sizes: dict[int, float] = {}
+
+    def of(self, schema: Any, value: Any) -> float:
+        if id(value) not in self._sizes:
+            self._sizes[id(value)] = size_of(value, self._most)
+        # An error comes with a copy of the value, so each part costs as much as the value is large.
+        size = self._sizes[id(value)]
+        if not isinstance(schema, dict):
+            return size
+        key = (id(schema), id(value))
+        if key not in self._costs:
+            self._costs[key] = math.nan  # in progress: coming here again is going round in a circle
+            own = size * (1 + _pattern_cost(schema) + self._compared_values(schema))
+            if own > self._most or len(self._costs) > min(_MAX_PAIRS, self._most):
+                raise _TooMuchError
+            times = _UNEVALUATED if schema.keys() & {"unevaluatedProperties", "unevaluatedItems"} else 1
+            beside = sum(self.of(part, value) for part in _beside(schema, self._references))
+            inner = sum(self.of(part, one) for part, one in _matched(schema, value))
+            self._costs[key] = own + times * beside + inner
+        if math.isnan(self._costs[key]):
+            raise _TooMuchError
+        return self._costs[key]
+
+    def _compared_values(self, schema: Mapping[str, Any]) -> float:
+        return sum(size_of(schema[key], self._most) for key in ("enum", "const", "required") if key in schema)
+
+
+def _beside(schema: Mapping[str, Any], references: References) -> Iterator[Any]:
+    """Yield the parts that apply to the same value as the schema itself."""
+    for key in _LISTS:
+        yield from _listed(schema, key)
+    yield from (schema[key] for key in _SINGLE if key in schema)
+    for key in _MAPS:
+        yield from _mapping(schema, key).values()
+    for key in _REFERENCES:
+        if key in schema:
+            part = references.find(schema[key])
+            if part is MISSING:
+                raise _TooMuchError
+            yield part
+
+
+def _pattern_cost(schema: Mapping[str, Any]) -> int:
+    patterns = [*_mapping(schema, "patternProperties")]
+    if "pattern" in schema:
+        patterns.append(str(schema["pattern"]))
+    return sum(_BACKTRACKING_COST if _BACKTRACKING.search(one) else _LINEAR_COST for one in patterns)
+
+
+def _mapping(schema: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = schema.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _listed(schema: Mapping[str, Any], key: str) -> list[Any]:
+    value = schema.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _children(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the parts that apply to what is in a value."""
+    for key in ("properties", "patternProperties"):
+        yield from _mapping(schema, key).values()
+    yield from (schema[key] for key in (*_MEMBERS, *_ITEMS) if isinstance(schema.get(key), dict))
+    for key in ("prefixItems", "items"):
+        yield from _listed(schema, key)
+
+
+def _matched(schema: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the parts that apply to what is in a value, each with what it may apply to."""
+    if isinstance(value, dict):
+        named = _mapping(schema, "properties")
+        general = [*_mapping(schema, "patternProperties").values()]
+        general += [schema[key] for key in _MEMBERS if isinstance(schema.get(key), dict)]
+        yield from ((named[key], value[key]) for key in named.keys() & value.keys())
+        yield from ((part, inner) for part in general for inner in value.values())
+    elif isinstance(value, list | tuple):
+        general = [schema[key] for key in _ITEMS if isinstance(schema.get(key), dict)]
+        for key in ("prefixItems", "items"):
+            yield from zip(_listed(schema, key), value, strict=False)
+        yield from ((part, inner) for part in general for inner in value)

@@ -1,0 +1,144 @@
+"""The value in a tool's result: one rule for programs, stubs and learning.
+
+A declared root object with the single property `result` is a wrapper that programs never see.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from halflap.schema.objects import fields_of, object_types
+from halflap.schema.read import read_type
+from halflap.schema.types import union
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from halflap.core.values import Result, Tool
+    from halflap.schema.types import Type
+
+__all__ = [
+    "Reading",
+    "is_informative",
+    "is_wrapped",
+    "json_problem",
+    "parse_json",
+    "read_result",
+    "reading_of",
+    "result_type",
+]
+
+_DIGIT_LIMIT = "Exceeds the limit"
+"""How Python's error about a number with too many digits begins: it has no exception of its own."""
+
+
+class Reading(NamedTuple):
+    """How a tool's results are read, by what it declares."""
+
+    wrapped: bool = False
+    """The declared object is a wrapper around `result`."""
+    is_text: bool = False
+    """The tool declares text, so its text is never parsed as JSON."""
+
+
+def reading_of(tool: Tool) -> Reading:
+    declared = result_type(tool.output_schema)
+    return Reading(is_wrapped(tool.output_schema), declared is not None and _is_text(declared))
+
+
+def _is_text(kind: Type) -> bool:
+    if kind.kind == "union":
+        inner = [member for member in kind.members if member.kind != "null"]
+        return bool(inner) and all(_is_text(member) for member in inner)
+    if kind.kind == "values":
+        return all(isinstance(value, str) for value in kind.values)
+    return kind.kind == "string"
+
+
+def read_result(result: Result, reading: Reading, other: Callable[[Mapping[str, Any]], Any]) -> Any:
+    """Return the structured content if there is any, else the content blocks, each read on its own.
+
+    `other` returns the value of a block that is not text.
+    """
+    if result.has_structured_content and result.structured_content is not None:
+        value = result.structured_content
+        if reading.wrapped and type(value) is dict and list(value) == ["result"]:
+            return value["result"]
+        return value
+    parts = [_block(block, other, is_text=reading.is_text) for block in result.content]
+    if len(parts) <= 1:
+        return parts[0] if parts else None
+    return "\n".join(parts) if all(isinstance(part, str) for part in parts) else parts
+
+
+def _block(block: Mapping[str, Any], other: Callable[[Mapping[str, Any]], Any], *, is_text: bool) -> Any:
+    if block.get("type") != "text":
+        return other(block)
+    text = block.get("text")
+    if not isinstance(text, str):
+        return "" if text is None else text
+    # Only objects and arrays are parsed: a number stays the text that it is.
+    if is_text or not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return parse_json(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def is_wrapped(schema: Any) -> bool:
+    """Return whether a declared output is a wrapper."""
+    return bool(schema) and _is_wrapper(read_type(schema))
+
+
+def result_type(schema: Mapping[str, Any] | None) -> Type | None:
+    """Return the type of the value that a program gets, unwrapped; None where the schema says nothing about it."""
+    if not schema:
+        return None
+    read = read_type(schema)
+    if _is_wrapper(read):
+        inner = [field.type for one in object_types(read) for field in one.fields]
+        read = union([*inner, *(one for one in read.members if one.kind != "object")])
+    return read if is_informative(read) else None
+
+
+def is_informative(kind: Type) -> bool:
+    """Return whether a type says more than that there is a value: a field, an item, a plain type."""
+    if kind.kind in {"any", "cut", "recursive"}:
+        return False
+    if kind.kind == "object":
+        return bool(kind.fields) or (kind.extra is not None and is_informative(kind.extra))
+    if kind.kind == "array":
+        return kind.items is not None and is_informative(kind.items)
+    return True
+
+
+def _is_wrapper(kind: Type) -> bool:
+    objects = object_types(kind)
+    return bool(objects) and all([one.name for one in fields_of([each])] == ["result"] for each in objects)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"there is no {name} in it")
+
+
+_parse = json.JSONDecoder(parse_constant=_refuse_constant).decode
+"""Made once: making a decoder takes as long as parsing a short line."""
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON without Python's `NaN` and `Infinity`; raise `ValueError` or `RecursionError`."""
+    return _parse(text)
+
+
+def json_problem(error: ValueError) -> str:
+    """Return why a text is not JSON, for readers who know nothing of Python."""
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg}, at character {error.pos + 1}"
+    if str(error).startswith(_DIGIT_LIMIT):
+        return f"a number in it has more than {sys.get_int_max_str_digits():,} digits"
+    return f"not JSON: {error}"
