@@ -9,7 +9,6 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +118,7 @@ def load_time() -> float:
 
 def replace_timeout(config: ProgramsConfig, seconds: float) -> ProgramsConfig:
     assert config.lm is not None
-    return replace(config, lm=replace(config.lm, timeout=seconds))
+    return config.model_copy(update={"lm": config.lm.model_copy(update={"timeout": seconds})})
 
 
 class TestCache:

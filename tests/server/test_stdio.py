@@ -162,9 +162,9 @@ def test_no_input_at_all_is_an_ordinary_end(tmp_path: Path) -> None:
 
 def test_a_broken_configuration_is_an_error_on_stderr_with_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "broken.yaml"
-    file.write_text("servers:\n  - name: one\n    comand: nothing\n")
+    file.write_text("sevrer:\n  families: [core]\n")
     done = halflap("serve", "-c", str(file), home=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert f"Error [config]: {file}:" in done.err
-    assert "`comand`" in done.err
+    assert "`sevrer`" in done.err
     assert "Traceback" not in done.err
