@@ -18,8 +18,8 @@ __all__ = ["Sendable", "argument_problems", "read_arguments"]
 _MAX_DEPTH = 100
 """Libraries on the way give up at some depth, each at its own; deeper arguments are refused here."""
 _MAX_BYTES = 64_000_000
-_PART_BYTES = 32
-"""What one value counts for at least, so that many small ones, or one shared many times, are bounded in time."""
+_PART_BYTES = 200
+"""What one value counts for at least: arguments may have 320,000 values, which take less than a second to convert."""
 _MAX_PROBLEMS = 50
 _MAX_BITS = 13_000
 """Python doesn't write longer integers."""
