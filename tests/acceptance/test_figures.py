@@ -63,7 +63,7 @@ def figure() -> Iterator[Figure]:
 # Search ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("install", ["plain", "semantic"])
+@pytest.mark.parametrize("install", ["plain", pytest.param("semantic", marks=pytest.mark.slow)])
 def test_search_finds_the_tools_that_people_used(
     install: str, figure: Figure, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,6 +237,9 @@ import asyncio, dotenv, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from programs.running import *
+
+pytestmark = pytest.mark.slow
+
 dotenv.load_dotenv = lambda *_, **__: print("a file .env was read")
 async def story():
     async with runtime(configured(sys.argv[1], model=sys.argv[4]), Path(sys.argv[2])) as programs:

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
     Say = Callable[[Asked], Answer | str | Mapping[str, Any]]
 
-pytestmark = pytest.mark.skipif(
-    find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("dspy") is None,
+        reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it",
+    ),
+]
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from halflap.programs.state import read_state, write_state
 from programs.written import as_bytes, manifest
 from support import examples
 
+pytestmark = pytest.mark.slow
+
 NAMES = st.sampled_from(["a", "b", "c", "d", "e"])
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALARS = st.one_of(WORDS, st.integers(-9, 9), st.booleans(), st.none())

@@ -20,9 +20,13 @@ from programs.saved import WORKLET_INPUTS, WORKLET_OUTPUTS, settings, worklet, w
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(
-    find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("dspy") is None,
+        reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it",
+    ),
+]
 
 KEY = "sk-very-secret-0123456789"
 METRICS = f"""\

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from halflap.programs.optimize import Progress
     from programs.chat_server import ChatServer
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
 
 ECHO, SLEEP, COUNT = (f"mcp__desk__{name}" for name in ("echo", "sleep", "cancelled_count"))

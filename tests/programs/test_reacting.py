@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
     Say = Callable[[Asked], Answer | str | Mapping[str, Any]]
 
-pytestmark = pytest.mark.skipif(
-    find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("dspy") is None,
+        reason="needs the extra: pip install 'halflap[dspy]'; `make test` installs it",
+    ),
+]
 
 
 def sales() -> MCPServer:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
 
 

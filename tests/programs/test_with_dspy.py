@@ -17,6 +17,8 @@ from programs.written import as_bytes, manifest
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def dspy() -> Any:

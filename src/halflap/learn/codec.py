@@ -139,7 +139,7 @@ _Time = Annotated[float, Field(strict=True, ge=-_LATEST, le=_LATEST)] | None
 
 
 class _Form(BaseModel):
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False, defer_build=True)
 
 
 class _PlaceForm(_Form):

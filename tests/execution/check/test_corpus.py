@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from execution.desk import Desk
     from halflap.execution import Execution
 
+pytestmark = pytest.mark.slow
+
 HERE = {"sales", "financial_data", "doc_retrieval", "helpdesk", "crm"}
 SAMPLE = [program for program in programs() if program.servers <= HERE][::5]
 SHORT = [program for program in more_programs() if program.servers <= HERE]

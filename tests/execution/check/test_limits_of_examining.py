@@ -14,6 +14,8 @@ from halflap.execution.check.examiner import CheckSkipped, Examiner, Orders
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.slow
+
 HANGS_TY = (
     "def f(x):\n"
     + "".join(f"    class C{number}: ...\n" for number in range(60))

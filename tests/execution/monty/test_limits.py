@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Play = Callable[..., tuple[Ending, Stage]]
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
+pytestmark = pytest.mark.slow
+
 installed = pytest.mark.usefixtures("play")
 
 
