@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any
 
 import yaml
 
@@ -43,7 +43,7 @@ Loader.add_implicit_resolver(f"{_TAG}float", _FLOAT, list("-+.0123456789"))
 
 def compose(text: str) -> yaml.Node | None:
     try:
-        return cast("yaml.Node | None", yaml.compose(text, Loader=Loader))
+        return yaml.compose(text, Loader=Loader)
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise SyntaxProblem(line, "A control character is not allowed in YAML.", "Remove it.") from error
