@@ -1,7 +1,7 @@
 """How many mistakes the check finds before a run, by kind, that it refuses no correct program, and what it takes.
 
-Three claims. Of the programs in `tests/execution/check/corpus`, all of them correct, none is refused. Of the wrong
-ones that are made of them mechanically (`tests/execution/check/mutate.py`), with a mistake against what a tool
+Three claims. Of the programs in `tests/sandbox/check/corpus`, all of them correct, none is refused. Of the wrong
+ones that are made of them mechanically (`tests/sandbox/check/mutate.py`), with a mistake against what a tool
 declares, 95 % are refused before anything is called. And with a catalogue of 527 tools, a program that was never
 seen is checked in 45 ms, one that was in 2 ms (the middle one of all programs), beside a bare run of ty on the
 same text. `make bench` runs this with the others.
@@ -27,20 +27,20 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from ty import find_ty_bin  # noqa: E402 -- after the path is set
 
-from execution.check.mutate import KINDS, mutations  # noqa: E402
-from execution.check.world import catalogue, missing_servers, open_world, programs  # noqa: E402
 from halflap.catalog import Snapshot, namespaced  # noqa: E402
 from halflap.core.values import Tool  # noqa: E402
-from halflap.execution.check.checker import Checker  # noqa: E402
-from halflap.execution.check.examiner import Examiner  # noqa: E402
-from halflap.execution.named import names_in  # noqa: E402
+from halflap.sandbox.check.checker import Checker  # noqa: E402
+from halflap.sandbox.check.examiner import Examiner  # noqa: E402
+from halflap.sandbox.named import names_in  # noqa: E402
 from halflap.schema import parse_schema  # noqa: E402
 from halflap.schema.stub import make_stub, write_stubs  # noqa: E402
+from sandbox.check.mutate import KINDS, mutations  # noqa: E402
+from sandbox.check.world import catalogue, missing_servers, open_world, programs  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from execution.check.world import Program
+    from sandbox.check.world import Program
 
 SHARED = Path(os.environ.get("HALFLAP_SHARED", ROOT.parent / "shared"))
 MOST_FRESH_MS = 45.0

@@ -22,14 +22,14 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import dspy  # noqa: E402
 
+from dspy_programs.chat_server import Asked, chatting  # noqa: E402
+from dspy_programs.running import configured, predictor, runtime, stored  # noqa: E402
 from halflap.core.values import CallContext  # noqa: E402
-from programs.chat_server import Asked, chatting  # noqa: E402
-from programs.running import configured, predictor, runtime, stored  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from halflap.programs.library import Stored
+    from halflap.dspy.library import Stored
 
 ROUNDS = int(os.environ.get("HALFLAP_BENCH_ROUNDS", "300"))
 MOST_EXTRA_MS = 2.0

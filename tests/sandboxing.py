@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.execution.sandbox import Media, Program, ToolRefusal
+from halflap.sandbox.sandbox import Media, Program, ToolRefusal
 from support import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.execution.sandbox import Ending, Sandbox
+    from halflap.sandbox.sandbox import Ending, Sandbox
 
 __all__ = ["IMAGE", "TOOLS", "Stage"]
 

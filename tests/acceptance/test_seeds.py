@@ -446,7 +446,7 @@ def test_a_program_without_a_model_is_an_execution_error(session: dict[str, Any]
 @pytest.mark.skipif(find_spec("dspy") is None, reason="needs the extra: pip install 'halflap[dspy]'")
 def test_a_program_returns_its_fields_and_metadata_and_the_second_time_from_the_cache(home: Path) -> None:
     from acceptance import sessions  # noqa: PLC0415 -- it loads the MCP library, which few tests need
-    from programs.chat_server import chatting  # noqa: PLC0415
+    from dspy_programs.chat_server import chatting  # noqa: PLC0415
 
     outputs = {"worklet_id": "loan_standard", "rationale": "Standard loan process", "confidence": 0.94}
     with chatting(lambda _: {"reasoning": "It is small.", **outputs}) as chat:

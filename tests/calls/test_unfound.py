@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from execution.desk import Desk
 from halflap.core.errors import InvalidArgumentsError, ScriptError, ToolNotFoundError
+from sandbox.desk import Desk
 from servers.memory import echo
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+from dspy_programs.saved import field, manifest, predictor, worklet, write
 from halflap.cli.app import app
-from programs.saved import field, manifest, predictor, worklet, write
 
 if TYPE_CHECKING:
     from pathlib import Path

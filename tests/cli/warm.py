@@ -87,7 +87,7 @@ def _load() -> None:
     import halflap  # noqa: PLC0415 -- only the warm process loads the program
 
     for module in pkgutil.walk_packages(halflap.__path__, "halflap."):
-        if not module.name.startswith(("halflap.__main__", "halflap.demo", "halflap.execution.jail.inside")):
+        if not module.name.startswith(("halflap.__main__", "halflap.demo", "halflap.sandbox.jail.inside")):
             import_module(module.name)
     import_module("mcp")
 

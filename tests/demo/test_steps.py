@@ -21,7 +21,7 @@ from halflap.cli.demo.stage import Stage
 from halflap.cli.demo.step import DemoError, Step, UnmetError
 from halflap.config import Config
 from halflap.demo import demo_config
-from halflap.execution.check.finding import Finding
+from halflap.sandbox.check.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -67,7 +67,7 @@ def test_the_demo_runs_from_a_wheel_alone(python: Path) -> None:
 
 def test_the_dspy_programs_and_the_schema_of_their_manifests_are_in_the_wheel(python: Path) -> None:
     code = (
-        "import halflap.programs.library as one; print(one.__file__); print(*one.Library(None).read().programs); "
+        "import halflap.dspy.library as one; print(one.__file__); print(*one.Library(None).read().programs); "
         "print((one.SHIPPED.parent / 'manifest.schema.json').stat().st_size)"
     )
     found = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True)

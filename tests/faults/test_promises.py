@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.program import configure, halflap
-from execution.desk import Desk
 from faults.test_recording import make_unwritable
+from sandbox.desk import Desk
 from support import some
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.execution.jail.jail import Jail
-from halflap.execution.sandbox import Ending, Entry, Program
+from halflap.sandbox.jail.jail import Jail
+from halflap.sandbox.sandbox import Ending, Entry, Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

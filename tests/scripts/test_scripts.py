@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli import plain
-from execution.desk import Desk
 from halflap import Gateway
 from halflap.core.errors import (
     ConfigError,
@@ -21,6 +20,7 @@ from halflap.core.errors import (
     ToolRefusedError,
 )
 from halflap.core.values import CallContext
+from sandbox.desk import Desk
 from servers.memory import Memory
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.execution.jail.inside import seccomp
+from halflap.sandbox.jail.inside import seccomp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

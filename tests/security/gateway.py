@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from halflap.execution.sandbox import Program
+from halflap.sandbox.sandbox import Program
 from security.keeper import Visitor, new_jail
 
 

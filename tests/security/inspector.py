@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from halflap.execution.check.examiner import CheckSkipped, Examiner, Orders
+from halflap.sandbox.check.examiner import CheckSkipped, Examiner, Orders
 
 
 async def examine(order: dict[str, Any]) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from halflap.execution.jail.jail import Jail
-from halflap.execution.jail.server import Orders
-from halflap.execution.sandbox import Program, ToolRefusal
+from halflap.sandbox.jail.jail import Jail
+from halflap.sandbox.jail.server import Orders
+from halflap.sandbox.sandbox import Program, ToolRefusal
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
     from halflap.config import ExecutionConfig
-    from halflap.execution.sandbox import Readiness
+    from halflap.sandbox.sandbox import Readiness
 
 MEGABYTE = 1 << 20
 

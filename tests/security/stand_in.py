@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from execution.check.room import PATIENT, Room
+from sandbox.check.room import PATIENT, Room
 from security.attack import NUMBERS
 from support import ROOT
 
 if TYPE_CHECKING:
-    from halflap.execution.check.examiner import Orders
+    from halflap.sandbox.check.examiner import Orders
     from security.attack import Loot
 
 _NEEDED = "__future__, ctypes, errno, json, mmap, os, signal, socket, sys, typing"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.core.errors import SandboxError
-from halflap.execution.sandbox import Program
+from halflap.sandbox.sandbox import Program
 from security.keeper import LOCKED, Visitor, new_jail, visit
 from support import ROOT, alive, children_of, eventually, open_descriptors
 

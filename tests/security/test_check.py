@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from execution.check.room import PATIENT, Room
-from halflap.execution.check.helper import find_ty
+from halflap.sandbox.check.helper import find_ty
+from sandbox.check.room import PATIENT, Room
 from security.stand_in import Seen, StandIn, seen
 from security.user import USER, OrdinaryUser
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from halflap.core.errors import SandboxError
-from halflap.execution.jail.jail import Jail
-from halflap.execution.jail.server import ForkServer
+from halflap.sandbox.jail.jail import Jail
+from halflap.sandbox.jail.server import ForkServer
 from security.keeper import Visitor, new_jail, orders, visit
 from support import children_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from halflap.config import ExecutionConfig
-    from halflap.execution.sandbox import Readiness
+    from halflap.sandbox.sandbox import Readiness
     from security.keeper import Keeper
     from security.user import OrdinaryUser
 

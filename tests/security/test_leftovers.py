@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from halflap.execution.jail.jail import Jail
+from halflap.sandbox.jail.jail import Jail
 from security.keeper import Visitor, orders, visit
 
 if TYPE_CHECKING:

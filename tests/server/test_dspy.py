@@ -11,8 +11,8 @@ import jsonschema_rs
 import pytest
 from blockbuster import blockbuster_ctx
 
+from dspy_programs.saved import WORKLET_INPUTS, field, manifest, predictor, worklet, write
 from halflap.core.codes import CODES
-from programs.saved import WORKLET_INPUTS, field, manifest, predictor, worklet, write
 from server.faces import in_memory
 
 if TYPE_CHECKING:

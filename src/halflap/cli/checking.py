@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halflap.config import Config
-    from halflap.execution import Checked, Finding
+    from halflap.sandbox import Checked, Finding
 
 __all__ = ["check_only"]
 

@@ -59,7 +59,7 @@ def script_names(context: typer.Context, incomplete: str) -> list[str]:
 def program_names(context: typer.Context, incomplete: str) -> list[str]:
     """Give the saved DSPy programs that begin so."""
     from halflap.config import load_config  # noqa: PLC0415 -- see the top
-    from halflap.programs.library import Library  # noqa: PLC0415 -- see the top
+    from halflap.dspy.library import Library  # noqa: PLC0415 -- see the top
 
     with contextlib.suppress(HalflapError, OSError):
         library = Library(load_config(context.params.get("config")).programs.root)

@@ -27,15 +27,15 @@ from halflap.cli.running import confirmed
 from halflap.cli.setting import opened, read_config
 from halflap.core.errors import UsageError
 from halflap.core.values import DSPY
+from halflap.dspy.secrecy import redacted
 from halflap.gateway import FIRST_LISTING_SECONDS
-from halflap.programs.secrecy import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halflap.config import Config
-    from halflap.programs.library import Library, Stored
-    from halflap.programs.optimize import Optimised, Progress
+    from halflap.dspy.library import Library, Stored
+    from halflap.dspy.optimize import Optimised, Progress
 
 __all__ = ["export", "optimize", "promote"]
 
@@ -75,8 +75,8 @@ def export(
     This imports the module, so it runs your own code. What a folder cannot say of it is refused, with the reason.
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
-    from halflap.programs.export import load_object  # noqa: PLC0415 -- no other command needs it
-    from halflap.programs.library import Library  # noqa: PLC0415 -- as above
+    from halflap.dspy.export import load_object  # noqa: PLC0415 -- no other command needs it
+    from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
 
     read = read_config(config)
     library = Library(read.programs.root)
@@ -98,7 +98,7 @@ def export(
 async def _export(
     config: Config, library: Library, module: Any, name: str, *, into_force: bool, **said: Any
 ) -> Stored:
-    from halflap.programs.export import export as write  # noqa: PLC0415 -- as above
+    from halflap.dspy.export import export as write  # noqa: PLC0415 -- as above
 
     async with opened(config) as gateway:
         with working(f"Writing {one_line(name)}"):
@@ -157,10 +157,10 @@ def optimize(
     It is measured on examples that it was not optimised with, and the old one on the same. Nothing is overwritten.
     """
     set_up_logging(verbose=verbose, tells_of_servers=True)
-    from halflap.programs.examples import read_examples  # noqa: PLC0415 -- no other command needs it
-    from halflap.programs.library import Library  # noqa: PLC0415 -- as above
-    from halflap.programs.metrics import find_metric  # noqa: PLC0415 -- as above
-    from halflap.programs.optimize import OPTIMIZERS  # noqa: PLC0415 -- as above
+    from halflap.dspy.examples import read_examples  # noqa: PLC0415 -- no other command needs it
+    from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
+    from halflap.dspy.metrics import find_metric  # noqa: PLC0415 -- as above
+    from halflap.dspy.optimize import OPTIMIZERS  # noqa: PLC0415 -- as above
 
     if optimizer not in OPTIMIZERS:
         raise UsageError(f"There is no optimizer {optimizer!r}. There are: {', '.join(OPTIMIZERS)}.")
@@ -213,7 +213,7 @@ def optimize(
 async def _optimize(
     config: Config, library: Library, stored: Stored, *, yes: bool, **settings: Any
 ) -> Optimised:
-    from halflap.programs.optimize import optimize as work  # noqa: PLC0415 -- as above
+    from halflap.dspy.optimize import optimize as work  # noqa: PLC0415 -- as above
 
     async with opened(config) as gateway:
         programs = await gateway.dspy()
@@ -263,7 +263,7 @@ def promote(
 ) -> None:
     """Bring a version of a DSPy program into force; the one that was is kept among the versions."""
     set_up_logging(verbose=False, tells_of_servers=True)
-    from halflap.programs.library import Library  # noqa: PLC0415 -- as above
+    from halflap.dspy.library import Library  # noqa: PLC0415 -- as above
 
     library = Library(read_config(config).programs.root)
     stored = library.promote(name.removeprefix(f"{DSPY}__"), version)

@@ -7,12 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from halflap.cli.output import harmless, note, one_line, print_json
-from halflap.execution.report import calls_made
+from halflap.sandbox.report import calls_made
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.execution import Execution
+    from halflap.sandbox import Execution
     from halflap.workflows.running.journal import Journal
 
 __all__ = ["fails_again", "tell_run"]

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from halflap.config import Config
     from halflap.core.values import CallContext, Result, Tool
-    from halflap.execution import Execution
     from halflap.gateway import Gateway
+    from halflap.sandbox import Execution
     from halflap.store import RunRecord
     from halflap.workflows.net import Net
 

@@ -277,7 +277,7 @@ def set_up_logging(*, verbose: bool, tells_of_servers: bool = False) -> None:
             "halflap.catalog.refresh",
             "halflap.gateway",
             "halflap.scripts.scripts",
-            "halflap.programs.source",
+            "halflap.dspy.source",
         ):
             logging.getLogger(name).setLevel(logging.ERROR)
     for name in _NOISY:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from halflap.config import Config
-    from halflap.programs.loaded import Loaded
-    from halflap.programs.source import ProgramResult
+    from halflap.dspy.loaded import Loaded
+    from halflap.dspy.source import ProgramResult
 
 __all__ = ["programs"]
 

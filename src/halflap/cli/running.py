@@ -30,7 +30,7 @@ from halflap.cli.progress import working
 from halflap.cli.setting import opened, read_config
 from halflap.core.errors import ScriptError, ToolRefusedError, UsageError
 from halflap.core.values import SCRIPTS, CallContext
-from halflap.execution.report import calls_made
+from halflap.sandbox.report import calls_made
 from halflap.scripts import decode, read_definition, read_file
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from halflap.config import Config
     from halflap.core.values import Tool
-    from halflap.execution import Execution
+    from halflap.sandbox import Execution
 
 __all__ = ["about_file", "confirmed", "read_code", "run"]
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.core.errors import HalflapError
     from halflap.core.values import Listing, Result
-    from halflap.execution import Programs
-    from halflap.execution.report import Kept
+    from halflap.dspy.source import DspyPrograms
     from halflap.observe import Edges
-    from halflap.programs.source import DspyPrograms
+    from halflap.sandbox import Programs
+    from halflap.sandbox.report import Kept
     from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool
@@ -342,7 +342,7 @@ async def _open_programs(
     own_sources: Callable[[], Sequence[Scripts | DspyPrograms]],
 ) -> Programs:
     programs, choose, checker, examiner = [
-        await asyncio.to_thread(import_module, f"halflap.execution.{name}")
+        await asyncio.to_thread(import_module, f"halflap.sandbox.{name}")
         for name in ("programs", "choose", "check.checker", "check.examiner")
     ]
     config = base.config

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from halflap.catalog import Catalog, Refresher, ServerReport, Snapshot
     from halflap.config import Config, ServerConfig
-    from halflap.execution import Programs
+    from halflap.dspy.source import DspyPrograms
     from halflap.gateway.compose import Composer
     from halflap.gateway.lazy import Lazy
     from halflap.gateway.learned import LearnedSchemas
-    from halflap.programs.source import DspyPrograms
+    from halflap.sandbox import Programs
     from halflap.scripts import Scripts
     from halflap.store import Store
     from halflap.upstream import Pool

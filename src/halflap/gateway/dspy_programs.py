@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import namespaced
-from halflap.programs.library import Library
-from halflap.programs.runtime import Runtime
-from halflap.programs.source import DspyPrograms
+from halflap.dspy.library import Library
+from halflap.dspy.runtime import Runtime
+from halflap.dspy.source import DspyPrograms
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

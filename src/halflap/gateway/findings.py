@@ -376,7 +376,7 @@ def _of_scripts(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _of_programs(examined: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not examined["brokenPrograms"]:
         return
-    from halflap.programs.source import LACKING  # noqa: PLC0415 -- as above
+    from halflap.dspy.source import LACKING  # noqa: PLC0415 -- as above
 
     for name, reason in examined["brokenPrograms"].items():
         yield _hint(

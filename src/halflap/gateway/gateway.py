@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from halflap.catalog import Hit, ServerReport, Snapshot
     from halflap.core.errors import ArgumentProblem
     from halflap.core.values import Result, Tool
-    from halflap.execution import Checked, Execution, Programs
+    from halflap.dspy.source import DspyPrograms, ProgramResult
     from halflap.gateway.build import Parts
     from halflap.gateway.linter import Linted
     from halflap.graph.explain import Explanation
     from halflap.graph.graph import Graph
     from halflap.observe import Imported, Known
-    from halflap.programs.source import DspyPrograms, ProgramResult
+    from halflap.sandbox import Checked, Execution, Programs
     from halflap.schema import ToolSchema
     from halflap.schema.stub import Source, Stub
     from halflap.scripts import Scripts
@@ -276,7 +276,7 @@ class Gateway:
         """
         programs = await self.dspy()
         stored = (await programs.find(name)).stored
-        work = await asyncio.to_thread(import_module, "halflap.programs.inputs")
+        work = await asyncio.to_thread(import_module, "halflap.dspy.inputs")
         work.check_inputs(stored.manifest, inputs)
         context = self.under_rule(context or CallContext())
         if self.config.uses_programs:
@@ -288,7 +288,7 @@ class Gateway:
 
     def under_rule(self, context: CallContext) -> CallContext:
         """Add the rule of what programs may call to a call's context."""
-        from halflap.execution.rule import Rule  # noqa: PLC0415 -- see the top of `build`
+        from halflap.sandbox.rule import Rule  # noqa: PLC0415 -- see the top of `build`
 
         return replace(context, rule=Rule(self._prepared.calls.policy, self.config.execution, context))
 

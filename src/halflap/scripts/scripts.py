@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import InvalidArgumentsError, ScriptError, ScriptNotFoundError, UsageError
 from halflap.core.values import SCRIPTS, CallContext, Listing, Result, Tool
-from halflap.execution.report import calls_made
-from halflap.execution.sandbox import Entry
+from halflap.sandbox.report import calls_made
+from halflap.sandbox.sandbox import Entry
 from halflap.schema import argument_problems, compile_schema, parse_schema
 from halflap.scripts.definition import read_definition
 from halflap.scripts.folder import Shelf
@@ -19,7 +19,7 @@ from halflap.scripts.folder import Shelf
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
-    from halflap.execution import Execution, Programs
+    from halflap.sandbox import Execution, Programs
     from halflap.scripts.definition import Definition
     from halflap.scripts.folder import Folder, Script
 

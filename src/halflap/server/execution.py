@@ -12,8 +12,8 @@ from halflap.server.family import Answer, FrontTool
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.execution.report import Execution
     from halflap.gateway import Gateway
+    from halflap.sandbox.report import Execution
     from halflap.server.caller import Caller
 
 __all__ = ["execute_program"]

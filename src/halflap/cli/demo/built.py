@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from halflap.execution import Execution
     from halflap.gateway import Gateway
     from halflap.graph.edge import Edge, Ports
     from halflap.lint import ServerReport
+    from halflap.sandbox import Execution
 
 __all__ = ["Built"]
 

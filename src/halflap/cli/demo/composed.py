@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from halflap.cli.demo.known import Inspected
     from halflap.cli.demo.programs import Ran
-    from halflap.execution import Execution
     from halflap.gateway import Gateway
     from halflap.graph.edge import Edge, Ports
+    from halflap.sandbox import Execution
 
 __all__ = ["Counted", "Feeds", "Learned", "Suggested"]
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from halflap.execution import Checked, Execution
     from halflap.gateway import Gateway
+    from halflap.sandbox import Checked, Execution
 
 __all__ = ["Guessed", "Made", "Ran", "Refused", "recorded"]
 

@@ -1,0 +1,176 @@
+"""The only way out of the jail: send a frame to the gateway, and get the answers to calls."""
+
+from __future__ import annotations
+
+import asyncio
+import marshal
+import socket
+from collections import deque
+from json import dumps, loads
+from typing import TYPE_CHECKING, Any
+
+from halflap.sandbox import words
+from halflap.sandbox.jail import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Door", "ToolError"]
+
+
+class ToolError(Exception):
+    """A tool cannot be called, or its call failed; the message says why."""
+
+    __module__ = "builtins"  # A traceback then names it as the program does.
+
+
+class Door:
+    """Our end of the channel. Works in whichever event loop a program runs, one after the other."""
+
+    def __init__(self, channel: socket.socket, largest_frame: int) -> None:
+        self._channel = channel
+        self.largest = largest_frame
+        self.is_sending = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._turns = _Turns(largest_frame * frames.LARGEST_AT_ONCE)
+        self._last = 0
+        self._received = bytearray()
+
+    def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
+        """Send a frame. The gateway always reads, so this takes no time to speak of."""
+        self.is_sending = True
+        try:
+            self._channel.sendall(frames.frame(kind, *parts))
+        finally:
+            self.is_sending = False
+
+    def read_program(self) -> Any:
+        """Wait for the program; None when there will be none."""
+        while True:
+            frame = self._take()
+            if frame is not None:
+                return loads(frame[1])
+            part = self._channel.recv(frames.CHUNK)
+            if not part:
+                return None
+            self._received += part
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool and give what the gateway answers."""
+        try:
+            body = dumps({"name": name, "arguments": arguments}, allow_nan=False, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(words.not_json(name, error)) from None
+        if len(body) > self.largest:
+            raise ToolError(words.too_large(name, len(body), self.largest))
+        if not self._turns.take(len(body)):
+            await self._turns.come(len(body))
+        try:
+            return await self._answer(body)
+        finally:
+            self._turns.give_back(len(body))
+
+    async def _answer(self, body: bytes) -> Any:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            loop.add_reader(self._channel.fileno(), self._receive)
+            self._loop = loop
+        self._last += 1
+        number = self._last
+        answer = self._waiting[number] = loop.create_future()
+        self.send(frames.CALL, frames.NUMBER.pack(number), body)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if number in self._waiting:
+                self.send(frames.CANCEL, frames.NUMBER.pack(number))
+            raise
+        finally:
+            self._waiting.pop(number, None)
+
+    def _receive(self) -> None:
+        """Read what is there, and wake those whose answers are complete."""
+        try:
+            part = self._channel.recv(1 << 20, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        if not part:
+            # The gateway is done with us; we are about to be killed.
+            assert self._loop is not None
+            self._loop.remove_reader(self._channel.fileno())
+            return
+        self._received += part
+        while (frame := self._take()) is not None:
+            kind, body = frame
+            (number,) = frames.NUMBER.unpack_from(body)
+            # Nobody waits any longer for what was cancelled.
+            answer = self._waiting.pop(number, None)
+            if answer is None or answer.done():
+                continue
+            rest = memoryview(body)[frames.NUMBER.size :]
+            if kind == frames.VALUE:
+                answer.set_result(marshal.loads(rest))  # noqa: S302 -- from the gateway, which we trust
+            else:
+                answer.set_exception(ToolError(loads(bytes(rest))["message"]))
+
+    def _take(self) -> tuple[bytes, bytes] | None:
+        """Take a whole frame off what was received, if there is one."""
+        if len(self._received) < frames.HEADER.size:
+            return None
+        kind, length = frames.HEADER.unpack_from(self._received)
+        end = frames.HEADER.size + length
+        if len(self._received) < end:
+            return None
+        body = bytes(memoryview(self._received)[frames.HEADER.size : end])
+        del self._received[:end]
+        return kind, body
+
+
+class _Turns:
+    """Lets out so many calls at a time that the gateway can take them; the others wait here, in their order."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._calls = 0
+        self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
+
+    def take(self, size: int) -> bool:
+        """Take a turn, if one is to be had at once: it counts until it is given back."""
+        if self._waiting or not self._has_room(size):
+            return False
+        self._count(size)
+        return True
+
+    async def come(self, size: int) -> None:
+        """Wait for a turn, and take it."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((turn, size))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                # Its turn had come when it was given up.
+                self.give_back(size)
+            raise
+
+    def _has_room(self, size: int) -> bool:
+        return self._calls == 0 or (
+            self._calls < frames.CALLS_AT_ONCE and self._bytes + size <= self._most_bytes
+        )
+
+    def _count(self, size: int) -> None:
+        self._calls += 1
+        self._bytes += size
+
+    def give_back(self, size: int) -> None:
+        """Let the next ones have theirs."""
+        self._calls -= 1
+        self._bytes -= size
+        while self._waiting and self._has_room(self._waiting[0][1]):
+            turn, next_size = self._waiting.popleft()
+            # Nobody is left in a loop that was closed.
+            if not turn.done() and not turn.get_loop().is_closed():
+                self._count(next_size)
+                turn.set_result(None)

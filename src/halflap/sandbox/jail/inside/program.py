@@ -1,0 +1,304 @@
+"""Run a program as Python would run a file, with tools as async functions beside it."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import atexit
+import builtins
+import contextlib
+import inspect
+import logging
+import marshal
+import mmap
+import socket
+import sys
+from json import dumps
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from halflap.sandbox import words
+from halflap.sandbox.hints import FILE, Provenance
+from halflap.sandbox.jail import frames
+from halflap.sandbox.jail.inside.console import Console, no_input
+from halflap.sandbox.jail.inside.door import Door, ToolError
+from halflap.sandbox.jail.inside.exhausted import is_exhausted
+from halflap.sandbox.jail.inside.failure import describe, show_source
+from halflap.sandbox.jail.inside.media import Media, from_gateway
+from halflap.sandbox.jail.inside.unawaited import Unawaited
+from halflap.sandbox.media import for_model
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+__all__ = ["get_ready", "run", "warm_up"]
+
+_SMALL = """\
+import asyncio, json
+
+(result,) = await asyncio.gather(_halflap_warm(text="a"))
+print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
+"""
+_WARM = "_halflap_warm"
+_SAME_LINE = 0x80 | 13 << 3
+"""In a table of lines: some instructions without columns; the byte after it says how many lines on."""
+_RESERVE_BYTES = 1 << 22
+"""Given back when the program has failed: for want of memory, perhaps, and then that has to be said."""
+
+
+def get_ready() -> None:
+    """Use once what a program's start and end use, so that a locked child need not load it."""
+    source = "import nothing_of_this_name"
+    try:
+        exec(_compile(source), {})  # noqa: S102 -- our own line, before the locks
+    except ImportError as error:
+        describe(error, source, Provenance())
+    with contextlib.suppress(Exception):
+        ast.parse("x[0]")
+    # What modules want done at the end of the fork server is no program's; this is what every program counts on.
+    atexit._clear()  # noqa: SLF001 -- there is no other way
+    atexit.register(logging.shutdown)
+
+
+def warm_up() -> None:
+    """Run something small, in the child that waits: what it touches of the shared memory is its own from then on.
+
+    Copying those pages takes longer than a small program does, and here nobody waits for it.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        door = Door(ours, _RESERVE_BYTES)
+        answer = marshal.dumps({"rows": [{"number": 1}]})
+        theirs.sendall(frames.frame(frames.VALUE, frames.NUMBER.pack(1), answer))
+        console = Console(door)
+        console.attach()
+        order: dict[str, Any] = {"code": _SMALL, "entry": None, "tools": {_WARM: ""}}
+        provenance = Provenance()
+        with asyncio.Runner() as runner:
+            _run(order, _names(door, order["tools"], provenance), provenance, runner, door.largest)
+        logging.shutdown()
+        console.finish()
+        door.send(frames.DONE, _written(None))
+
+
+def run(door: Door) -> None:
+    """Wait for the program, run it, and say how it ended. All that can be done before it comes is done then."""
+    console = Console(door)
+    console.attach()
+    console.keep_sending()
+    builtins.input = no_input
+    # Python has these from `site`, which is not loaded here.
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _leave)
+    if sys.version_info < (3, 14):
+        # The warm-up has had a loop, and closed it: a program finds things as at the start of Python.
+        asyncio.set_event_loop_policy(None)
+    order = door.read_program()
+    if order is None:
+        return
+    provenance = Provenance()
+    names = _names(door, order["tools"], provenance)
+    # One loop for the lines and for `main`: what the ones make, the other may use. It starts when it is needed.
+    failure, value = _run(order, names, provenance, asyncio.Runner(), door.largest)
+    # What it wants done at its end, as Python does it; what fails there is printed.
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()  # noqa: SLF001 -- as above
+    console.finish()
+    if value is not None:
+        door.send(frames.RETURNED, value)
+    door.send(frames.DONE, _written(failure))
+
+
+def _written(failure: dict[str, Any] | None) -> bytes:
+    """Write how it failed, in what the channel has room for: letters are of one byte, or of six as an escape."""
+    # A half character comes out as an escape, as JSON has it.
+    body = dumps(failure, ensure_ascii=False).encode(errors="backslashreplace")
+    if failure is None or len(body) <= frames.LONGEST_FAILURE:
+        return body
+    most = frames.LONGEST_FAILURE // (6 * len(failure) + 6)
+    cut = {key: text[:most] if type(text) is str else text for key, text in failure.items()}
+    return dumps(cut, ensure_ascii=False).encode(errors="backslashreplace")
+
+
+def _compile(source: str) -> Any:
+    try:
+        return compile(source, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except (MemoryError, RecursionError):
+        # So the parser says that its stack is full; memory it has.
+        raise SyntaxError("the program is nested too deeply for Python") from None
+
+
+def _run(
+    order: dict[str, Any], names: dict[str, Any], provenance: Provenance, runner: asyncio.Runner, largest: int
+) -> tuple[dict[str, Any] | None, bytes | None]:
+    """Run it; gives what there is to say if it failed, and the value if it is one that has one."""
+    source, entry = order["code"], order["entry"]
+    reserve = mmap.mmap(-1, _RESERVE_BYTES)
+    main = ModuleType("__main__")
+    main.__dict__.update(names, __file__=FILE, __builtins__=builtins)
+    sys.modules["__main__"] = main
+    unawaited = Unawaited(["call_tool", *order["tools"]])
+    unawaited.attach()
+    if entry is not None:
+        main.__name__ = entry["name"]
+        sys.modules[entry["name"]] = main
+    show_source(source)
+    try:
+        code = _compile(source)
+        try:
+            if code.co_flags & inspect.CO_COROUTINE:
+                runner.run(eval(code, main.__dict__))  # noqa: S307 -- the program, behind the locks
+            else:
+                exec(code, main.__dict__)  # noqa: S102 -- the program, behind the locks
+            value = None if entry is None else _enter(main, entry["arguments"], runner, largest)
+        finally:
+            _settle(runner)
+        unawaited.finish(main.__dict__)
+    except BaseException as error:  # noqa: BLE001 -- a program may raise anything
+        # First: the next thing that needs memory may be a handler of a signal, and would fail wherever we are.
+        reserve.close()
+        unawaited.stop()
+        return _failed(error, source, provenance), None
+    return None, value
+
+
+def _leave(code: Any = None) -> NoReturn:
+    """End the program, as `sys.exit` does."""
+    raise SystemExit(code)
+
+
+def _settle(runner: asyncio.Runner) -> None:
+    """End what still goes on, as at the end of `asyncio.run`; to close the loop would only take time."""
+    loop = getattr(runner, "_loop", None)
+    if loop is None:
+        # It was never needed.
+        return
+    tasks = asyncio.all_tasks(loop)
+    if tasks or getattr(loop, "_asyncgens", True):
+        runner.run(_end(tasks))
+
+
+async def _end(tasks: set[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+
+
+def _enter(main: ModuleType, arguments: dict[str, Any], runner: asyncio.Runner, largest: int) -> bytes:
+    """Call `main` and give what it returned as JSON."""
+    function = main.__dict__.get("main")
+    if function is None:
+        raise NameError("main is no longer there when the lines of the file have run.", name="main")
+    value = function(**arguments)
+    if inspect.isawaitable(value):
+        value = runner.run(_awaited(value))
+    try:
+        body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(words.returned_no_json(error)) from None
+    if len(body) > largest:
+        raise ValueError(words.returned_too_much(len(body), largest))
+    return body
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
+
+
+def _failed(error: BaseException, source: str, provenance: Provenance) -> dict[str, Any] | None:
+    try:
+        if isinstance(error, SystemExit):
+            return _left(error, source, provenance)
+        told: dict[str, Any] = {
+            key: text if text is None else str(text)
+            for key, text in describe(error, source, provenance).items()
+        }
+        told["is_exhausted"] = is_exhausted(error)
+    except BaseException as another:  # noqa: BLE001 -- so may its exceptions, when they are asked what they are
+        # There may be no memory left to describe it with.
+        is_over = issubclass(type(error), MemoryError) or issubclass(type(another), MemoryError)
+        kind = "MemoryError" if is_over else "Exception"
+        error.__traceback__ = another.__traceback__ = None
+        return {"type": kind, "message": "", "traceback": f"{kind}\n", "is_exhausted": is_over}
+    return told
+
+
+def _left(leaving: SystemExit, source: str, provenance: Provenance) -> dict[str, Any] | None:
+    """Read `sys.exit`: without a number, or with 0, it is no failure; text is one, and is shown."""
+    if leaving.code is None or leaving.code == 0:
+        return None
+    return describe(leaving, source, provenance) | {"traceback": words.left_with(leaving.code)}
+
+
+def _names(door: Door, tools: dict[str, str], provenance: Provenance) -> dict[str, Any]:
+    """Give what a program finds there: the tools that it names, and a few words of ours."""
+
+    async def call(name: str, arguments: dict[str, Any]) -> Any:
+        value = from_gateway(await door.call(name, arguments))
+        provenance.note(name, value)
+        return value
+
+    async def call_tool(name: str, /, **arguments: Any) -> Any:
+        """Call a tool by a name that is only known when the program runs."""
+        try:
+            return await call(name, arguments)
+        except (ToolError, TypeError) as error:
+            # Where in our files it was raised is nothing to the program.
+            raise error.with_traceback(None) from None
+
+    def show(value: Any) -> None:
+        """Put an image, a sound or a resource before the model; print anything else."""
+        if isinstance(value, Media):
+            sys.stdout.flush()
+            try:
+                door.send(frames.SHOW, _shown(value, door.largest))
+            except ValueError as error:
+                raise error.with_traceback(None) from None
+        elif type(value) is list and any(isinstance(part, Media) for part in value):
+            for part in value:
+                show(part)
+        else:
+            print(value)  # noqa: T201 -- the program's own output
+
+    names: dict[str, Any] = {"ToolError": ToolError, "call_tool": call_tool, "show": show}
+    _hide(call_tool, "call_tool")
+    _hide(show, "show")
+    return names | {name: _tool(name, signature, call) for name, signature in tools.items()}
+
+
+def _shown(value: Media, largest: int) -> bytes:
+    body = dumps(for_model(value.block), ensure_ascii=False).encode()
+    if len(body) > largest:
+        raise ValueError(words.shown_too_much(len(body), largest))
+    return body
+
+
+def _tool(
+    name: str, signature: str, call: Callable[[str, dict[str, Any]], Awaitable[Any]]
+) -> Callable[..., Awaitable[Any]]:
+    async def tool(*unnamed: Any, **arguments: Any) -> Any:
+        if unnamed:
+            raise TypeError(words.keywords_only(name, signature))
+        try:
+            return await call(name, arguments)
+        except (ToolError, TypeError) as error:
+            raise error.with_traceback(None) from None
+
+    _hide(tool, name)
+    tool.__doc__ = signature
+    return tool
+
+
+def _hide(function: Any, name: str) -> None:
+    """Let a program that shows a traceback itself see our word there, and neither file nor line of ours."""
+    code = function.__code__
+    pairs = len(code.co_code) // 2
+    # Eight instructions at a time, all on the first line: the form is Python's, since 3.11.
+    lines = b"".join(bytes((_SAME_LINE | min(8, pairs - at) - 1, 0)) for at in range(0, pairs, 8))
+    function.__code__ = code.replace(
+        co_filename="<tool>", co_name=name, co_qualname=name, co_firstlineno=1, co_linetable=lines
+    )
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "__main__"

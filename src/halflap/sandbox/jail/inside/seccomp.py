@@ -1,0 +1,204 @@
+"""Which system calls a process can make: allow-lists by number and by argument, and that of locked programs."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+from typing import NamedTuple
+
+from halflap.sandbox.jail.inside.syscalls import table
+
+__all__ = ["EVERY", "KILLING", "NEXT", "PROGRAMS", "Check", "Filter", "Rules", "build", "install", "table"]
+
+_ALLOWED = (
+    # The channel, and the pairs of sockets by which an event loop wakes itself.
+    "read", "write", "readv", "writev", "shutdown", "close", "lseek", "fstat", "poll", "ppoll", "select", "pselect6",
+    "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
+    # Memory, less what would make it executable or shared (see `_CHECKED`).
+    "munmap", "mremap", "brk", "set_robust_list", "rseq",
+    # Time, chance, and what a process may know of itself.
+    "nanosleep", "gettimeofday", "time", "times",
+    "getrandom", "getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getrusage",
+    "getrlimit", "sysinfo", "sched_yield",
+    # Its own handling of signals; none can be sent.
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
+    "alarm", "getitimer", "setitimer",
+    "exit", "exit_group",
+)  # fmt: skip
+
+KILLING = (
+    "ptrace", "process_vm_readv", "process_vm_writev", "io_uring_setup", "io_uring_enter",
+    "io_uring_register", "bpf", "perf_event_open", "userfaultfd", "kexec_load", "kexec_file_load",
+    "init_module", "finit_module", "delete_module", "keyctl", "add_key", "request_key", "unshare", "setns",
+    "mount", "umount2", "pivot_root", "open_by_handle_at", "modify_ldt", "personality",
+)  # fmt: skip
+"""Nobody makes these by accident."""
+
+_PATHS = (
+    "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "statfs", "access",
+    "faccessat", "faccessat2", "chdir", "getcwd", "rename", "renameat", "renameat2", "mkdir", "mkdirat",
+    "rmdir", "link", "linkat", "unlink", "unlinkat", "symlink", "symlinkat", "readlink", "readlinkat",
+    "chmod", "fchmodat", "chown", "lchown", "fchownat", "mknod", "mknodat", "truncate", "utimensat",
+)  # fmt: skip
+
+
+class Check(NamedTuple):
+    """One test of an argument: (value & mask) == wanted, on 32 bits; `whole` also wants the upper half zero."""
+
+    argument: int
+    mask: int
+    wanted: int
+    whole: bool = False
+
+
+_AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
+_PROT_EXEC, _MAP_HUGETLB, _O_ASYNC, _FIONBIO = 4, 0x40000, 0o20000, 0x5421
+_MSG_PEEK, _MSG_DONTWAIT, _MSG_WAITALL, _MSG_NOSIGNAL = 2, 0x40, 0x100, 0x4000
+_SOL_SOCKET, _SOCKET_OPTIONS = 1, (3, 4, 38, 39)
+"""Type, error, protocol and family: what a socket says of itself, and not of who is at its other end."""
+_ADVICE = (0, 1, 2, 3, 4, 8, 14, 15)
+"""How memory will be used, and that it is not needed; nothing that merges pages with others' or sends them out."""
+_FUTEX_FLAGS, _FUTEX_WAITING_AND_WAKING = 0x180, (0, 1, 9, 10)
+_NEGATIVE = 0x80000000
+EVERY = 0xFFFFFFFF
+NEXT = -1
+
+_CHECKED: tuple[tuple[str, tuple[Check, ...], int], ...] = (
+    # A datagram socket could be sent to any address, also from within a network namespace.
+    (
+        "socketpair",
+        (Check(0, EVERY, _AF_UNIX), Check(1, EVERY ^ _SOCK_FLAGS, _SOCK_STREAM)),
+        errno.EPERM,
+    ),
+    # Out-of-band bytes are a corner of the kernel that no program needs, and that has been a way into it.
+    (
+        "sendto",
+        (Check(3, EVERY ^ (_MSG_DONTWAIT | _MSG_NOSIGNAL), 0), Check(4, EVERY, 0, whole=True)),
+        errno.EPERM,
+    ),
+    ("recvfrom", (Check(3, EVERY ^ (_MSG_PEEK | _MSG_DONTWAIT | _MSG_WAITALL), 0),), errno.EPERM),
+    *(
+        ("getsockopt", (Check(1, EVERY, _SOL_SOCKET), Check(2, EVERY, option)), NEXT)
+        for option in _SOCKET_OPTIONS
+    ),
+    ("mmap", (Check(2, _PROT_EXEC, 0), Check(3, _MAP_HUGETLB, 0)), errno.EPERM),
+    ("mprotect", (Check(2, _PROT_EXEC, 0),), errno.EPERM),
+    *(("madvise", (Check(2, EVERY, advice),), NEXT) for advice in _ADVICE),
+    *(
+        ("futex", (Check(1, EVERY ^ _FUTEX_FLAGS, operation),), NEXT)
+        for operation in _FUTEX_WAITING_AND_WAKING
+    ),
+    # A negative clock is the time that another process has used.
+    ("clock_gettime", (Check(0, _NEGATIVE, 0),), errno.EINVAL),
+    ("clock_getres", (Check(0, _NEGATIVE, 0),), errno.EINVAL),
+    ("clock_nanosleep", (Check(0, _NEGATIVE, 0),), errno.EINVAL),
+    # Cores and limits may be read, of oneself alone.
+    ("sched_getaffinity", (Check(0, EVERY, 0),), errno.EPERM),
+    ("prlimit64", (Check(0, EVERY, 0), Check(2, EVERY, 0, whole=True)), errno.EPERM),
+    # F_SETOWN, F_SETSIG and O_ASYNC would have the kernel send signals to others.
+    ("fcntl", (Check(1, EVERY, 1),), NEXT),
+    ("fcntl", (Check(1, EVERY, 2),), NEXT),
+    ("fcntl", (Check(1, EVERY, 3),), NEXT),
+    ("fcntl", (Check(1, EVERY, 4), Check(2, _O_ASYNC, 0)), errno.EPERM),
+    # Python makes a socket non-blocking by this one; all else answers as if no device were behind it.
+    ("ioctl", (Check(1, EVERY, _FIONBIO),), errno.ENOTTY),
+)
+
+_LD, _JEQ, _JSET, _JGE, _AND, _RET = 0x20, 0x15, 0x45, 0x35, 0x54, 0x06
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_NR, _ARCH, _ARGUMENTS = 0, 4, 16
+_X32 = 0x40000000
+_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+
+
+class Rules(NamedTuple):
+    """What becomes of which call; what is not named is refused."""
+
+    allowed: tuple[str, ...]
+    paths: tuple[str, ...]
+    """Refused with the error that a person would expect of a file that is not theirs."""
+    checked: tuple[tuple[str, tuple[Check, ...], int], ...]
+    """Allowed if all tests hold, else refused with the error; `NEXT` leaves it to the next entry, and after the
+    last one to what holds for every call that is not named."""
+
+
+PROGRAMS = Rules(_ALLOWED, _PATHS, _CHECKED)
+"""What a locked program can do: compute, and talk through its channel."""
+
+
+class Filter(NamedTuple):
+    """A program for the kernel's packet filter: the instructions, packed."""
+
+    code: bytes
+
+    @property
+    def length(self) -> int:
+        """How many instructions it has."""
+        return len(self.code) // 8
+
+
+def build(machine: str | None = None, rules: Rules = PROGRAMS) -> Filter:
+    """Write the filter for a machine."""
+    machine = machine or platform.machine()
+    numbers = table(machine)
+    if numbers is None:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
+    code = [_op(_LD, _ARCH), _op(_JEQ, _AUDIT[machine], 1, 0), _op(_RET, _KILL), _op(_LD, _NR)]
+    if machine == "x86_64":
+        # The same calls under other numbers, past every comparison below.
+        code += [_op(_JGE, _X32, 0, 1), _op(_RET, _KILL)]
+    for names, verdict in (
+        (rules.allowed, _ALLOW),
+        (KILLING, _KILL),
+        (rules.paths, _ERRNO | errno.EACCES),
+        # The C library then tries the older call, which the last line refuses.
+        (("clone3",), _ERRNO | errno.ENOSYS),
+    ):
+        for name in names:
+            if name in numbers:
+                code += [_op(_JEQ, numbers[name], 0, 1), _op(_RET, verdict)]
+    for name, checks, otherwise in rules.checked:
+        if name not in numbers:
+            continue
+        body = _checked(checks, otherwise)
+        code += [_op(_JEQ, numbers[name], 0, len(body)), *body]
+    code.append(_op(_RET, _ERRNO | errno.EPERM))
+    return Filter(b"".join(code))
+
+
+def _checked(checks: tuple[Check, ...], otherwise: int) -> list[bytes]:
+    """Allow if all tests hold; else refuse, or go on behind this block with the number loaded again."""
+    tests: list[tuple[int, int, int]] = []
+    for check in checks:
+        low = _ARGUMENTS + 8 * check.argument
+        tests.append((low, check.mask, check.wanted))
+        if check.whole:
+            tests.append((low + 4, EVERY, 0))
+    last = _op(_LD, _NR) if otherwise == NEXT else _op(_RET, _ERRNO | otherwise)
+    code: list[bytes] = [_op(_RET, _ALLOW), last]
+    for offset, mask, wanted in reversed(tests):
+        # A test that fails jumps to the last line.
+        code = [_op(_LD, offset), _op(_AND, mask), _op(_JEQ, wanted, 0, len(code) - 1), *code]
+    return code
+
+
+def _op(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, yes, no, value)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
+
+
+def install(wanted: Filter) -> None:
+    """Put the filter on this process, for ever. `no_new_privs` must be set."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    program = _Program(wanted.length, wanted.code)
+    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -1,0 +1,146 @@
+"""What a program printed and showed: kept within its limits, for the model and for the record."""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from typing import TYPE_CHECKING, Any
+
+from halflap.sandbox.media import for_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halflap.config import ExecutionConfig
+
+__all__ = ["CUT", "Output", "fit"]
+
+CUT = "... (truncated)"
+
+
+class Output:
+    """The output of one run. Text counts as output whichever way it came: printed, or in a resource that was shown."""
+
+    def __init__(self, config: ExecutionConfig) -> None:
+        self._config = config
+        self._decoder = getincrementaldecoder("utf-8")(errors="replace")
+        self._pieces: list[str] = []
+        self._notes: list[tuple[int, str]] = []
+        """What was shown: before which piece, and what is recorded of it."""
+        self._kept = 0
+        self._data = 0
+        self._left_out: dict[str, int] = {}
+        self.shown: list[dict[str, Any]] = []
+
+    def write(self, data: bytes) -> bool:
+        """Keep what was printed, up to the limit; False beyond it."""
+        room = self._config.max_kept_output_bytes - self._kept
+        self._kept += len(data)
+        self._pieces.append(self._decoder.decode(data[: max(room, 0)] if len(data) > room else data))
+        return len(data) <= room
+
+    def show(self, block: Mapping[str, Any]) -> bool:
+        """Keep a content block for the model, within the limits; False if it is none."""
+        try:
+            cleaned = for_model(block)
+        except ValueError:
+            return False
+        data, text = _data_size(cleaned), sum(map(_size, _texts(cleaned)))
+        if len(self.shown) >= self._config.max_shown:
+            self._leave_out("max_shown")
+        elif self._data + data > self._config.max_shown_bytes:
+            self._leave_out("max_shown_bytes")
+        elif self._kept + text > self._config.max_kept_output_bytes:
+            self._leave_out("max_kept_output_bytes")
+        else:
+            self._data += data
+            self._kept += text
+            self.shown.append(cleaned)
+            self._notes.append((len(self._pieces), _note(cleaned, data)))
+        return True
+
+    def _leave_out(self, limit: str) -> None:
+        self._left_out[limit] = self._left_out.get(limit, 0) + 1
+
+    @property
+    def text(self) -> str:
+        """All that was printed, and what there is to say of what was not shown."""
+        return self._with_word("".join(self._pieces))
+
+    @property
+    def recorded(self) -> str:
+        """The same, with what was shown in its place."""
+        parts, at = [], 0
+        for index, note in self._notes:
+            before = "".join(self._pieces[at:index])
+            parts += [before, "" if not before or before.endswith("\n") else "\n", note]
+            at = index
+        return self._with_word("".join([*parts, *self._pieces[at:]]))
+
+    def _with_word(self, text: str) -> str:
+        if not self._left_out:
+            return text
+        lines = [text.removesuffix("\n")] if text else []
+        lines += [
+            f"(not shown: {count:,} of what show() was given; the limit is `execution.{limit}`, "
+            f"{getattr(self._config, limit):,})"
+            for limit, count in self._left_out.items()
+        ]
+        return "\n".join([*lines, ""])
+
+
+def fit(
+    printed: str, shown: Sequence[Mapping[str, Any]], most: int
+) -> tuple[str, list[Mapping[str, Any]], int | None]:
+    """Cut what goes to the model to so many bytes of text, printed ones first, each at a character's boundary.
+
+    The third is how many bytes there are, if it was cut. Images and other data are not text.
+    """
+    encoded = printed.encode()
+    total = len(encoded) + sum(_size(text) for block in shown for text in _texts(block))
+    if total <= most:
+        return printed, list(shown), None
+    fitting: list[Mapping[str, Any]] = []
+    room = max(most - len(encoded), 0)
+    for block in shown:
+        kept, size = _fitting(block, room)
+        if kept is not None:
+            fitting.append(kept)
+            room -= size
+    return (encoded[:most].decode(errors="ignore") if len(encoded) > most else printed), fitting, total
+
+
+def _fitting(block: Mapping[str, Any], room: int) -> tuple[Mapping[str, Any] | None, int]:
+    """Give as much of a block as there is room for, and how much that takes; None if it cannot be cut to that."""
+    size = sum(map(_size, _texts(block)))
+    if size <= room:
+        return block, size
+    resource = block.get("resource", {})
+    text = resource.get("text")
+    if text is None or size - _size(text) >= room:
+        return None, 0
+    left = text.encode()[: room - size + _size(text)].decode(errors="ignore")
+    return {**block, "resource": {**resource, "text": f"{left}\n{CUT}"}}, room
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _texts(block: Mapping[str, Any]) -> list[str]:
+    """Give what of a block is text to a model. What is beside an image is short, and none."""
+    if block["type"] in {"image", "audio"}:
+        return []
+    source = block.get("resource", block)
+    return [text for key, text in source.items() if key not in {"type", "blob"}]
+
+
+def _data_size(block: Mapping[str, Any]) -> int:
+    return len(block.get("data") or block.get("resource", {}).get("blob") or "")
+
+
+def _note(block: Mapping[str, Any], data: int) -> str:
+    source = block.get("resource", block)
+    about = [block["type"], *(source[key] for key in ("uri", "name", "mimeType") if key in source)]
+    size = f", {data * 3 // 4:,} bytes" if data else ""
+    rest = [source[key] for key in ("title", "description", "text") if key in source]
+    return "\n".join([f"[shown: {' '.join(about)}{size}]", *(text.removesuffix("\n") for text in rest), ""])

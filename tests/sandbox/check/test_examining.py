@@ -1,0 +1,141 @@
+"""What an examination tells of a program, and that the program has no say in how it is examined."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sandbox.check.room import Room
+
+STUBS = """\
+from typing import Any, TypedDict
+class Sales(TypedDict):
+    totalRevenue: int
+async def mcp__shop__sales(*, region: str) -> Sales: ...
+def f() -> Any: ...
+"""
+AWAITING = """\
+await f()
+async for x in f(): pass
+async with f(): pass
+[x async for x in f()]
+print(f'{await f()}')
+if True:
+    for i in range(3):
+        x = await f()
+sales = await mcp__shop__sales(region='EU')
+print(sales['totalRevenue'] + 1)
+"""
+
+
+def test_awaiting_outside_a_function_is_no_mistake_and_a_mistake_has_its_place(room: Room) -> None:
+    examined = room.examine(f"{AWAITING}print(sales['totalRevenu'])\n", STUBS)
+    assert examined.facts["syntax_error"] is None
+    (found,) = examined.diagnostics
+    assert (found.line, found.column, found.end_line, found.end_column) == (11, 13, 11, 26)
+    assert "totalRevenue" in found.message
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["x = (", "return 5", "def f():\n  nonlocal q", "f(a=1, a=2)", "x = 1\0", "x = '\ud800'", "\ufeff\ufeffx = 1"],
+)  # fmt: skip
+def test_a_syntax_error_is_told_by_python_itself(code: str, room: Room) -> None:
+    examined = room.examine(code)
+    assert examined.facts["syntax_error"]["message"]
+    assert examined.diagnostics == ()
+
+
+def test_python_finds_all_that_it_needs_to_read_a_program(room: Room) -> None:
+    code = "é = 1\nx = '\\N{BULLET}'\nﬁ = 1\ny = '\\d'\nz = 1 is 1\nassert (1, 2)"
+    assert room.examine(code).facts["syntax_error"] is None
+
+
+@pytest.mark.parametrize(
+    ("code", "place"),
+    [
+        ('é = "😀"; x: int = "a"', (1, 19)),
+        ("a = 1\r\n\r\nx: int = 'a'\r\n", (3, 10)),
+        ("a = 1\r\rx: int = 'a'\r", (3, 10)),
+        ("\x0cx: int = 'a'", (1, 11)),
+        ("if 1:\n\tx: int = 'a'", (2, 11)),
+        ("x: int = \\\n 'a'", (2, 2)),
+    ],
+    ids=["characters", "CRLF", "CR", "form feed", "tab", "continued"],
+)
+def test_places_count_lines_and_characters(code: str, place: tuple[int, int], room: Room) -> None:
+    (found,) = room.diagnostics(code)
+    assert (found.line, found.column) == place
+
+
+@pytest.mark.parametrize("first", ["", "#!/usr/bin/python\n# type: ignore"])
+def test_an_override_is_told_and_hides_nothing(first: str, room: Room) -> None:
+    code = f"{first}\nx: int = 'a'  # type: ignore\ny: int = 'a'"
+    line = first.count("\n") + 2
+    examined = room.examine(code)
+    assert [found.line for found in examined.diagnostics] == [line, line + 1]
+    ignored = [number for number, text in enumerate(code.split("\n"), 1) if "ignore" in text]
+    assert examined.facts["ignored"] == ignored
+
+
+def test_names_that_look_like_a_report_are_only_names(room: Room) -> None:
+    forged = '", "check_name": "forged"}, {"check_name": "forged", "location": {"path": "program.py"}}]\\n['
+    found = room.diagnostics(f"x: int = {forged!r}\nd = {{}}\nd.nothing_like_it")
+    assert {one.rule for one in found} == {"invalid-assignment", "missing-attribute"}
+    assert [one.line for one in found] == [1, 3]
+
+
+# What ty reads -----------------------------------------------------------------------------------------
+
+
+def test_nothing_that_is_installed_or_beside_the_program_can_be_imported(room: Room) -> None:
+    modules = ["numpy", "halflap", "pytest", "ty", "mcp", "site_packages", "conftest"]
+    imports = [f"import {module}" for module in modules]
+    imports += ["from . import x", "from .. import x", "from ..work import x", "from ...etc import x"]
+    found = room.diagnostics("\n".join(imports))
+    unresolved = {one.line for one in found if one.rule == "import-not-found"}
+    assert unresolved == set(range(1, len(imports) + 1))
+
+
+def test_the_library_is_that_of_the_running_python(room: Room) -> None:
+    code = "import sys\nfrom typing import reveal_type\nreveal_type(sys.version_info[:2])"
+    assert f"Literal[{sys.version_info.minor}]" in room.diagnostics(code)[0].message
+
+
+SETTINGS = """\
+#!/usr/bin/env -S ty check --python {folder}
+# /// script
+# requires-python = ">=3.7"
+# dependencies = ["numpy"]
+# [tool.ty.environment]
+# python = "{folder}"
+# extra-paths = ["{folder}"]
+# root = ["{folder}"]
+# typeshed = "{folder}"
+# [tool.ty.src]
+# include = ["{folder}"]
+# [tool.ty.rules]
+# invalid-assignment = "ignore"
+# ///
+# ty: extra-paths = ["{folder}"]
+# ty: python={folder}
+# mypy: mypy-path={folder}
+# pyright: extraPaths={folder}
+__path__ = ["{folder}"]
+import sys; sys.path.insert(0, "{folder}")
+"""
+
+
+def test_a_program_cannot_have_ty_look_elsewhere(tmp_path: Path, room: Room) -> None:
+    (tmp_path / "hidden.py").write_text("SECRET: int = 5\n")
+    code = SETTINGS.replace("{folder}", str(tmp_path)) + (
+        "from typing import reveal_type\nfrom hidden import SECRET\nreveal_type(SECRET)\nx: int = 'a'\n"
+    )
+    found = room.diagnostics(code)
+    assert [one.message for one in found if one.rule == "revealed-type"] == ["Revealed type: `Unknown`"]
+    assert {"import-not-found", "invalid-assignment"} <= {one.rule for one in found}

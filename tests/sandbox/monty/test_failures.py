@@ -1,0 +1,112 @@
+"""How a failure in monty is told: the program's own lines, and what was there instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halflap.sandbox.sandbox import Ending
+    from sandboxing import Stage
+
+    Play = Callable[..., tuple[Ending, Stage]]
+
+
+def test_output_printed_before_a_failure_is_kept(play: Play) -> None:
+    ending, stage = play("print('so far')\n1 / 0")
+    assert (ending.outcome, stage.text) == ("failed", "so far\n")
+
+
+def test_a_traceback_has_the_programs_own_lines(play: Play) -> None:
+    ending, _ = play(
+        "def inner(d):\n    return d['ü'] + d['b']\n\ndef outer():\n    return inner({'ü': 1})\n\nouter()"
+    )
+    assert ending.failure is not None
+    assert ending.failure.traceback == (
+        "Traceback (most recent call last):\n"
+        '  File "program.py", line 7, in <module>\n'
+        "    outer()\n"
+        '  File "program.py", line 5, in outer\n'
+        "    return inner({'ü': 1})\n"
+        "           ^^^^^^^^^^^^^^^\n"
+        '  File "program.py", line 2, in inner\n'
+        "    return d['ü'] + d['b']\n"
+        "                    ^^^^^^\n"
+        "KeyError: 'b'\n"
+    )
+
+
+def test_a_syntax_error_has_its_line(play: Play) -> None:
+    ending, stage = play("print('never')\nx = = 1")
+    assert ending.failure is not None
+    assert ending.failure.type == "SyntaxError"
+    assert ending.failure.traceback.startswith('  File "program.py", line 2\n    x = = 1\n')
+    assert stage.printed == b""
+
+
+def test_deep_recursion_is_told_briefly(play: Play) -> None:
+    ending, _ = play("def f():\n    return f()\nf()")
+    assert ending.failure is not None
+    assert ending.failure.type == "RecursionError"
+    assert "more times]\n" in ending.failure.traceback
+    assert len(ending.failure.traceback) < 1_000
+
+
+def test_a_gathered_call_that_failed_has_the_line_of_the_gather(play: Play) -> None:
+    ending, _ = play("import asyncio\n\nawait asyncio.gather(mcp__shop__slow(), mcp__shop__broken())")
+    assert ending.failure is not None
+    assert "line 3, in <module>\n    await asyncio.gather(" in ending.failure.traceback
+
+
+def test_an_unknown_name_is_named(play: Play) -> None:
+    ending, _ = play("await revenue(a=1)")
+    assert ending.failure is not None
+    assert (ending.failure.type, ending.failure.unknown) == ("NameError", "revenue")
+
+
+SALES = "r = await mcp__shop__sales(region='x')\n"
+ROWS = "rows = await mcp__shop__rows()\n"
+MAIN = "async def main():\n    rows = await mcp__shop__rows()\n    return {}\nawait main()"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (f"{SALES}r['revenue']", "'revenue' is not in the result of mcp__shop__sales; keys: region, totalRevenue"),
+        (f"{SALES}r.totalRevenue", "['totalRevenue']"),
+        (f"{ROWS}print([row['price'] for row in rows])", "'price' is not in the result of mcp__shop__rows; keys: id"),
+        (f"{ROWS}rows['price']", "a list of 2, the first of them a dict with the keys id, price"),
+        ("r = mcp__shop__sales(region='x')\nr['region']", "not awaited"),
+        (MAIN.format("sum(row['cost'] for row in rows)"), "'cost' is not in the result of mcp__shop__rows; keys: id, price"),
+        ("x = None\nx['a']", "None"),
+        ("x = 'words'\nx['a']", "'words'"),
+        ("open('/etc/passwd')", "no files, network or processes"),
+    ],
+)  # fmt: skip
+def test_a_hint_says_what_is_there(play: Play, code: str, said: str) -> None:
+    ending, _ = play(code)
+    assert ending.failure is not None
+    assert said in (ending.failure.hint or "")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # The first row has it, and which one was looked at is gone.
+        MAIN.format("[row['price'] for row in rows]"),
+        "def f(row):\n    row = row or {}\n    return row['a']\nf({'b': 1})",
+    ],
+)
+def test_where_nothing_is_known_no_hint_is_given(play: Play, code: str) -> None:
+    ending, _ = play(code)
+    assert ending.failure is not None
+    assert ending.failure.hint is None
+
+
+def test_looking_for_a_hint_prints_nothing(play: Play, capfd: pytest.CaptureFixture[str]) -> None:
+    _, stage = play("def _halflap_look(value):\n    print('out')\nx = {}\nx['a']")
+    assert stage.printed == b""
+    assert capfd.readouterr().out == ""

@@ -1,0 +1,238 @@
+"""Nothing that a program does in monty goes on for longer, or takes more, than it may."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.config import ExecutionConfig
+from halflap.core.errors import SandboxError
+from halflap.sandbox.monty.monty import Monty
+from halflap.sandbox.monty.run import MOST_UNREAD
+from halflap.sandbox.sandbox import Program
+from sandboxing import Stage
+from support import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from halflap.sandbox.sandbox import Ending
+
+    Play = Callable[..., tuple[Ending, Stage]]
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+pytestmark = pytest.mark.slow
+
+installed = pytest.mark.usefixtures("play")
+
+
+def threads() -> list[str]:
+    """Wait a moment for what ends, and give our threads that do not."""
+
+    def left() -> list[str]:
+        return [thread.name for thread in threading.enumerate() if thread.name.startswith("monty")]
+
+    eventually(lambda: not left())
+    return left()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
+        pytest.param("sum(range(10 ** 13))", marks=pytest.mark.slow),
+        pytest.param("import re\nre.sub('a', 'b' * 1000, 'a' * 1_000_000)", marks=pytest.mark.slow),
+        pytest.param("x = 10 ** 1_000_000\nfor i in range(20): x = x * x", marks=pytest.mark.slow),
+    ],
+)
+def test_a_program_that_computes_too_long_is_ended_and_its_output_kept(play: Play, code: str) -> None:
+    ending, stage = play(f"print('before')\n{code}", seconds=1)
+    assert (ending.outcome, stage.text) == ("cpu", "before\n")
+
+
+@pytest.mark.parametrize(
+    "code", ["x = 'a' * 10 ** 10", "x = 2 ** 10 ** 10", "x = []\nwhile True: x.append('a' * 1000)"]
+)
+def test_a_program_that_takes_too_much_memory_is_ended_and_its_output_kept(play: Play, code: str) -> None:
+    ending, stage = play(f"print('before')\n{code}")
+    assert (ending.outcome, stage.text) == ("memory", "before\n")
+    assert ending.failure is not None
+    assert ending.failure.type == "MemoryError"
+
+
+@pytest.mark.slow
+def test_a_program_cannot_make_our_looking_for_a_hint_last(play: Play) -> None:
+    ending, _ = play("def _halflap_look(value):\n    while True: pass\nx = {}\nx['a']", seconds=1_000)
+    assert ending.failure is not None
+    assert (ending.failure.message, ending.failure.hint) == ("'a'", None)
+
+
+@pytest.mark.parametrize("error", ["TimeoutError('feed time limit exceeded: mine')", "MemoryError('mine')"])
+def test_an_error_of_the_program_itself_is_not_the_limit(play: Play, error: str) -> None:
+    ending, _ = play(f"raise {error}")
+    assert ending.outcome == "failed"
+
+
+def test_waiting_for_a_call_is_not_computing(play: Play) -> None:
+    ending, _ = play("for _ in range(5): await mcp__shop__slow()", seconds=1)
+    assert ending.outcome == "ok"
+
+
+def test_very_many_calls_at_once_are_all_answered(play: Play) -> None:
+    code = (
+        "import asyncio\nwork = [mcp__shop__sales(region='x') for _ in range(2000)]\n"
+        "print(len(await asyncio.gather(*work)))"
+    )
+    ending, stage = play(code, seconds=300)
+    assert (ending.outcome, stage.text) == ("ok", "2000\n"), ending
+
+
+def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
+    ending, stage = play("while True: print('x' * 100)", stage=Stage(most_output=50_000))
+    assert ending.outcome == "output"
+    # What lies unread when the limit is reached may still come, never more than that twice.
+    assert 50_000 < len(stage.printed) < 50_000 + 2 * MOST_UNREAD
+
+
+@pytest.mark.parametrize(
+    "code", ["_halflap_call(1, 2)", "_halflap_call('x', 'no JSON')", "_halflap_refuse()"]
+)
+def test_our_own_words_used_in_another_way_end_the_program(play: Play, code: str) -> None:
+    ending, _ = play(code)
+    assert ending.outcome == "misused"
+
+
+@installed
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import asyncio\nawait asyncio.sleep(1_000)",
+        pytest.param("import time\ntime.sleep(1_000)", marks=pytest.mark.slow),
+        pytest.param("while True: print('x')", marks=pytest.mark.slow),
+        pytest.param("while True: await mcp__shop__slow()", marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_that_is_cancelled_ends_at_once_and_leaves_nothing(run: Run, code: str) -> None:
+    async def go() -> None:
+        monty, stage = Monty(ExecutionConfig()), Stage(most_output=10**9)
+        await monty.ready()
+        task = asyncio.create_task(stage.play(monty, code))
+        await asyncio.sleep(0.4)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert stage.waiting == 0
+        assert (await stage.play(monty, "print('next')")).outcome == "ok"
+        await monty.close()
+
+    run(go())
+    assert threads() == []
+
+
+@installed
+def test_a_run_that_is_cancelled_while_it_starts_leaves_nothing(run: Run) -> None:
+    async def go() -> None:
+        monty, stage = Monty(ExecutionConfig()), Stage()
+        await monty.ready()
+        for pause in (0, 0.0005, 0.001, 0.002, 0.003):
+            task = asyncio.create_task(stage.play(monty, "while True: pass"))
+            await asyncio.sleep(pause)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        await monty.close()
+
+    run(go())
+    assert threads() == []
+
+
+@installed
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows a process's environment")
+def test_a_process_has_nothing_of_our_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "of the user")
+
+    async def go() -> str:
+        monty, stage = Monty(ExecutionConfig()), Stage()
+        await monty.ready()
+        task = asyncio.create_task(stage.play(monty, "await mcp__shop__endless()"))
+        while not stage.waiting:
+            await asyncio.sleep(0.01)
+        (program,) = monty._runs
+        found = await asyncio.to_thread(Path(f"/proc/{program._worker._pid}/environ").read_text)
+        task.cancel()
+        await asyncio.wait([task])
+        await monty.close()
+        return found
+
+    assert run(go()) == ""
+
+
+@installed
+def test_closing_ends_what_runs(run: Run) -> None:
+    async def go() -> Ending:
+        monty, stage = Monty(ExecutionConfig()), Stage()
+        await monty.ready()
+        task = asyncio.create_task(stage.play(monty, "while True: pass"))
+        await asyncio.sleep(0.3)
+        await monty.close()
+        ending = await task
+        with pytest.raises(SandboxError, match="closed"):
+            await monty.run(Program("1"), stage)
+        return ending
+
+    assert run(go()).outcome == "crashed"
+    assert threads() == []
+
+
+@installed
+def test_more_programs_than_there_are_places_wait_for_one(run: Run) -> None:
+    async def go() -> list[str]:
+        monty = Monty(ExecutionConfig(max_programs=2))
+        stages = [Stage() for _ in range(6)]
+        endings = await asyncio.gather(
+            *(stage.play(monty, f"await mcp__shop__slow()\nprint({i})") for i, stage in enumerate(stages))
+        )
+        await monty.close()
+        assert {ending.outcome for ending in endings} == {"ok"}
+        return [stage.text for stage in stages]
+
+    assert run(go()) == [f"{i}\n" for i in range(6)]
+
+
+@installed
+def test_what_programs_print_is_not_mixed(run: Run) -> None:
+    async def go() -> None:
+        monty = Monty(ExecutionConfig())
+        stages = [Stage() for _ in range(4)]
+        await asyncio.gather(
+            *(stage.play(monty, f"for _ in range(500): print('{i}' * 20)") for i, stage in enumerate(stages))
+        )
+        await monty.close()
+        for i, stage in enumerate(stages):
+            assert stage.text == f"{str(i) * 20}\n" * 500
+
+    run(go())
+
+
+@installed
+def test_a_host_that_fails_is_not_the_programs_failure(run: Run) -> None:
+    class Failing(Stage):
+        async def call(self, name: str, arguments: object) -> Any:
+            raise ZeroDivisionError(name, arguments)
+
+    async def go() -> None:
+        monty = Monty(ExecutionConfig())
+        try:
+            with pytest.raises(ZeroDivisionError):
+                await Failing().play(monty, "try:\n    await mcp__shop__rows()\nexcept Exception:\n    pass")
+        finally:
+            await monty.close()
+
+    run(go())
+    assert threads() == []

@@ -1,0 +1,144 @@
+"""Which sandbox is taken, and that none is ever plain exec."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.config import ExecutionConfig
+from halflap.core.errors import SandboxError
+from halflap.sandbox.choose import choose
+from halflap.sandbox.jail.jail import Jail
+from halflap.sandbox.monty.monty import Monty
+from halflap.sandbox.sandbox import Readiness
+from sandboxing import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from halflap.sandbox.sandbox import Sandbox
+
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+async def readiness(sandbox: Sandbox) -> tuple[Readiness, str]:
+    try:
+        return await sandbox.ready(), sandbox.name
+    finally:
+        await sandbox.close()
+
+
+@pytest.fixture
+def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose kernel has not what the jail needs."""
+
+    async def trouble(_: Jail) -> Readiness:
+        return Readiness("jail", trouble="the kernel has no seccomp")
+
+    monkeypatch.setattr(Jail, "ready", trouble)
+
+
+@pytest.fixture
+def no_monty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without the extra."""
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+
+
+@pytest.fixture
+def monty() -> None:
+    pytest.importorskip("pydantic_monty", reason="monty is not installed: pip install 'halflap[monty]'")
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "platform", "kind"),
+    [
+        ("auto", "darwin", Monty),
+        ("auto", "win32", Monty),
+        ("monty", "linux", Monty),
+        ("monty", "win32", Monty),
+        ("jail", "linux", Jail),
+        ("hardened", "linux", Jail),
+        ("jail", "darwin", Jail),
+    ],
+)
+def test_what_is_named_is_taken_and_elsewhere_than_on_linux_monty(
+    sandbox: Any, platform: str, kind: type
+) -> None:
+    assert type(choose(ExecutionConfig(sandbox=sandbox), platform=platform)) is kind
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the jail needs Linux")
+def test_on_linux_the_jail_is_taken(run: Run) -> None:
+    found, name = run(readiness(choose(ExecutionConfig(), platform="linux")))
+    if found.trouble is None:
+        assert (found.name, name) == ("jail", "jail")
+
+
+@pytest.mark.usefixtures("no_jail", "monty")
+def test_where_the_jail_has_trouble_monty_is_taken_and_that_is_said(run: Run) -> None:
+    found, name = run(readiness(choose(ExecutionConfig(), platform="linux")))
+    assert (found.name, name, found.trouble) == ("monty", "monty", None)
+    assert found.missing["jail"] == "the kernel has no seccomp"
+    assert found.notes
+
+
+@pytest.mark.usefixtures("no_jail", "monty")
+def test_programs_run_in_what_was_taken(run: Run) -> None:
+    async def go() -> str:
+        sandbox, stage = choose(ExecutionConfig(), platform="linux"), Stage()
+        try:
+            assert (await stage.play(sandbox, "import sys\nprint('Monty' in sys.version)")).outcome == "ok"
+        finally:
+            await sandbox.close()
+        return stage.text
+
+    assert run(go()) == "True\n"
+
+
+@pytest.mark.usefixtures("no_jail", "no_monty")
+def test_where_there_is_neither_code_execution_is_off_and_why(run: Run) -> None:
+    sandbox = choose(ExecutionConfig(), platform="linux")
+    found, _ = run(readiness(sandbox))
+    assert found.trouble is not None
+    assert "the kernel has no seccomp" in found.trouble
+    assert "halflap[monty]" in found.trouble
+    with pytest.raises(SandboxError):
+        run(Stage().play(sandbox, "print(1)"))
+
+
+@pytest.mark.usefixtures("no_jail", "monty")
+@pytest.mark.parametrize("sandbox", ["jail", "hardened"])
+def test_a_jail_that_was_asked_for_is_replaced_by_nothing(run: Run, sandbox: Any) -> None:
+    found, _ = run(readiness(choose(ExecutionConfig(sandbox=sandbox), platform="linux")))
+    assert (found.name, found.trouble) == ("jail", "the kernel has no seccomp")
+
+
+@pytest.mark.usefixtures("no_monty")
+def test_monty_that_was_asked_for_is_replaced_by_nothing(run: Run) -> None:
+    found, _ = run(readiness(choose(ExecutionConfig(sandbox="monty"), platform="linux")))
+    assert found.name == "monty"
+    assert found.trouble is not None
+
+
+def test_off_is_off(run: Run) -> None:
+    sandbox = choose(ExecutionConfig(sandbox="off"))
+    found, _ = run(readiness(sandbox))
+    assert found.trouble is not None
+    with pytest.raises(SandboxError):
+        run(Stage().play(sandbox, "print(1)"))
+
+
+def test_choosing_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from halflap.config import ExecutionConfig\n"
+        "from halflap.sandbox.choose import choose\n"
+        "for sandbox in ('auto', 'jail', 'monty', 'off'):\n"
+        "    choose(ExecutionConfig(sandbox=sandbox))\n"
+        "print([name for name in ('pydantic_monty', 'mcp', 'sqlalchemy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,383 @@
+"""What is told of a program that failed: its own lines, the calls it made, and a hint at what was there instead."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from halflap.sandbox import Execution
+    from sandbox.desk import Desk
+
+RESULT = '{"totalRevenue": 5, "rows": [{"name": "a", "id": 1}, {"name": "b", "id": 2, "more": 1}]}'
+
+
+def hint_of(execution: Execution) -> str:
+    return execution.text.partition("Hint: ")[2].partition("\n")[0]
+
+
+def made_before(execution: Execution) -> list[str]:
+    return execution.text.partition("Calls made before that:\n")[2].splitlines()
+
+
+# Tracebacks -----------------------------------------------------------------------------------------------
+
+
+def test_output_printed_before_a_failure_is_kept(desk: Desk) -> None:
+    execution = desk.run("print('one')\nprint('two', end='')\n1 / 0")
+    assert execution.text.startswith(
+        "[Script execution failed]\none\ntwo\nTraceback (most recent call last):\n"
+    )
+
+
+def test_a_traceback_has_the_lines_of_the_program_and_none_of_ours(desk: Desk) -> None:
+    execution = desk.run("import json\ndef f(x):\n    return json.loads(x)\n\nf('{')")
+    assert execution.error.startswith(
+        "Traceback (most recent call last):\n"
+        '  File "program.py", line 5, in <module>\n'
+        "    f('{')\n"
+        '  File "program.py", line 3, in f\n'
+        "    return json.loads(x)\n"
+        "           ^^^^^^^^^^^^^\n"
+        "json.decoder.JSONDecodeError: "
+    )
+
+
+def test_a_traceback_of_a_cause_has_none_of_our_lines_either(desk: Desk) -> None:
+    execution = desk.run(
+        "async def f():\n    try:\n        await mcp__echo__fail()\n    except ToolError as e:\n"
+        "        raise ValueError('no') from e\nawait f()"
+    )
+    assert "halflap" not in execution.error
+    assert "ToolError: this tool always fails\n" in execution.error
+    assert execution.error.endswith("ValueError: no")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "await mcp__echo__fail()",
+        "await call_tool('mcp__echo__echo', text={1})",
+        "await call_tool('mcp__echo__echo', text='x' * 9_000_000)",
+        "show(type((await mcp__echo__image())[0])({'type': 'image'}))",
+    ],
+)
+def test_no_line_of_ours_is_in_a_traceback_that_a_program_prints(desk: Desk, call: str) -> None:
+    printed = desk.output(f"import traceback\ntry:\n    {call}\nexcept Exception:\n    traceback.print_exc()")
+    files = [line.strip() for line in printed.splitlines() if line.startswith("  File ")]
+    assert files[0] == 'File "program.py", line 3, in <module>'
+    assert all(line.startswith('File "<tool>", line 1, in ') for line in files[1:]), printed
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "message"),
+    [
+        ("x = 1\nprint((x)\n", 2, "'(' was never closed"),
+        ("x = 1\nreturn 1", 2, "'return' outside function"),
+    ],
+)
+def test_a_syntax_error_shows_where(desk: Desk, code: str, line: int, message: str) -> None:
+    text = desk.run(code).text
+    assert f'File "program.py", line {line}' in text
+    assert f"SyntaxError: {message}" in text
+
+
+def test_a_long_chain_of_causes_is_told(desk: Desk) -> None:
+    code = (
+        "error = ValueError('first')\nfor i in range(3000):\n    try:\n        raise KeyError(i) from error\n"
+        "    except KeyError as e:\n        error = e\nraise error"
+    )
+    assert "KeyError: 2999" in desk.run(code).text
+
+
+def test_a_timeout_error_of_the_program_is_its_own(desk: Desk) -> None:
+    execution = desk.run("raise TimeoutError('mine')")
+    assert (execution.outcome, "limit" in execution.text) == ("failed", False)
+    assert "TimeoutError: mine" in execution.text
+
+
+def test_a_program_that_breaks_python_is_told_without_our_lines(desk: Desk) -> None:
+    execution = desk.run(
+        "import json, traceback\njson.dumps = json.JSONEncoder = None\njson.encoder.JSONEncoder = None\n"
+        "traceback.TracebackException = None\n1 / 0"
+    )
+    assert execution.outcome in {"failed", "crashed"}
+    assert "halflap" not in execution.text
+
+
+def test_an_exception_that_cannot_be_shown_is_still_a_failure(desk: Desk) -> None:
+    execution = desk.run("class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E()")
+    assert execution.outcome == "failed"
+    assert "line 3, in <module>" in execution.text
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "raise ValueError('😀' * 300_000)",
+        "raise ValueError('\\ud800' * 300_000)",
+        "sys.exit('é' * 6_000_000)",
+        "raise type('\\x01' * 300_000, (Exception,), {})",
+        "raise NameError(name='n' * 500_000)",
+    ],
+)
+def test_a_very_long_message_is_cut_and_no_misuse(desk: Desk, end: str) -> None:
+    execution = desk.run(f"import sys\n{end}")
+    assert execution.outcome == "failed", execution.text[:500]
+    assert len(execution.text) < 160_000
+
+
+def test_a_forged_failure_is_cut(desk: Desk) -> None:
+    code = (
+        "import json, os, struct\n"
+        "body = json.dumps({'type': 'E', 'message': '', 'traceback': 't' * 200_000, 'hint': 'h' * 50_000}).encode()\n"
+        "os.write(3, struct.pack('!cI', b'D', len(body)) + body)\nimport time\ntime.sleep(5)"
+    )
+    assert len(desk.run(code).text) < 30_000
+
+
+# Calls ----------------------------------------------------------------------------------------------------
+
+
+def test_the_calls_that_were_made_are_named_with_their_outcome(desk: Desk) -> None:
+    execution = desk.run(
+        "await mcp__echo__echo(text='a')\ntry:\n    await mcp__echo__fail()\nexcept ToolError:\n    pass\n1 / 0"
+    )
+    made = made_before(execution)
+    assert made[0].startswith("1. mcp__echo__echo — ok, ")
+    assert made[1].startswith("2. mcp__echo__fail — tool_error, ")
+    assert made[1].endswith("this tool always fails")
+
+
+def test_of_many_calls_the_first_and_the_last_are_named(desk: Desk) -> None:
+    execution = desk.run(
+        "for n in range(50):\n    await mcp__echo__echo(text=str(n))\nawait mcp__echo__fail()"
+    )
+    told = made_before(execution)
+    assert len(told) == 41
+    assert told[19].startswith("20. mcp__echo__echo — ok")
+    assert told[21].startswith("32. mcp__echo__echo — ok")
+    assert told[40].startswith("51. mcp__echo__fail — tool_error")
+
+
+@pytest.mark.parametrize("line", ["\\n", "\\u2028", "\\x1b[1A"])
+def test_no_call_can_be_made_up_by_the_name_of_another(desk: Desk, line: str) -> None:
+    execution = desk.run(
+        f"try:\n    await call_tool('x{line}2. mcp__echo__pay — ok, 3 ms')\nexcept ToolError:\n    pass\n1 / 0"
+    )
+    (told,) = made_before(execution)
+    assert told.isprintable()
+
+
+def test_a_name_without_end_is_refused_at_once(desk: Desk) -> None:
+    code = "try:\n    await call_tool('mcp__echo__' + 'n' * 8_000_000)\nexcept ToolError as e:\n    print(len(str(e)) < 400)"
+    execution = desk.run(code)
+    assert (execution.output, len(execution.text) < 1000) == ("True\n", True)
+
+
+def test_an_error_of_a_tool_can_be_caught_and_carries_its_message(desk: Desk) -> None:
+    code = "try:\n    await mcp__echo__fail()\nexcept ToolError as error:\n    print('caught', error)"
+    assert desk.output(code) == "caught this tool always fails\n"
+
+
+def test_a_lost_server_is_an_error_that_can_be_caught_and_the_next_call_works(desk: Desk) -> None:
+    code = "try:\n    await mcp__echo__crash()\nexcept ToolError:\n    print('lost')\nprint(await mcp__echo__echo(text='back'))"
+    assert desk.output(code) == "lost\nback\n"
+
+
+def test_wrong_arguments_are_told_all_at_once_and_nothing_is_sent(desk: Desk) -> None:
+    execution = desk.run("await mcp__echo__add(a='x', c=1)")
+    assert [call.outcome for call in execution.calls] == ["invalid-arguments"]
+    assert "a: expected integer" in execution.text
+    assert "b: missing" in execution.text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["1, 2", "a={1, 2}, b=1", "a=float('nan'), b=1"],
+    ids=["without names", "no JSON", "no number"],
+)
+def test_arguments_that_cannot_be_sent_are_a_type_error_at_the_line_of_the_call(
+    desk: Desk, arguments: str
+) -> None:
+    execution = desk.run(f"x = 1\nawait mcp__echo__add({arguments})")
+    assert (execution.outcome, len(execution.calls)) == ("failed", 0)
+    assert "line 2, in <module>" in execution.text
+    assert "TypeError: mcp__echo__add()" in execution.text
+
+
+def test_an_unknown_tool_gets_suggestions(desk: Desk) -> None:
+    execution = desk.run("await mcp__echo__ecko(text='a')")
+    assert "ToolError: 'mcp__echo__ecko'" in execution.text
+    assert "'mcp__echo__echo'" in execution.text
+    assert "mcp__echo__cancelled_count" in hint_of(desk.run("await cancelled_count()"))
+
+
+# Hints ----------------------------------------------------------------------------------------------------
+
+NOT_AWAITED = "not awaited"
+NO_FILES = "no files, network or processes"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("print(r['revenue'])", "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        ("print(r.revenue)", "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        ("print(r.totalRevenue)", "['totalRevenue']"),
+        ("print([x['nam'] for x in r['rows']])", "'nam' is not in the result of mcp__echo__echo; keys: name, id"),
+        ("print(max(r['rows'], key=lambda x: x['sum']))", "'sum' is not in the result of mcp__echo__echo; keys: name, id"),
+        ("for row in r['rows']: row['more']", "'more' is not in the result of mcp__echo__echo; keys: name, id"),
+        ("(await call_tool('mcp__echo__echo', text='{\"a\": 1}'))['rows']", "'rows' is not in the result of mcp__echo__echo; keys: a"),
+        ("from operator import itemgetter\nsorted(r['rows'], key=itemgetter('x'))", "'x' is not in the result of mcp__echo__echo; keys: name, id"),
+        ("print('{revenue}'.format(**r))", "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        ("n = 1\nr[f'x{n}']", "'x1' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        ("r.pop('nope')", "'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        ("r.get('nope')['x']", "'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+        ("class A:\n    def __init__(self): self.d = r\n    def f(self): return self.d['rows'][0]['revenue']\nA().f()",
+         "'revenue' is not in the result of mcp__echo__echo; keys: name, id"),
+        ("own = {'a': 1}\nown['b']", "'b' is not in this dict; keys: a"),
+        ("print(r['rows']['name'])", "a list of 2, the first of them a dict with the keys name, id"),
+        ("r['totalRevenue']['x']", "an int, 5"),
+        ("t = 'plain'\nprint(t['x'])", "text, not an object: 'plain'"),
+        ("for row in r: print(row['name'])", "'totalRevenue': it is a key of a dict"),
+        ("n = None\nprint(n['x'])", "None"),
+        ("i = (await mcp__echo__image())[0]\ni['data']", ".mime_type"),
+        ("r['rows'][0] + r['totalRevenue']", "Left of `+` is a dict with the keys name, id, right of it an int."),
+        ("'sum ' + r", "Left of `+` is the text 'sum ', right of it a dict with the keys totalRevenue, rows."),
+        ("c = mcp__echo__pid()\nprint(c['x'])", NOT_AWAITED),
+        ("mcp__echo__pid() + 1", NOT_AWAITED),
+        ("for x in mcp__echo__pid(): pass", NOT_AWAITED),
+        ("import json\njson.dumps({'a': mcp__echo__pid()})", NOT_AWAITED),
+        ("await mcp__echo__echo(text=mcp__echo__pid())", NOT_AWAITED),
+        ("import numpy_of_my_own", "standard library"),
+        ("import multiprocessing", "'multiprocessing'"),
+        ("open('notes.txt')", NO_FILES),
+        ("import subprocess\nsubprocess.run(['ls'])", NO_FILES),
+        ("from urllib.request import urlopen\nurlopen('http://127.0.0.1:1')", NO_FILES),
+        ("import asyncio\nawait asyncio.open_connection('example.com', 80)", NO_FILES),
+        ("import threading\nthreading.Thread(target=print).start()", "one thread"),
+        ("import asyncio\nasync def main(): pass\nawait asyncio.sleep(0)\nasyncio.run(main())", "`await main()`"),
+        ("help(print)", "tool.__doc__"),
+    ],
+)  # fmt: skip
+def test_a_hint_says_what_is_there(desk: Desk, code: str, said: str) -> None:
+    execution = desk.run(f"r = await mcp__echo__echo(text={RESULT!r})\n{code}")
+    assert said in hint_of(execution), execution.text
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise KeyError('x')",
+        "raise ConnectionError('mine')",
+        "s = {1}\ns.remove('x')",
+        "import os\nos.environ['x']",
+        "import gzip\ngzip.decompress(b'no gzip at all')",
+    ],
+)
+def test_where_nothing_is_known_no_hint_is_given(desk: Desk, code: str) -> None:
+    execution = desk.run(f"r = await mcp__echo__echo(text='{{\"a\": 1}}')\n{code}")
+    assert (execution.ok, hint_of(execution)) == (False, "")
+
+
+def test_a_hint_runs_nothing_of_the_program(desk: Desk) -> None:
+    execution = desk.run(
+        "class Odd(dict):\n    def __missing__(self, key):\n        print('asked')\n        raise KeyError(key)\n"
+        "Odd()['x']"
+    )
+    assert (execution.output, hint_of(execution)) == ("asked\n", "")
+    execution = desk.run(
+        "class Odd:\n    @property\n    def d(self):\n        print('asked')\n        return {}\n"
+        "    def __getattr__(self, name):\n        print('asked for', name)\n        return {}\n"
+        "o = Odd()\n{}[o.d and 1 or o.e and 2 or 3]"
+    )
+    assert execution.output == "asked\nasked for e\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("k = Key()\nd = {'a': 1}\nd[k]", "keys: a"),
+        ("d = {Key(): 1}\nd['a']", "keys: Key"),
+        ("c = Odd()\n'a' + c", "right of it an Odd."),
+        ("t = Text('abc')\nt.nope", "'abc'"),
+    ],
+)
+def test_a_hint_asks_no_object_of_the_program_what_it_is(desk: Desk, code: str, said: str) -> None:
+    execution = desk.run(
+        "def asked(*_): print('asked')\n"
+        "class Key:\n    __eq__ = __str__ = asked\n    def __hash__(self): return hash('a')\n"
+        "    def __repr__(self): return 'k'\n"
+        "class Type(type):\n    __name__ = property(asked)\n"
+        "class Odd(metaclass=Type):\n    __class__ = property(asked)\n    __repr__ = __str__ = asked\n"
+        "class Text(str):\n    __getitem__ = __str__ = __repr__ = asked\nprint('from here')\n"
+        f"def mistake():\n{indent(code, '    ')}\n"
+        "try:\n    mistake()\nexcept Exception:\n    print('again')\nmistake()"
+    )
+    # The dict itself compares, as often as the first time, where the mistake was caught.
+    first, second = execution.output.removeprefix("from here\n").split("again\n")
+    assert first == second
+    assert said in hint_of(execution)
+
+
+# Warnings and exits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("x = mcp__echo__echo(text='x')", 2),
+        ("x = [mcp__echo__echo(text=t) for t in 'ab']", 2),
+        ("async def main():\n    x = mcp__echo__echo(text='x')\nawait main()", 3),
+        ("async def main(): pass\nmain()", 3),
+        ("x = mcp__echo__echo(text='x')\nawait x", None),
+        ("import asyncio\nawait asyncio.sleep(0)\nx = asyncio.create_task(mcp__echo__echo(text='x'))", None),
+    ],
+)
+def test_a_call_that_is_never_awaited_is_warned_of_at_its_line(
+    desk: Desk, code: str, line: int | None
+) -> None:
+    warnings = desk.output(f"print('first')\n{code}").splitlines()[1:]
+    if line is None:
+        assert warnings == []
+    else:
+        assert warnings[0].startswith(f"program.py:{line}: RuntimeWarning: ")
+        assert "was never awaited" in warnings[0]
+        assert warnings[1].strip() == code.splitlines()[line - 2].strip()
+
+
+def test_a_failure_warns_of_no_calls_that_it_kept_from_being_awaited(desk: Desk) -> None:
+    assert desk.run("def f():\n    c = mcp__echo__pid()\n    1 / 0\nf()").output == ""
+
+
+@pytest.mark.parametrize("leave", ["exit()", "import sys; sys.exit(0)", "def f():\n    quit(None)\nf()"])
+def test_leaving_without_a_reason_is_no_failure(desk: Desk, leave: str) -> None:
+    assert desk.output(f"print('one')\n{leave}\nprint('two')") == "one\n"
+
+
+@pytest.mark.parametrize(
+    ("leave", "said"),
+    [
+        ("exit('no rows')", "no rows"),
+        ("import sys; sys.exit(3)", "status 3"),
+        ("import sys; sys.exit('')", "empty message"),
+        ("import os\nos.abort()", "os.abort()"),
+    ],
+)
+def test_leaving_with_a_reason_is_a_failure_that_says_it(desk: Desk, leave: str, said: str) -> None:
+    execution = desk.run(leave)
+    assert execution.outcome in {"failed", "crashed"}
+    assert said in execution.text
+    assert "Traceback" not in execution.text
+
+
+def test_where_the_output_is_not_kept_that_is_said(desk_with: Callable[..., Desk]) -> None:
+    desk = desk_with(max_output_bytes=10, config={"traces": {"record": "metadata"}})
+    text = desk.run("print('x' * 100)").text
+    assert "`traces.record`" in text
+    assert "runs show" not in text

@@ -1,0 +1,242 @@
+"""The limits of a program: each ends it, or refuses a call, and the outcome says which it was."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.core.errors import UsageError
+from servers.memory import Memory, definition, echo, text
+from support import comes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandbox.desk import Desk
+
+
+async def cancelled(desk: Desk, count: int) -> bool:
+    return (await desk.gateway.call("mcp__echo__cancelled_count")).text == str(count)
+
+
+@pytest.fixture(scope="module")
+def hasty(desk_with: Callable[..., Desk]) -> Desk:
+    """A gateway that lets programs run for two seconds."""
+    desk = desk_with(timeout_seconds=2)
+    # What takes long the first time is over.
+    desk.output("await mcp__echo__pid()")
+    return desk
+
+
+def test_the_clock_ends_a_program_that_computes_and_its_output_is_kept(hasty: Desk) -> None:
+    execution = hasty.run("print('before')\nwhile True:\n    pass")
+    assert (execution.outcome, execution.output) == ("timeout", "before\n")
+    assert "[run-timeout]" in execution.text
+    assert "`execution.timeout_seconds`" in execution.text
+
+
+def test_the_clock_goes_on_while_a_server_hangs_and_the_call_is_cancelled(hasty: Desk) -> None:
+    execution = hasty.run(
+        "for i in range(20000): print(i % 10, end='')\nprint('last', end='')\nawait mcp__echo__sleep(seconds=1_000)"
+    )
+    assert execution.outcome == "timeout"
+    assert (len(execution.output), execution.output[-4:]) == (20_004, "last")
+    assert [(call.name, call.outcome) for call in execution.calls] == [("mcp__echo__sleep", "cancelled")]
+    assert hasty.do(comes(lambda: cancelled(hasty, 1)))
+
+
+def test_cpu_time_is_limited_and_output_without_a_newline_is_kept(strict: Desk) -> None:
+    execution = strict.run(
+        "import sys\nsys.stdout.buffer.write(b'a line\\nand')\nprint(' progress', 1, end=' ')\nwhile True: pass"
+    )
+    assert (execution.outcome, execution.output) == ("cpu", "a line\nand progress 1 ")
+    assert "`execution.cpu_seconds`" in execution.text
+
+
+def test_what_runs_at_exit_is_within_the_limits(strict: Desk) -> None:
+    code = "import atexit\n@atexit.register\ndef end():\n    print('ending', end='')\n    while True: pass"
+    execution = strict.run(code)
+    assert (execution.outcome, execution.output) == ("cpu", "ending")
+
+
+@pytest.mark.parametrize("code", ["x = bytearray(10**8)", "x = []\nwhile True:\n    x.append([])"])
+def test_memory_is_limited(strict: Desk, code: str) -> None:
+    execution = strict.run(f"print('before')\n{code}")
+    assert (execution.outcome, execution.output) == ("memory", "before\n")
+    assert "`execution.max_memory_mb`" in execution.text
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try: bytearray(10**10)\nexcept MemoryError as e: raise RuntimeError('no') from e",
+        "try: bytearray(10**10)\nexcept MemoryError: {}['x']",
+        "try: bytearray(10**10)\nexcept MemoryError: raise",
+        "import json\njson.dumps([0] * 10**10)",
+        "import asyncio\nasync def f(): bytearray(10**10)\nasync with asyncio.TaskGroup() as g: g.create_task(f())",
+    ],
+    ids=["as a cause", "in passing", "raised again", "in a library", "in a task"],
+)
+def test_memory_that_ran_out_is_the_limit_in_whatever_it_became(desk: Desk, code: str) -> None:
+    execution = desk.run(code)
+    assert execution.outcome == "memory", execution.text
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise MemoryError",
+        "class Mine(MemoryError): pass\nraise Mine('mine')",
+        "raise RuntimeError from MemoryError()",
+        "def g(): yield\ni = g(); next(i); i.throw(MemoryError('mine'))",
+        "try: bytearray(10**10)\nexcept MemoryError: raise RuntimeError('no') from None",
+    ],
+    ids=["raised", "a subclass", "a cause never raised", "thrown", "cut off"],
+)
+def test_a_memory_error_of_the_program_itself_is_not_the_limit(desk: Desk, code: str) -> None:
+    execution = desk.run(code)
+    assert execution.outcome == "failed", execution.text
+    assert "max_memory_mb" not in execution.text
+
+
+def test_output_is_cut_at_a_character_and_kept_whole(strict: Desk) -> None:
+    execution = strict.run("print('x' + 'é' * 70)")
+    lines = execution.text.splitlines()
+    assert lines[1] == "x" + "é" * 49
+    assert "`execution.max_output_bytes`" in execution.text
+    assert (execution.is_truncated, execution.output) == (True, "x" + "é" * 70 + "\n")
+    assert strict.run("print('é' * 70)").text.splitlines()[1] == "é" * 50
+
+
+def test_a_program_that_prints_without_end_is_ended(strict: Desk) -> None:
+    execution = strict.run("while True:\n    print('x' * 999)")
+    assert (execution.outcome, len(execution.output)) == ("output", 100_000)
+    assert "`execution.max_kept_output_bytes`" in execution.text
+
+
+def test_the_number_of_calls_is_limited(strict: Desk) -> None:
+    execution = strict.run("for i in range(12):\n    print(await mcp__echo__echo(text=str(i)))")
+    assert execution.output == "".join(f"{i}\n" for i in range(10))
+    assert "(`execution.max_calls`)" in execution.text
+
+
+def test_calls_beyond_the_number_are_refused_each_by_itself(strict: Desk) -> None:
+    code = (
+        "import asyncio\nwork = (mcp__echo__echo(text='x') for _ in range(12000))\n"
+        "got = await asyncio.gather(*work, return_exceptions=True)\n"
+        "print(got.count('x'), sum(isinstance(one, ToolError) for one in got))"
+    )
+    assert strict.output(code) == "10 11990\n"
+
+
+def test_calls_with_more_arguments_than_can_be_held_wait(strict: Desk) -> None:
+    code = (
+        "import asyncio\nwork = (mcp__echo__echo(text=str(n) * 30000) for n in range(10))\n"
+        "print([len(one) for one in await asyncio.gather(*work)] == [30000] * 10)"
+    )
+    assert strict.output(code) == "True\n"
+
+
+def test_a_call_given_up_while_it_waits_is_not_made_and_takes_no_place(
+    desk_with: Callable[..., Desk],
+) -> None:
+    desk = desk_with(max_value_bytes=40_000)
+    execution = desk.run(
+        "import asyncio\n"
+        "slow = [asyncio.create_task(call_tool('mcp__echo__sleep', seconds=0.3, pad='x' * 30000)) for _ in range(2)]\n"
+        "for _ in range(10): await asyncio.sleep(0)\n"
+        "late = [asyncio.create_task(mcp__echo__echo(text=str(n) * 30000)) for n in range(4)]\n"
+        "for _ in range(10): await asyncio.sleep(0)\n"
+        "for one in late[:2]:\n    one.cancel()\n"
+        "got = await asyncio.gather(*slow, *late, return_exceptions=True)\n"
+        "print([type(one).__name__ for one in got])"
+    )
+    assert execution.output == "['str', 'str', 'CancelledError', 'CancelledError', 'str', 'str']\n"
+    assert [call.name for call in execution.calls].count("mcp__echo__echo") == 2
+
+
+def test_a_call_that_a_program_gives_up_is_cancelled_while_it_goes_on(desk: Desk) -> None:
+    code = (
+        "import asyncio\nbefore = await mcp__echo__cancelled_count()\n"
+        "try:\n    async with asyncio.timeout(0.1): await mcp__echo__sleep(seconds=1_000)\n"
+        "except TimeoutError: pass\n"
+        "while await mcp__echo__cancelled_count() == before: await asyncio.sleep(0.01)\nprint('cancelled')"
+    )
+    assert desk.output(code) == "cancelled\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "called"),
+    [("x = await mcp__echo__big(bytes=50000)", 1), ("x = await mcp__echo__echo(text='x' * 50000)", 0)],
+    ids=["a result", "arguments"],
+)
+def test_a_value_that_is_too_large_is_refused(strict: Desk, code: str, called: int) -> None:
+    execution = strict.run(code)
+    assert execution.outcome == "failed"
+    assert "`execution.max_value_bytes`" in execution.text
+    assert len([call for call in execution.calls if call.outcome == "ok"]) == called
+
+
+class Busy:
+    """A server whose tool takes a moment, and that knows how many calls it was at together."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+        self.server = Memory(definition("work"), answer=self._answer)
+
+    async def _answer(self, *_: Any) -> dict[str, Any]:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0.05)
+        self.now -= 1
+        return text("done")
+
+
+def test_calls_and_programs_beyond_those_at_a_time_wait(desk_with: Callable[..., Desk]) -> None:
+    busy = Busy()
+    desk = desk_with(max_concurrent_calls=2, max_programs=1, servers={"busy": busy.server})
+    code = "import asyncio\nawait asyncio.gather(*(mcp__busy__work() for _ in range(6)))"
+
+    async def three() -> list[str]:
+        return [one.outcome for one in await asyncio.gather(*(desk.gateway.execute(code) for _ in range(3)))]
+
+    assert desk.do(three()) == ["ok"] * 3
+    # With another program beside it, there would be four at a time.
+    assert busy.most == 2
+
+
+def test_a_program_that_is_too_long_is_refused(desk: Desk) -> None:
+    with pytest.raises(UsageError):
+        desk.run("#" * 2_000_000)
+
+
+def test_deep_recursion_ends_the_program_alone(desk: Desk) -> None:
+    assert "RecursionError" in desk.run("def f():\n    f()\nf()").text
+    deep = "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr(self)\nrepr(A())"
+    assert desk.run(deep).outcome in {"crashed", "memory", "failed"}
+    assert desk.output("print('still here')") == "still here\n"
+
+
+def test_a_program_that_is_cancelled_ends_with_its_calls(desk_with: Callable[..., Desk]) -> None:
+    desk = desk_with(servers={"echo": echo()})
+
+    async def cancel() -> None:
+        # The server reads requests in order: when the second is answered, it is at the first.
+        code = (
+            "import asyncio\nsleeping = asyncio.create_task(mcp__echo__sleep(seconds=1_000))\n"
+            "await asyncio.sleep(0.05)\nawait mcp__echo__meta()\nawait sleeping"
+        )
+        task = asyncio.create_task(desk.gateway.execute(code))
+        assert await comes(second_is_answered)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    async def second_is_answered() -> bool:
+        return ("meta", "ok") in [(one.tool, one.outcome) for one in await desk.gateway.recent_calls(9)]
+
+    before = int(desk.output("print(await mcp__echo__cancelled_count())"))
+    desk.do(cancel())
+    assert desk.do(comes(lambda: cancelled(desk, before + 1)))

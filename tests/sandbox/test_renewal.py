@@ -1,0 +1,92 @@
+"""The fork server is renewed now and then, and when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from halflap.config import ExecutionConfig
+from halflap.sandbox.bare import to_its_end
+from halflap.sandbox.jail import jail as module
+from halflap.sandbox.jail.jail import Jail
+from halflap.sandbox.sandbox import Program
+from sandboxing import Stage
+from support import alive, children_of, eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+
+@pytest.mark.slow
+def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
+    run: Callable[[Coroutine[Any, Any, Any]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_FORKS", 5)
+
+    async def use() -> None:
+        jail = Jail(ExecutionConfig())
+        try:
+            servers = set()
+            # Another has to be ready first, which takes as long as it takes.
+            for _ in range(1_000):
+                assert (await jail.run(Program("print(1)"), Stage())).outcome == "ok"
+                assert jail._server is not None
+                assert jail._server._process is not None
+                servers.add(jail._server._process.pid)
+                if len(servers) > 1:
+                    break
+                await asyncio.sleep(0.02)
+            assert len(servers) > 1
+            mine.update(servers, *(children_of(pid) for pid in servers))
+        finally:
+            await jail.close()
+
+    mine: set[int] = set()
+    run(use())
+    assert eventually(lambda: not any(map(alive, mine)))
+
+
+def test_a_waiting_child_that_died_is_not_used(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+    async def use() -> list[str]:
+        jail = Jail(ExecutionConfig())
+        try:
+            await jail.ready()
+            while jail._behind:
+                await asyncio.sleep(0.01)
+            for child in jail._idle:
+                assert child._pid is not None
+                os.kill(child._pid, signal.SIGKILL)
+            while any(child.is_alive for child in jail._idle):
+                await asyncio.sleep(0.01)
+            return [(await jail.run(Program("print(1)"), Stage())).outcome for _ in range(3)]
+        finally:
+            await jail.close()
+
+    assert run(use()) == ["ok"] * 3
+
+
+def test_a_process_is_waited_for_although_whoever_ends_it_is_cancelled(
+    run: Callable[[Coroutine[Any, Any, Any]], Any],
+) -> None:
+    async def scenario() -> bool:
+        begun, has_ended = asyncio.Event(), asyncio.Event()
+        seen = False
+
+        async def end() -> None:
+            nonlocal seen
+            begun.set()
+            await has_ended.wait()
+            seen = True
+
+        ending = asyncio.create_task(to_its_end(end()))
+        await begun.wait()
+        ending.cancel()
+        asyncio.get_running_loop().call_later(0.05, has_ended.set)
+        await asyncio.wait([ending])
+        return seen and ending.cancelled()
+
+    assert run(scenario())
