@@ -61,7 +61,7 @@ def pages() -> dict[Path, str]:
         "reference/python.md": python_page(),
         "doctor.md": with_findings((DOCS / "doctor.md").read_text(encoding="utf-8")),
         "reference/dspy-manifest.schema.json": files("halflap")
-        .joinpath("programs/manifest.schema.json")
+        .joinpath("dspy/manifest.schema.json")
         .read_text(encoding="utf-8"),
         "reference/config.schema.json": config_schema(),
         "configuration.md": with_tables((DOCS / "configuration.md").read_text(encoding="utf-8")),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from halflap import Gateway
 
 Schema = dict[str, Any]
-CORPUS = ROOT / "tests" / "execution" / "check"
+CORPUS = ROOT / "tests" / "sandbox" / "check"
 HERE = Path(__file__).parent
 LINES_A_PROGRAM = 25
 DEEPEST = 4

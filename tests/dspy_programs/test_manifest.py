@@ -17,7 +17,7 @@ from halflap.dspy.manifest import Manifest, read_manifest, write_manifest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RULES = json.loads(files("halflap").joinpath("programs/manifest.schema.json").read_bytes())
+RULES = json.loads(files("halflap").joinpath("dspy/manifest.schema.json").read_bytes())
 SCHEMA = jsonschema_rs.Draft202012Validator(RULES)
 REACT = {
     "name": "act",
