@@ -1,4 +1,4 @@
-"""Whether a value of one type can go where another type is asked for; where it cannot, no evidence makes an edge."""
+"""Whether a value of one type can go where another is asked for; where it cannot, no evidence makes a link."""
 
 from __future__ import annotations
 

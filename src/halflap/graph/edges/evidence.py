@@ -1,0 +1,200 @@
+"""How certain it is that a field of a result is what a parameter asks for, from names and types alone.
+
+The weights are the whole model. `bench/bench_links.py` fits and cross-validates them on real APIs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from halflap.graph.edges.model import Evidence
+from halflap.graph.edges.types import Form, conflict, form_of
+from halflap.graph.naming import is_abbreviation, phrase, place_identity, slot_identity, words_of_text
+from halflap.graph.naming.vocabulary import DISPLAY, IDENTIFIERS, PERSONAL, SECRETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from halflap.graph.naming import Identity, Words
+    from halflap.graph.paths import Path
+    from halflap.graph.ports import Place, Ports, Slot
+
+__all__ = ["LEAST", "Given", "Taken", "given_of", "score", "taken_of"]
+
+LEAST = 0.5
+"""Links below this are not shown or used. Lowering it finds more ways, and more wrong ones."""
+
+_SAME_THING = 0.95
+"""The same attribute of the same thing: `issues[].number` for `issue_number`."""
+_KEY_OF_THING = 0.92
+"""Any identifier of the thing that the parameter is named after: `owner.login` for `owner`."""
+_NAMED_AFTER = 0.85
+"""A value named after the thing itself: `reservations[]` for `reservation_id`."""
+_SAME_NAME = 0.8
+"""The same name of several words that identifies nothing: `departure_date`."""
+_SAME_WORD = 0.62
+"""The same name of one word: `city`."""
+_DESCRIBED = 0.72
+"""The parameter's description names thing and attribute: `a commit SHA`."""
+_PERSON = 0.7
+"""A login or address whose owner has another name on the other side: a member's login as a user's."""
+_FORMAT = 0.6
+"""The same rare format: an email address."""
+
+_QUALIFIED = 0.9
+"""One thing is a kind of the other: `source account` and `account`."""
+_SHORT_FORM = 0.97
+"""One is a short form of the other: `org`."""
+_DISPLAY_NAME = 0.93
+"""A display name where an identifier is asked for: names are not always unique."""
+_OPTIONAL = 0.95
+"""The field may be missing or null."""
+_DEEPER = 0.99
+"""Per key further inside."""
+_ECHO = 0.9
+"""The source was itself called with this value, so other values in its result are more likely meant."""
+_OTHER_SERVER_KEY = 0.6
+"""Servers number their things themselves."""
+_OTHER_SERVER = 0.9
+_OPEN_VALUE = 0.7
+"""Any text where only some values are allowed."""
+
+_RARE_FORMATS = frozenset({"email", "ipv4", "ipv6"})
+_NO_VALUES = frozenset({"boolean"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """A place as a candidate for parameters."""
+
+    tool: str
+    server: str
+    place: Place
+    identities: tuple[Identity, ...]
+    is_item: bool
+    """Whether it is an item of an array of plain values."""
+    echoes: bool
+    form: Form
+
+
+class Taken(NamedTuple):
+    """What a slot asks for. Slots of many tools ask for the same, so it can be looked up once for all of them."""
+
+    server: str
+    identity: Identity
+    form: Form
+    described: frozenset[tuple[str, str]]
+    """Pairs of a thing and an identifier that follow each other in the description."""
+
+
+def given_of(ports: Ports) -> Iterator[Given]:
+    """Yield the places of a tool that can fill parameters: plain values that are neither yes/no nor secret."""
+    things = ports.subject.things
+    asked = {taken_of(ports, slot).identity[:2] for slot in ports.slots if ports.needs(slot)}
+    for place in ports.places:
+        form = form_of(place.type)
+        if form.kinds == _NO_VALUES or any(step.kind == "name" for step in place.path):
+            continue
+        keys = tuple(step.key for step in place.path if step.kind == "key")
+        identities = place_identity(keys, things)
+        if not identities or not SECRETS.isdisjoint(identities[0].words):
+            continue
+        echoes = any(one.attribute and one[:2] in asked for one in identities) and not _is_listed(place.path)
+        is_item = bool(place.path) and place.path[-1].kind == "each"
+        yield Given(ports.tool, ports.server, place, identities, is_item, echoes, form)
+
+
+def _is_listed(path: Path) -> bool:
+    return any(step.kind == "each" for step in path)
+
+
+def taken_of(ports: Ports, slot: Slot) -> Taken:
+    keys = tuple(step.key for step in slot.path if step.kind == "key")
+    identity = slot_identity(keys, ports.subject.things)
+    described = _pairs(slot.description) if slot.description and ports.needs(slot) else frozenset()
+    return Taken(ports.server, identity, form_of(slot.type), described)
+
+
+@lru_cache(maxsize=1 << 13)
+def _pairs(description: str) -> frozenset[tuple[str, str]]:
+    words = words_of_text(description)
+    return frozenset(
+        (one, two)
+        for one, two in zip(words, words[1:], strict=False)
+        if two in IDENTIFIERS or two in DISPLAY
+    )
+
+
+def score(given: Given, taken: Taken, rarity: Callable[[Words], float]) -> Evidence | None:
+    """Return the strongest reason why a place can fill a slot, if there is one and the types allow it."""
+    best: tuple[float, Evidence] | None = None
+    for own in given.identities:
+        found = _reason(own, given, taken, rarity)
+        if found is not None and (best is None or found.weight > best[0]):
+            best = (found.weight, found)
+    if best is None or conflict(given.form, taken.form):
+        return None
+    reason = best[1]
+    weight = reason.weight
+    if given.place.is_optional:
+        weight *= _OPTIONAL
+    weight *= _DEEPER ** sum(step.kind == "key" for step in given.place.path)
+    if given.echoes:
+        weight *= _ECHO
+    if taken.form.values is not None and given.form.values is None:
+        weight *= _OPEN_VALUE
+    if given.server != taken.server:
+        weight *= _OTHER_SERVER_KEY if reason.kind == "entity" else _OTHER_SERVER
+    if not given.place.declared:
+        # What was seen seldom may be otherwise the next time.
+        weight *= 0.85 + 0.15 * given.place.confidence
+    return Evidence(reason.kind, weight, reason.detail)
+
+
+def _reason(own: Identity, given: Given, taken: Taken, rarity: Callable[[Words], float]) -> Evidence | None:
+    asked = taken.identity
+    if asked.attribute and own.attribute == asked.attribute:
+        relation = _relation(own.thing, asked.thing)
+        if relation:
+            return Evidence("entity", _SAME_THING * relation, _detail(asked))
+        if own.attribute in PERSONAL:
+            return Evidence("entity", _PERSON, own.attribute)
+    if not asked.attribute and own.attribute and own.is_direct | (own.words == asked.words):
+        relation = _relation(own.thing, asked.words)
+        if relation:
+            weight = _KEY_OF_THING * relation * (_DISPLAY_NAME if own.attribute in DISPLAY else 1.0)
+            return Evidence("entity", weight, f"{own.attribute} of {phrase(asked.words)}")
+    if asked.attribute and not own.attribute and (given.is_item or not own.is_direct):
+        relation = _relation(own.words, asked.thing)
+        if relation:
+            return Evidence("entity", _NAMED_AFTER * relation, _detail(asked))
+    if not asked.attribute and not own.attribute and own.words == asked.words:
+        base = _SAME_NAME if len(own.words) > 1 else _SAME_WORD
+        return Evidence("name", base * rarity(own.words), phrase(own.words))
+    if own.attribute and own.thing and (own.thing[-1], own.attribute) in taken.described:
+        return Evidence("text", _DESCRIBED, f"{own.thing[-1]} {own.attribute}")
+    if taken.form.format in _RARE_FORMATS and given.form.format == taken.form.format:
+        return Evidence("format", _FORMAT, taken.form.format or "")
+    return None
+
+
+def _detail(asked: Identity) -> str:
+    return f"{asked.attribute} of {phrase(asked.thing)}"
+
+
+@lru_cache(maxsize=1 << 16)
+def _relation(one: Words, other: Words) -> float:
+    """Return how far two names of things mean the same: 1 where they are equal, 0 where they are unrelated."""
+    if not one or not other:
+        return 0.0
+    if one == other:
+        return 1.0
+    short, long = sorted((one, other), key=len)
+    if long[-len(short) :] == short:
+        return _QUALIFIED
+    last, end = short[-1], long[-1]
+    if is_abbreviation(last, end) or is_abbreviation(end, last):
+        return _SHORT_FORM if len(short) == len(long) and short[:-1] == long[:-1] else _QUALIFIED * _SHORT_FORM
+    return 0.0

@@ -1,0 +1,131 @@
+"""Which tools return what: places by the words that parameters ask for."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from halflap.graph.edges.evidence import given_of
+from halflap.graph.edges.relations import relation_keys
+from halflap.graph.naming import is_abbreviation, phrase
+from halflap.graph.naming.vocabulary import PERSONAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halflap.graph.edges.evidence import Given, Taken
+    from halflap.graph.naming import Words
+    from halflap.graph.ports import Ports
+
+__all__ = ["Index"]
+
+_FEW_TOOLS, _FEW_SHARE = 4, 0.01
+"""A plain name that more tools return, in number and as a share, says less about where a value comes from."""
+_THING, _NAME, _FORMAT, _ATTRIBUTE, _RELATION = "thing ", "name ", "format ", "attribute ", "relation "
+
+
+class Index:
+    """Finds the places that may fill a parameter without looking at all of them."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, dict[str, tuple[Given, ...]]] = {}
+        """By key and tool."""
+        self._tools: dict[str, tuple[Given, ...]] = {}
+        self._things: list[str] | None = None
+
+    def put(self, ports: Ports) -> None:
+        self.remove(ports.tool)
+        own = self._tools[ports.tool] = tuple(given_of(ports))
+        held: dict[str, list[Given]] = {}
+        for given in own:
+            for key in _keys(given):
+                held.setdefault(key, []).append(given)
+        for key, found in held.items():
+            self._places.setdefault(key, {})[ports.tool] = tuple(found)
+        self._things = None
+
+    def remove(self, tool: str) -> None:
+        for key in {key for given in self._tools.pop(tool, ()) for key in _keys(given)}:
+            tools = self._places[key]
+            tools.pop(tool, None)
+            if not tools:
+                del self._places[key]
+        self._things = None
+
+    def of(self, tool: str) -> tuple[Given, ...]:
+        return self._tools.get(tool, ())
+
+    def named(self, words: Words) -> Iterator[Given]:
+        """Yield the places with this name, or that identify a thing of this name."""
+        for key in (f"{_NAME}{phrase(words)}", *self._thing_keys(words[-1] if words else "")):
+            for found in self._places.get(key, {}).values():
+                yield from found
+
+    def candidates(self, taken: Taken) -> Iterator[Given]:
+        """Yield every place that may fill a slot, each once."""
+        seen: set[int] = set()
+        for key in self._asked(taken):
+            for found in self._places.get(key, {}).values():
+                for given in found:
+                    if id(given) not in seen:
+                        seen.add(id(given))
+                        yield given
+
+    def related(self, key: str) -> Iterator[Given]:
+        """Yield the places that a server declares to identify what a parameter declares to take."""
+        for found in self._places.get(f"{_RELATION}{key}", {}).values():
+            yield from found
+
+    def rarity(self, words: Words) -> float:
+        """Return how much a plain name tells: 1 where few tools return it, less the more do."""
+        tools = len(self._places.get(f"{_NAME}{phrase(words)}", ()))
+        few = max(_FEW_TOOLS, _FEW_SHARE * len(self._tools))
+        return min(1.0, math.sqrt(few / tools)) if tools else 1.0
+
+    def _asked(self, taken: Taken) -> Iterator[str]:
+        asked = taken.identity
+        if asked.attribute:
+            yield from self._thing_keys(asked.thing[-1] if asked.thing else "")
+            if asked.attribute in PERSONAL:
+                yield f"{_ATTRIBUTE}{asked.attribute}"
+        else:
+            yield from self._thing_keys(asked.words[-1] if asked.words else "")
+            yield f"{_NAME}{phrase(asked.words)}"
+        yield from (f"{_THING}{thing}" for thing, _ in taken.described)
+        if taken.form.format:
+            yield f"{_FORMAT}{taken.form.format}"
+
+    def _thing_keys(self, word: str) -> Iterator[str]:
+        """Yield the keys of a thing, of its short forms and of what it is a short form of."""
+        if not word:
+            return
+        yield f"{_THING}{word}"
+        if self._things is None:
+            self._things = sorted(key.removeprefix(_THING) for key in self._places if key.startswith(_THING))
+        at = bisect_left(self._things, word)
+        while at < len(self._things) and self._things[at].startswith(word):
+            if is_abbreviation(word, self._things[at]):
+                yield f"{_THING}{self._things[at]}"
+            at += 1
+        for size in range(3, len(word)):
+            if is_abbreviation(word[:size], word) and f"{_THING}{word[:size]}" in self._places:
+                yield f"{_THING}{word[:size]}"
+
+
+def _keys(given: Given) -> set[str]:
+    found: set[str] = set()
+    for own in given.identities:
+        if own.attribute:
+            if own.thing:
+                found.add(f"{_THING}{own.thing[-1]}")
+            if own.attribute in PERSONAL:
+                found.add(f"{_ATTRIBUTE}{own.attribute}")
+        elif own.words:
+            found.add(f"{_NAME}{phrase(own.words)}")
+            if given.is_item or not own.is_direct:
+                found.add(f"{_THING}{own.words[-1]}")
+    if given.form.format == "email":
+        found.add(f"{_FORMAT}{given.form.format}")
+    found.update(f"{_RELATION}{key}" for key in relation_keys(given.server, given.place.type, "produces"))
+    return found
